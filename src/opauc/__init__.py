@@ -5,9 +5,23 @@
 OPAUC()
 """
 
-from opauc.errors import DivergedError, IncompatibleMoments, OpaucError, StatisticsOverflow
+from opauc.errors import (
+    DivergedError,
+    DivergenceWarning,
+    IncompatibleMoments,
+    OpaucError,
+    StatisticsOverflow,
+)
 from opauc.estimators import OPAUC
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["OPAUC", "DivergedError", "IncompatibleMoments", "OpaucError", "StatisticsOverflow", "__version__"]
+__all__ = [
+    "OPAUC",
+    "DivergedError",
+    "DivergenceWarning",
+    "IncompatibleMoments",
+    "OpaucError",
+    "StatisticsOverflow",
+    "__version__",
+]

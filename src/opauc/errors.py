@@ -5,7 +5,9 @@ OpaucError
 ├── IncompatibleMoments  (ValueError)  statistics that do not belong together, or not to those rows
 └── DivergedError        (ValueError)  a step size so large that the weights left the range of float64
 
-Each is a `ValueError` too, so code written for scikit-learn catches them.
+DivergenceWarning        (UserWarning) weights that do far worse than none: the step size looks too large
+
+Each error is a `ValueError` too, so code written for scikit-learn catches them.
 Wrong arguments raise a plain `ValueError` in scikit-learn's words.
 """
 
@@ -24,3 +26,7 @@ class IncompatibleMoments(OpaucError, ValueError):
 
 class DivergedError(OpaucError, ValueError):
     """Descent left the range of float64: the step size is too large for the data."""
+
+
+class DivergenceWarning(UserWarning):
+    """Descent does far worse than zero weights: the step size looks too large for the data."""

@@ -38,11 +38,10 @@ def checked_chunk(
     """Check a labelled chunk; the first one fixes the number and names of the features."""
     rows, given = validate_data(estimator, X, y, reset=first, accept_sparse="csr", dtype=REAL)
     labels, known = encode_labels(given, classes)
+    weight = None
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(
-            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-        )
-    return Chunk(canonical(rows), labels, known, sample_weight)
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return Chunk(canonical(rows), labels, known, weight)
 
 
 def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
@@ -56,7 +55,7 @@ def canonical(rows: Any) -> Rows:
     The caller's matrix is never changed: what must be sorted is copied first.
     """
     if not sparse.issparse(rows):
-        return rows  # type: ignore[no-any-return]
+        return rows
     if rows.nnz and not (rows.indices.min() >= 0 and rows.indices.max() < rows.shape[1]):
         raise ValueError(
             f"column indices of the sparse matrix must lie between 0 and {rows.shape[1] - 1}, "

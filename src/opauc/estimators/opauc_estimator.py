@@ -50,7 +50,7 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Ridge penalty, the paper's lambda; zero is allowed.
     rank : "auto" or None, default="auto"
         None keeps full covariance matrices, as "auto" does.
-    eta0 : float, default=100.0
+    eta0 : float, default=1e4
         With learning_rate="constant" or "invsqrt": the step size, or its value
         at the first row. With "theorem": the ratio curvature * B^2 / L of
         Theorem 2 (B bounds |w|, L the best loss), a number without unit.
@@ -103,13 +103,18 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
+    classes_: NDArray[Any]
+    solver_: str
+    rank_: int | None
+    solution_: Solution
+
     def __init__(
         self,
         *,
         solver: str = "auto",
         alpha: float = 1e-4,
         rank: str | int | None = "auto",
-        eta0: float = 100.0,
+        eta0: float = 1e4,
         learning_rate: str = "theorem",
         average: bool = True,
         forgetting: float = 1.0,
@@ -137,9 +142,9 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Two kinds of label; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row. solver="sgd" takes none: a weight has to mean
-            as many copies of the row in any order, and its result depends on
-            the order.
+            Weight of each row. Not with solver="sgd" or forgetting below one:
+            a weight has to mean as many copies of the row in any order, and
+            there the order matters.
 
         Returns
         -------
@@ -342,9 +347,7 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Statistics of the two classes."""
         return self.solution_.moments
 
-    def _learn(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool
-    ) -> Chunk:
+    def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool) -> Chunk:
         chunk = checked_chunk(self, X, y, sample_weight, classes, first)
         learner = self._learner(self.n_features_in_)
         if not first and type(self.solution_.learner) is not type(learner):
@@ -352,10 +355,10 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state = learner.start(self.n_features_in_) if first else self.solution_.state
         if chunk.sample_weight is None:
             state = learner.step(state, chunk.rows, chunk.labels)
-        elif isinstance(learner, Exact):
+        elif self._takes_weights():
             state = learner.step(state, chunk.rows, chunk.labels, chunk.sample_weight)
         else:
-            raise ValueError("sample_weight needs solver='exact': solver='sgd' learns in the order of the rows")
+            raise ValueError("sample_weight needs solver='exact' and forgetting=1.0: else the order of the rows matters")
         self.classes_ = chunk.classes
         self.solver_, self.rank_ = self._solver(), None
         self.solution_ = Solution(learner, state)
@@ -367,7 +370,9 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_option(owner, "learning_rate", self.learning_rate, tuple(LEARNING_RATES))
         check_option(owner, "average", self.average, (True, False))
         if self.rank is not None and self.rank != "auto":
-            raise ValueError(f"The 'rank' parameter of {owner} must be None or 'auto' so far. Got {self.rank!r} instead.")
+            raise ValueError(
+                f"The 'rank' parameter of {owner} must be None or 'auto' so far. Got {self.rank!r} instead."
+            )
         if 16 * n_features**2 > FULL_COVARIANCE_BYTES:
             raise ValueError(
                 f"two covariance matrices of {n_features} features take {16 * n_features**2 / 2**30:.1f} GiB; "
@@ -388,11 +393,13 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return "exact" if self.solver == "auto" else self.solver
 
     def _takes_weights(self) -> bool:
-        return self.solver != "sgd"
+        return self.solver != "sgd" and self.forgetting == 1.0
 
     def _statistics(self, wanted_by: str) -> ClassMoments:
         if not isinstance(self.solution_.learner, Exact):
-            raise ValueError(f"{wanted_by} needs solver='exact': the weights of solver='sgd' depend on each row in turn")
+            raise ValueError(
+                f"{wanted_by} needs solver='exact': the weights of solver='sgd' depend on each row in turn"
+            )
         return self.solution_.state  # type: ignore[no-any-return]
 
     def _only_class(self) -> str:

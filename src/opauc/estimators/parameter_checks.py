@@ -10,11 +10,11 @@ import numpy as np
 
 
 def check_number(owner: str, name: str, value: Any, low: float, high: float = np.inf, closed: str = "left") -> float:
-    """Return `value` as a float if it lies in the interval, which is closed on the left, on the right or on both sides."""
+    """Return `value` as a float if it lies in the interval, closed "left", "right", on "both" sides or "neither"."""
     left, right = closed in ("left", "both"), closed in ("right", "both")
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     fits = (
-        isinstance(value, Real)
-        and not isinstance(value, bool | np.bool_)
+        is_number
         and np.isfinite(value)
         and (value >= low if left else value > low)
         and (value <= high if right else value < high)
@@ -38,7 +38,8 @@ def check_n_jobs(owner: str, value: Any, available: int) -> int:
     """Return the number of threads meant: None is one, -1 all, -2 all but one."""
     if value is None:
         return 1
-    if not isinstance(value, Integral) or isinstance(value, bool) or value == 0:
+    is_count = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_count or value == 0:
         raise ValueError(
             f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {value!r} instead."
         )

@@ -15,9 +15,7 @@ _UPPER, _PLAIN = c_char(b"U"), c_char(b"N")
 def _syrk(name, real):
     address = get_cython_function_address("scipy.linalg.cython_blas", name)
     scalar, integer, text = POINTER(real), POINTER(c_int), POINTER(c_char)
-    prototype = CFUNCTYPE(
-        None, text, text, integer, integer, scalar, c_void_p, integer, scalar, c_void_p, integer
-    )
+    prototype = CFUNCTYPE(None, text, text, integer, integer, scalar, c_void_p, integer, scalar, c_void_p, integer)
     return prototype(address), real(1.0)
 
 

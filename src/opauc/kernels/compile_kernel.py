@@ -9,7 +9,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered, which is what lets a reduction use vector registers;
 # NaN and infinity keep their meaning, because divergence is detected by them.
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "arcp", "contract"}}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "arcp", "contract"}}
 
 
 def kernel(function: Function) -> Function:

@@ -10,6 +10,8 @@ from opauc.kernels.symmetric_matrix import add_low_rank_product, add_outer_produ
 # Below this share of its weight a class is forgotten no further: covariances are
 # ratios and stay right, and neither side of them can underflow to zero.
 FAINTEST = 1e-100
+# Weight of the newest row in the running mean of squared excess.
+RECENT = 0.01
 
 
 class DescentState(NamedTuple):
@@ -30,7 +32,7 @@ class DescentState(NamedTuple):
     traces: np.ndarray  # (2,) of lowers + P^T P
     weights: np.ndarray  # (d,)
     weight_sum: np.ndarray  # (d,) sum of the iterates
-    progress: np.ndarray  # (3,) rows seen, steps taken, largest curvature met
+    progress: np.ndarray  # (4,) rows seen, steps taken, largest curvature met, recent squared excess
 
 
 @inlined
@@ -86,6 +88,7 @@ def step_on(row, k, alpha, step_size, relative, state, spread):
     add_low_rank_product(state.pending[other, : state.filled[other]], weights, spread)
     share = state.scales[other] / state.counts[other]
     state.progress[2] = max(state.progress[2], alpha + square + share * state.traces[other])
+    state.progress[3] += RECENT * (excess * excess - state.progress[3])
     if relative:
         step_size /= state.progress[2]
     keep, pull, damp = 1.0 - step_size * alpha, step_size * excess, step_size * share

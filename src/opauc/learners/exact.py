@@ -64,9 +64,12 @@ class Exact:
         if not state.has_both_classes or not len(alphas):
             return out
         spread, difference = state.spread(), state.mean_difference()
-        reduced = _Tridiagonal(spread, difference)
+        reduced = _Tridiagonal(spread, difference) if state.n_features > 1 else None
         for row, alpha in zip(out, alphas, strict=True):
-            row[:] = reduced.minimiser(alpha) if reduced.resolves(alpha) else _minimiser(spread, difference, alpha)
+            if reduced is not None and reduced.resolves(alpha):
+                row[:] = reduced.minimiser(alpha)
+            else:
+                row[:] = _minimiser(spread, difference, alpha)
         return out
 
 
@@ -133,7 +136,7 @@ class _Tridiagonal:
 
     def resolves(self, alpha: float) -> bool:
         """Tell whether alpha stands well above the rounding of the reduction."""
-        return alpha > self._smallest
+        return bool(alpha > self._smallest)
 
     def minimiser(self, alpha: float) -> Floats:
         """Return the minimiser for one alpha."""
@@ -143,7 +146,6 @@ class _Tridiagonal:
     def _turn(self, vector: Floats, transposed: str) -> Floats:
         """Multiply by Q, or by its transpose."""
         turned = vector.copy()
-        if vector.size > 1:
-            tail = np.asfortranarray(vector[1:, None])
-            turned[1:] = lapack.dormqr("L", transposed, self._reflectors, self._tau, tail, 64)[0][:, 0]
+        tail = np.asfortranarray(vector[1:, None])
+        turned[1:] = lapack.dormqr("L", transposed, self._reflectors, self._tau, tail, 64)[0][:, 0]
         return turned

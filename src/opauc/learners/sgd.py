@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.errors import DivergedError
+from opauc.errors import DivergedError, DivergenceWarning
 from opauc.kernels.pair_descent import DescentState, dense_pass
 from opauc.kernels.pair_descent_csr import csr_pass
 from opauc.kernels.symmetric_matrix import mirror_lower
@@ -16,6 +17,9 @@ from opauc.moments import ClassMoments, ExactMoments
 from opauc.moments.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
 
 Floats = NDArray[np.float64]
+
+# Zero weights have a squared excess of one; ten times that is no noise of good weights.
+UNSTABLE = 10.0
 
 # Step sizes of rows number t = 1, 2, ... and whether they are in units of 1/curvature.
 LEARNING_RATES: dict[str, tuple[bool, Callable[[float, Floats], Floats]]] = {
@@ -38,15 +42,15 @@ class SGD:
     --------
     >>> import numpy as np
     >>> from opauc.learners.sgd import SGD
-    >>> learner = SGD(alpha=0.0, eta0=0.1, average=False)
+    >>> learner = SGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False)
     >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
     >>> learner.weights(state).tolist()
     [0.2]
     """
 
     alpha: float = 1e-4
-    eta0: float = 0.01
-    learning_rate: str = "constant"
+    eta0: float = 1e4
+    learning_rate: str = "theorem"
     average: bool = True
     forgetting: float = 1.0
 
@@ -65,7 +69,7 @@ class SGD:
             traces=np.zeros(2),
             weights=np.zeros(d),
             weight_sum=np.zeros(d),
-            progress=np.zeros(3),
+            progress=np.zeros(4),
         )
 
     def step(self, state: DescentState, rows: Rows, labels: Labels) -> DescentState:
@@ -84,13 +88,21 @@ class SGD:
                 f"the weights overflowed: eta0={self.eta0} is too large for these rows "
                 f"with learning_rate={self.learning_rate!r}; lower eta0 or scale the features"
             )
+        if after.progress[3] > UNSTABLE:
+            warnings.warn(
+                f"eta0={self.eta0} looks too large for these rows with learning_rate={self.learning_rate!r}: "
+                f"the recent mean of (1 - margin)^2 is {after.progress[3]:.3g}, zero weights have 1",
+                DivergenceWarning,
+                stacklevel=2,
+            )
         return after
 
     def weights(self, state: DescentState) -> Floats:
         """Return the mean of the iterates, or the last of them."""
         if not self.average:
             return state.weights.copy()
-        return state.weight_sum / max(1.0, state.progress[1])
+        mean: Floats = state.weight_sum / max(1.0, state.progress[1])
+        return mean
 
     def moments(self, state: DescentState) -> ClassMoments:
         """Return the class statistics with the pending rows in them."""

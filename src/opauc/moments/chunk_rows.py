@@ -1,16 +1,17 @@
 """The rows of a chunk in the shapes the kernels take."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from opauc.kernels.csr_rows import CsrRows
 
-Rows = NDArray[np.floating] | sparse.csr_array
-Labels = NDArray[np.int8]
+# An array (n, d) of float32 or float64, or a canonical scipy CSR array of them.
+Rows: TypeAlias = Any
+# Zero for the negative class, one for the positive.
+Labels: TypeAlias = NDArray[np.int8]
 
 NO_WEIGHTS: NDArray[np.float64] = np.empty(0)
 NO_WEIGHTS.flags.writeable = False

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from opauc.moments.accumulate import NO_WEIGHTS, accumulate
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.moments.accumulate import accumulate
+from opauc.moments.chunk_rows import NO_WEIGHTS, Labels, Rows
 from opauc.moments.exact_moments import ExactMoments
 
 Floats = NDArray[np.float64]
@@ -46,9 +46,7 @@ class ClassMoments:
         return cls(ExactMoments.empty(n_features), ExactMoments.empty(n_features))
 
     @classmethod
-    def of(
-        cls, rows: Rows, labels: Labels, sample_weight: Floats | None = None, n_jobs: int = 1
-    ) -> ClassMoments:
+    def of(cls, rows: Rows, labels: Labels, sample_weight: Floats | None = None, n_jobs: int = 1) -> ClassMoments:
         """Statistics of labelled rows, gathered by `n_jobs` threads."""
         weight = NO_WEIGHTS if sample_weight is None else sample_weight
         total = cls.empty(rows.shape[1])
@@ -91,9 +89,7 @@ class ClassMoments:
         """Statistics of both sets of rows together."""
         return ClassMoments(self.negative.merge(other.negative), self.positive.merge(other.positive))
 
-    def forget(
-        self, rows: Rows, labels: Labels, sample_weight: Floats | None = None, n_jobs: int = 1
-    ) -> ClassMoments:
+    def forget(self, rows: Rows, labels: Labels, sample_weight: Floats | None = None, n_jobs: int = 1) -> ClassMoments:
         """Statistics as if these rows had never been seen."""
         return self.without(ClassMoments.of(rows, labels, sample_weight, n_jobs))
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.moments.accumulate import NO_WEIGHTS, accumulate
-from opauc.moments.chunk_rows import Rows
+from opauc.moments.accumulate import accumulate
+from opauc.moments.chunk_rows import NO_WEIGHTS, Rows
 
 Floats = NDArray[np.float64]
 
@@ -138,7 +138,9 @@ class ExactMoments:
         factor = np.broadcast_to(np.asarray(scale, float), self.mean.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             return ExactMoments(
-                self.count, self.mean * factor + np.asarray(shift, float), self.scatter * np.outer(factor, factor)
+                self.count,
+                self.mean * factor + np.asarray(shift, float),
+                self.scatter * np.outer(factor, factor),
             )
 
     def to_arrays(self) -> dict[str, NDArray[np.float64]]:

@@ -1,0 +1,189 @@
+"""Speed as ratios, measured in one run on one core: `make bench`.
+
+Compilation and scoring are outside the timed region; contestants take turns
+and the best of several turns counts. Absolute times are in the last column.
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import platform  # noqa: E402
+import sys  # noqa: E402
+import warnings  # noqa: E402
+from datetime import UTC, datetime  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np  # noqa: E402
+from scipy import sparse  # noqa: E402
+from scipy.linalg import blas  # noqa: E402
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from sklearn.linear_model import LogisticRegression, SGDClassifier  # noqa: E402
+
+from benchmarks.peers import literal_descent, univariate_csr, univariate_dense, welford_descent  # noqa: E402
+from benchmarks.stopwatch import race  # noqa: E402
+from benchmarks.workloads import workload  # noqa: E402
+from opauc import OPAUC  # noqa: E402
+from opauc.moments import ClassMoments  # noqa: E402
+
+ALPHAS = 2.0 ** np.arange(-10, 3)
+
+
+def epochs(rows, labels):
+    """One epoch of scikit-learn's SGD, with its default of shuffled rows and in the order they come."""
+    return {
+        name: lambda shuffle=shuffle: SGDClassifier(loss="log_loss", max_iter=1, tol=None, shuffle=shuffle).fit(
+            rows, labels
+        )
+        for name, shuffle in (("epoch", True), ("in order", False))
+    }
+
+
+def exact_table(loads):
+    print("\n### Exact fit: one pass and the minimiser\n")
+    print("Each number is opauc's time divided by the other's; below 1 opauc is faster.\n")
+    header = [
+        "data", "SGDClassifier epoch", "same, with a 13-alpha path", "epoch, shuffle=False",
+        "LogisticRegression", "LDA(lsqr)", "opauc s",
+    ]  # fmt: skip
+    rule(header)
+    for load in loads:
+        rows, labels = load.rows, load.labels
+
+        def with_path(rows=rows, labels=labels):
+            OPAUC().fit(rows, labels).path(ALPHAS)
+
+        contestants = {
+            "opauc": lambda rows=rows, labels=labels: OPAUC().fit(rows, labels).coef_,
+            "path": with_path,
+            **epochs(rows, labels),
+            "logistic": lambda rows=rows, labels=labels: LogisticRegression().fit(rows, labels),
+        }
+        if not sparse.issparse(rows):
+            contestants["lda"] = lambda rows=rows, labels=labels: LinearDiscriminantAnalysis(solver="lsqr").fit(
+                rows, labels
+            )
+        best = race(contestants)
+        ratio = {name: best["opauc"] / seconds for name, seconds in best.items()}
+        cells = [
+            describe(load), f"{ratio['epoch']:.2f}", f"{best['path'] / best['epoch']:.2f}", f"{ratio['in order']:.2f}",
+            f"{ratio['logistic']:.3f}", f"{ratio['lda']:.2f}" if "lda" in ratio else "dense only",
+            f"{best['opauc']:.4f}",
+        ]  # fmt: skip
+        line(cells)
+
+
+def statistics_table(loads):
+    print("\n### Statistics against a bare BLAS syrk of the same rows; threads; float32\n")
+    rule(
+        [
+            "data",
+            "statistics / syrk",
+            "one thread / two threads (fit)",
+            "float32 / float64 (fit)",
+            "statistics s",
+        ]
+    )
+    for load in loads:
+        rows, coded = load.rows, (load.labels > 0).astype(np.int8)
+        syrk = blas.dsyrk if rows.dtype == np.float64 else blas.ssyrk
+        best = race({
+            "statistics": lambda rows=rows, coded=coded: ClassMoments.of(rows, coded),
+            "syrk": lambda rows=rows, syrk=syrk: syrk(1.0, rows.T),
+        })  # fmt: skip
+        small, large = rows.astype(np.float32), rows.astype(np.float64)
+        fits = race({
+            "one": lambda x=large, y=coded: OPAUC().fit(x, y).coef_,
+            "two": lambda x=large, y=coded: OPAUC(n_jobs=2).fit(x, y).coef_,
+            "float32": lambda x=small, y=coded: OPAUC().fit(x, y).coef_,
+        })  # fmt: skip
+        line([
+            describe(load), f"{best['statistics'] / best['syrk']:.2f}", f"{fits['one'] / fits['two']:.2f}",
+            f"{fits['float32'] / fits['one']:.2f}", f"{best['statistics']:.4f}",
+        ])  # fmt: skip
+
+
+def descent_table(loads):
+    print("\n### SGD: time per row\n")
+    header = [
+        "data", "opauc / SGDClassifier", "opauc / same, shuffle=False", "opauc / numba univariate SGD",
+        "NumPy as in the paper / opauc", "NumPy Welford / opauc", "opauc µs",
+    ]  # fmt: skip
+    rule(header)
+    for load, n_rows in loads:
+        rows, labels = load.rows[:n_rows], load.labels[:n_rows]
+        few = min(len(labels), max(100, 200_000 // rows.shape[1]))
+        dense = rows[:few].toarray() if sparse.issparse(rows) else rows[:few].astype(float)
+        best = race({
+            "opauc": lambda r=rows, y=labels: OPAUC(solver="sgd").fit(r, y).coef_,
+            **epochs(rows, labels),
+            "cheapest": univariate(rows, labels.astype(float)),
+        })  # fmt: skip
+        slow = race({
+            "literal": lambda r=dense, y=labels[:few]: literal_descent(r, y, 1e-4, 1e-3),
+            "welford": lambda r=dense, y=labels[:few]: welford_descent(r, y, 1e-4, 1e-3),
+        }, turns=3)  # fmt: skip
+        per_row = {name: seconds / len(labels) for name, seconds in best.items()}
+        line([
+            describe(load), f"{best['opauc'] / best['epoch']:.2f}", f"{best['opauc'] / best['in order']:.2f}",
+            f"{best['opauc'] / best['cheapest']:.1f}",
+            f"{slow['literal'] / few / per_row['opauc']:.1f}", f"{slow['welford'] / few / per_row['opauc']:.1f}",
+            f"{per_row['opauc'] * 1e6:.2f}",
+        ])  # fmt: skip
+
+
+def univariate(rows, labels):
+    """One epoch of univariate SGD in numba, from zero weights."""
+    weights = np.zeros(rows.shape[1])
+    if sparse.issparse(rows):
+        return lambda: univariate_csr(rows.data, rows.indices, rows.indptr, labels, 0.01, weights)
+    return lambda: univariate_dense(rows, labels, 1e-4, 0.01, weights)
+
+
+def describe(load):
+    kind = "sparse" if sparse.issparse(load.rows) else "dense"
+    shape = f"{load.rows.shape[0]:,} × {load.rows.shape[1]}"
+    return f"{load.name.split(' ')[0]}, {shape} {kind} {load.rows.dtype}"
+
+
+def rule(cells):
+    line(cells)
+    line(["---"] * len(cells))
+
+
+def line(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"Measured {datetime.now(UTC):%Y-%m-%d}, {processor()}, one core, Python {platform.python_version()}.")
+    narrow = workload("none of this width", 500_000, 8)
+    covtype = workload("covtype", 581_012, 54)
+    a9a, w8a = workload("a9a", 32_561, 123, per_row=14), workload("w8a", 49_749, 300, per_row=12)
+    w8a_dense = w8a._replace(name=f"{w8a.name.split(' ')[0]}-as-dense", rows=w8a.rows.toarray())
+    mnist = workload("mnist", 60_000, 780, np.float32)
+    wide = workload("none of this width", 20_000, 2000)
+    exact_table([narrow, covtype, a9a, w8a, mnist, wide])
+    statistics_table([covtype, w8a_dense, mnist, wide])
+    descent_table([
+        (narrow, 500_000), (covtype, 581_012), (a9a, 32_561), (w8a, 49_749), (w8a_dense, 49_749),
+        (mnist, 6_000), (wide, 1_000),
+    ])  # fmt: skip
+
+
+def processor():
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+        model = next(row.split(":")[1].strip() for row in text.splitlines() if row.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.machine()
+    return f"{model} virtual machine with {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()

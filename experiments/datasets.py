@@ -1,0 +1,52 @@
+"""Real data sets, read from a folder beside the project: where it is absent, `available` is empty."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FOLDER = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+
+DENSE = (
+    "diabetes", "fourclass", "german", "splice", "usps", "letter", "magic04", "a9a", "w8a", "connect-4", "ijcnn1",
+    "kddcup04_bio", "nomao", "rialto", "covtype", "mnist",
+)  # fmt: skip
+
+
+def available(names: tuple[str, ...] = DENSE) -> list[str]:
+    """Those of the named sets that are here."""
+    return [name for name in names if (FOLDER / f"{name}.npz").exists()]
+
+
+def load(name: str, dtype: type = np.float64, seed: int = 0) -> tuple[Any, NDArray[np.int8]]:
+    """Rows as distributed and labels 0/1; classes of a multi-class set are split at random into two equal groups."""
+    with np.load(FOLDER / f"{name}.npz") as archive:
+        parts = {key: archive[key] for key in archive.files}
+    return _rows(parts, dtype), _labels(parts, seed)
+
+
+def scaled(rows: NDArray[Any]) -> NDArray[Any]:
+    """Dense rows with every feature mapped onto [-1, 1], as in the paper."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    return (2 * (rows - low) / np.where(high > low, high - low, 1) - 1).astype(rows.dtype)
+
+
+def _rows(parts: dict[str, NDArray[Any]], dtype: type) -> Any:
+    if "indptr" not in parts:
+        return np.ascontiguousarray(parts["X"], dtype=dtype)
+    lengths = np.diff(parts["indptr"])
+    values = parts["data"] if "data" in parts else np.repeat(parts["row_scale"], lengths)
+    shape = tuple(int(side) for side in parts["shape"])
+    return sparse.csr_array(
+        (values.astype(dtype), parts["indices"].astype(np.int32), parts["indptr"].astype(np.int32)), shape=shape
+    )
+
+
+def _labels(parts: dict[str, NDArray[Any]], seed: int) -> NDArray[np.int8]:
+    if "y" in parts:
+        return (parts["y"] > 0).astype(np.int8)
+    classes = np.random.default_rng(seed).permutation(np.unique(parts["y_multiclass"]))
+    return np.isin(parts["y_multiclass"], classes[: classes.size // 2]).astype(np.int8)

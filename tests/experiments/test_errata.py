@@ -1,0 +1,97 @@
+"""Each erratum of docs/errata.md: the printed form fails a stream whose answer is known, ours does not."""
+
+import numpy as np
+import pytest
+from experiments.as_printed import printed_covariance, printed_descent, printed_linear_term
+from numpy.testing import assert_allclose
+from sklearn.metrics import roc_auc_score
+
+from opauc.learners.exact import Exact
+from opauc.learners.sgd import SGD
+from opauc.moments import ExactMoments
+from tests import literal
+from tests.problems import problem
+
+
+def test_the_printed_recursion_gives_a_constant_stream_a_variance():
+    stream = np.full((3, 1), 2.0)
+    assert_allclose(printed_covariance(stream), [[8 / 3]])
+    assert ExactMoments.of(stream).covariance() == [[0.0]]
+
+
+def test_the_printed_recursion_is_the_covariance_plus_the_mean_of_products_of_earlier_means():
+    rows, _ = problem(0, 50, 3, offset=2.0)
+    earlier = [rows[: t + 1].mean(0) for t in range(49)]
+    excess = sum(np.outer(c, c) for c in earlier) / 50
+    assert_allclose(printed_covariance(rows), literal.covariance(rows) + excess, rtol=1e-10)
+
+
+def test_with_the_missing_term_the_recursion_is_the_covariance():
+    rows, _ = problem(1, 50, 3, offset=2.0)
+    mean, covariance = np.zeros(3), np.zeros((3, 3))
+    for count, row in enumerate(rows, start=1):
+        old, mean = mean, mean + (row - mean) / count
+        missing = -np.outer(old, old) / count
+        covariance += (np.outer(row, row) - covariance) / count + np.outer(old, old) - np.outer(mean, mean) + missing
+    assert_allclose(covariance, literal.covariance(rows), atol=1e-10)
+    assert_allclose(ExactMoments.of(rows).covariance(), literal.covariance(rows), rtol=1e-10)
+
+
+def test_descent_as_printed_leaves_the_true_iterates_and_depends_on_the_origin():
+    rows, labels = problem(2, 400, 3, scale=0.3)
+    rows[:, 1] += 3.0
+    true = SGD(0.0, 0.01, "constant", average=False)
+    ours = true.weights(true.step(true.start(3), rows, labels))
+    moved = true.weights(true.step(true.start(3), rows + 1.0, labels))
+    assert_allclose(ours, literal.descent(rows, labels, 0.0, np.full(400, 0.01))[-1], rtol=1e-9)
+    assert_allclose(moved, ours, rtol=1e-6)
+    printed, printed_moved = (printed_descent(x, labels, 0.0, 0.01) for x in (rows, rows + 1.0))
+    assert np.abs(printed - ours).max() > 0.05 * np.abs(ours).max()
+    assert np.abs(printed_moved - printed).max() > 0.05 * np.abs(printed).max()
+
+
+def test_the_appendix_turns_the_sign_of_negative_rows_and_of_the_minimiser():
+    rows, labels = problem(3, 200, 2)
+    signs = 2.0 * labels - 1
+    losses, linear = [], []
+    w = np.array([0.3, -0.2])
+    quadratic = np.zeros((2, 2))
+    for i in range(200):
+        others = rows[:i][labels[:i] != labels[i]]
+        if len(others):
+            losses.append(np.mean((1 - signs[i] * (rows[i] - others) @ w) ** 2) / 2)
+            linear.append(signs[i] * (others.mean(0) - rows[i]))
+            quadratic += np.mean([np.outer(g, g) for g in rows[i] - others], axis=0)
+    quadratic /= len(losses)
+    a = np.mean(linear, axis=0)
+    assert_allclose(np.mean(losses), 0.5 + w @ a + w @ quadratic @ w / 2)
+    printed = printed_linear_term(rows, labels)
+    assert abs(0.5 + w @ printed + w @ quadratic @ w / 2 - np.mean(losses)) > 0.01
+    # The minimiser of 1/2 + w.a + w'Aw/2 is -A^-1 a; the appendix has +A^-1 a.
+    best = -np.linalg.solve(quadratic, a)
+    assert 0.5 + best @ a + best @ quadratic @ best / 2 < 0.5 < 0.5 - best @ a + best @ quadratic @ best / 2
+
+
+def test_one_pass_is_enough_for_the_closed_form():
+    """Section 3 says the closed form needs several passes; the sums of one pass give it."""
+    rows, labels = problem(4, 300, 4)
+    learner = Exact(alpha=0.01)
+    state = learner.start(4)
+    for i in range(300):
+        state = learner.step(state, rows[i : i + 1], labels[i : i + 1])
+    assert_allclose(learner.weights(state), literal.minimiser(rows, labels, 0.01), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["a9a"])
+def test_on_real_data_the_printed_recursion_costs_auc(real_data, name):
+    data = real_data(name)
+    rows = np.zeros(data["shape"])
+    rows[np.repeat(np.arange(rows.shape[0]), np.diff(data["indptr"])), data["indices"]] = 1.0
+    labels = (data["y"] > 0).astype(np.int8)
+    order = np.random.default_rng(0).permutation(len(rows))[:4000]
+    train, held = order[:3000], order[3000:]
+    true = SGD(2.0**-10, 2.0**-6, "constant", average=False)
+    ours = true.weights(true.step(true.start(rows.shape[1]), rows[train], labels[train]))
+    printed = printed_descent(rows[train], labels[train], 2.0**-10, 2.0**-6)
+    auc = [roc_auc_score(labels[held], rows[held] @ w) for w in (ours, printed)]
+    assert auc[0] > auc[1]

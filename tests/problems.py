@@ -1,0 +1,42 @@
+"""Random binary problems for the tests, with the awkward cases drawn as often as the easy ones."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+def problem(seed, n_rows=60, n_features=5, positives=0.4, scale=1.0, offset=0.0):
+    """Rows (n, d) and labels 0/1 with both classes present and a signal in the first feature."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n_rows) < positives).astype(np.int8)
+    labels[:2] = 0, 1
+    rows = rng.normal(size=(n_rows, n_features)) @ rng.normal(size=(n_features, n_features))
+    rows[:, 0] += labels
+    return np.ascontiguousarray(offset + scale * rows), labels
+
+
+@st.composite
+def problems(draw, max_features=9):
+    """Problems of any width, balance, scale and distance from the origin, some with dead or doubled features."""
+    rows, labels = problem(
+        draw(st.integers(0, 2**32 - 1)),
+        draw(st.integers(2, 80)),
+        draw(st.integers(1, max_features)),
+        draw(st.sampled_from([0.02, 0.3, 0.5, 0.97])),
+        draw(st.sampled_from([1e-6, 1.0, 1e5])),
+        draw(st.sampled_from([0.0, -3.0, 1e6])),
+    )
+    kind = draw(st.sampled_from(["plain", "constant feature", "doubled feature", "mostly zero", "repeated rows"]))
+    if kind == "constant feature":
+        rows[:, -1] = 7.0
+    elif kind == "doubled feature":
+        rows[:, -1] = rows[:, 0]
+    elif kind == "mostly zero":
+        rows[np.random.default_rng(0).random(rows.shape) < 0.8] = 0.0
+    elif kind == "repeated rows":
+        rows[2:] = rows[labels[2:]]
+    return rows, labels
+
+
+def cuts(n_rows):
+    """Places at which to cut a stream of n rows into chunks, empty ones left out."""
+    return st.lists(st.integers(1, max(1, n_rows - 1)), max_size=5).map(lambda at: sorted(set(at)))
