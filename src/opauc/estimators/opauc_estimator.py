@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
@@ -18,21 +15,17 @@ from opauc.estimators.input_checks import (
     Chunk,
     announced_classes,
     checked_chunk,
-    checked_rows,
     unchanged_on_error,
 )
-from opauc.estimators.parameter_checks import check_n_jobs, check_number, check_option
+from opauc.estimators.linear_scoring import LinearScoringClassifier
+from opauc.estimators.parameter_checks import check_number
+from opauc.estimators.settings import make_learner
 from opauc.estimators.solution import Solution
-from opauc.learners import find_learners
 from opauc.learners.exact import Exact
-from opauc.learners.sgd import LEARNING_RATES
 from opauc.moments import ClassMoments
 
-# The two covariance matrices of "full" may take this much memory.
-FULL_COVARIANCE_BYTES = 2 * 2**30
 
-
-class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class OPAUC(LinearScoringClassifier):
     """Linear scorer that minimises the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
@@ -103,10 +96,8 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    classes_: NDArray[Any]
     solver_: str
     rank_: int | None
-    solution_: Solution
 
     def __init__(
         self,
@@ -295,58 +286,6 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checked = [check_number(type(self).__name__, "alphas", alpha, 0.0) for alpha in alphas]
         return self._learner(self.n_features_in_).path(state, checked)  # type: ignore[no-any-return]
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of each row: the higher, the more likely positive.
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> OPAUC(alpha=0.0).fit([[0.0], [2.0]], [0, 1]).decision_function([[0.0], [1.0], [2.0]])
-        array([-0.5,  0. ,  0.5])
-        """
-        check_is_fitted(self)
-        return self.solution_.scorer.scores(checked_rows(self, X))
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label of each row: the class whose mean score is nearer.
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [2.0]], [False, True]).predict([[0.1], [1.9]])
-        array([False,  True])
-        """
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]  # type: ignore[no-any-return]
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class, from normal distributions of the scores and the observed prior.
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict_proba([[1.5]])
-        array([[0.5, 0.5]])
-        """
-        check_is_fitted(self)
-        positive = self.solution_.scorer.probabilities(checked_rows(self, X))
-        return np.column_stack([1.0 - positive, positive])
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the scorer, shape (1, n_features)."""
-        return self.solution_.scorer.weights[None, :]
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """Intercept of the scorer, shape (1,)."""
-        return np.array([self.solution_.scorer.intercept])
-
-    @property
-    def moments_(self) -> ClassMoments:
-        """Statistics of the two classes."""
-        return self.solution_.moments
-
     def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool) -> Chunk:
         chunk = checked_chunk(self, X, y, sample_weight, classes, first)
         learner = self._learner(self.n_features_in_)
@@ -358,36 +297,16 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif self._takes_weights():
             state = learner.step(state, chunk.rows, chunk.labels, chunk.sample_weight)
         else:
-            raise ValueError("sample_weight needs solver='exact' and forgetting=1.0: else the order of the rows matters")
+            raise ValueError(
+                "sample_weight needs solver='exact' and forgetting=1.0: else the order of the rows matters"
+            )
         self.classes_ = chunk.classes
         self.solver_, self.rank_ = self._solver(), None
         self.solution_ = Solution(learner, state)
         return chunk
 
     def _learner(self, n_features: int) -> Any:
-        owner = type(self).__name__
-        check_option(owner, "solver", self.solver, ("auto", "exact", "sgd"))
-        check_option(owner, "learning_rate", self.learning_rate, tuple(LEARNING_RATES))
-        check_option(owner, "average", self.average, (True, False))
-        if self.rank is not None and self.rank != "auto":
-            raise ValueError(
-                f"The 'rank' parameter of {owner} must be None or 'auto' so far. Got {self.rank!r} instead."
-            )
-        if 16 * n_features**2 > FULL_COVARIANCE_BYTES:
-            raise ValueError(
-                f"two covariance matrices of {n_features} features take {16 * n_features**2 / 2**30:.1f} GiB; "
-                f"at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB are used"
-            )
-        settings = {
-            "alpha": check_number(owner, "alpha", self.alpha, 0.0),
-            "eta0": check_number(owner, "eta0", self.eta0, 0.0, closed="neither"),
-            "forgetting": check_number(owner, "forgetting", self.forgetting, 0.0, 1.0, closed="right"),
-            "learning_rate": self.learning_rate,
-            "average": self.average,
-            "n_jobs": check_n_jobs(owner, self.n_jobs, os.cpu_count() or 1),
-        }
-        learner = find_learners()[self._solver()]
-        return learner(**{field.name: settings[field.name] for field in fields(learner)})
+        return make_learner(type(self).__name__, self._solver(), self.get_params(deep=False), n_features)
 
     def _solver(self) -> str:
         return "exact" if self.solver == "auto" else self.solver
@@ -405,9 +324,3 @@ class OPAUC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _only_class(self) -> str:
         seen = self.moments_.positive.count > 0
         return repr(self.classes_[-1 if seen else 0].item() if hasattr(self.classes_[0], "item") else self.classes_[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
