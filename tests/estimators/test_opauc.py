@@ -26,7 +26,14 @@ from tests import literal
 from tests.problems import cuts, problem
 
 SOLVERS = ["exact", "sgd"]
-CHECKED = [OPAUC(), OPAUC(solver="sgd"), OPAUC(solver="exact", n_jobs=2, alpha=0.0), OPAUC(forgetting=0.999)]
+CHECKED = [
+    OPAUC(),
+    OPAUC(solver="sgd"),
+    OPAUC(solver="exact", n_jobs=2, alpha=0.0),
+    OPAUC(forgetting=0.999),
+    OPAUC(solver="exact", rank=3),
+    OPAUC(solver="sgd", rank=3),
+]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +203,9 @@ def test_the_signature_of_fit_tells_which_solver_takes_weights():
     with pytest.raises(TypeError, match="sample_weight"):
         OPAUC(solver="sgd").fit(rows, labels, sample_weight=np.ones(40))
     for model in (OPAUC(solver="sgd"), OPAUC(forgetting=0.9)):
-        with pytest.raises(ValueError, match=r"sample_weight needs solver='exact' and forgetting=1\.0"):
+        with pytest.raises(
+            ValueError, match=r"sample_weight needs solver='exact', full covariance and forgetting=1\.0"
+        ):
             model.partial_fit(rows, labels, sample_weight=np.ones(40))
 
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.estimators.input_checks import checked_rows
 from opauc.estimators.solution import Solution
-from opauc.moments import ClassMoments
 
 
 class LinearScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -69,7 +68,7 @@ class LinearScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return np.array([self.solution_.scorer.intercept])
 
     @property
-    def moments_(self) -> ClassMoments:
+    def moments_(self) -> Any:
         """Statistics of the two classes."""
         return self.solution_.moments
 

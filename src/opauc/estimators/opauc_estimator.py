@@ -22,7 +22,8 @@ from opauc.estimators.parameter_checks import check_number
 from opauc.estimators.settings import make_learner
 from opauc.estimators.solution import Solution
 from opauc.learners.exact import Exact
-from opauc.moments import ClassMoments
+from opauc.learners.sketched_exact import SketchedExact
+from opauc.moments.score_summary import ScoreSummary
 
 
 class OPAUC(LinearScoringClassifier):
@@ -38,11 +39,15 @@ class OPAUC(LinearScoringClassifier):
         "exact" keeps class statistics and solves for the minimiser: no step
         size, any order of rows, shards can be merged and rows taken out.
         "sgd" takes one gradient step a row (Algorithm 1 of the paper).
-        "auto" is "exact" while the statistics fit in memory.
+        "auto" is "exact" with full covariance, else "sgd".
     alpha : float, default=1e-4
         Ridge penalty, the paper's lambda; zero is allowed.
-    rank : "auto" or None, default="auto"
-        None keeps full covariance matrices, as "auto" does.
+    rank : "auto", None or int, default="auto"
+        None keeps full covariance matrices. An integer keeps sketches of that
+        rank, the paper's OPAUCr, at a cost per row that does not depend on
+        the number of features; 0 keeps class means only. "auto" is None
+        while two full matrices take at most 2 GiB, else 0 (50 with
+        solver="exact").
     eta0 : float, default=1e4
         With learning_rate="constant" or "invsqrt": the step size, or its value
         at the first row. With "theorem": the ratio curvature * B^2 / L of
@@ -58,7 +63,7 @@ class OPAUC(LinearScoringClassifier):
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Not used with full covariance.
+        Of the random codes of a sketch; shards to be merged need different ones.
 
     Attributes
     ----------
@@ -70,7 +75,7 @@ class OPAUC(LinearScoringClassifier):
         Places score zero midway between the class means.
     moments_ : ClassMoments
         Statistics of the two classes.
-    solver_, rank_ : str, None
+    solver_, rank_ : str, int or None
         What "auto" took.
     n_features_in_ : int
         Number of features.
@@ -149,7 +154,7 @@ class OPAUC(LinearScoringClassifier):
         """
         with unchanged_on_error(self):
             self._learn(X, y, sample_weight, None, first=True)
-            if not self.moments_.has_both_classes:
+            if min(self._counts()) == 0:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
                     f"every row of positive weight is of class {self._only_class()}"
@@ -226,16 +231,25 @@ class OPAUC(LinearScoringClassifier):
         if list(getattr(self, "feature_names_in_", [])) != list(getattr(other, "feature_names_in_", [])):
             raise IncompatibleMoments("cannot merge models of features with different names")
         state = self._statistics("merge").merge(other._statistics("merge"))
-        self.solution_ = Solution(self._learner(self.n_features_in_), state)
+        self.solution_ = Solution(self._learner()[0], state)
         return self
 
-    def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> OPAUC:
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        row_numbers: ArrayLike | None = None,
+    ) -> OPAUC:
         """Unlearn rows: the model becomes what it would be had they never been seen.
 
         Parameters
         ----------
         X, y, sample_weight
             Rows as they were learnt.
+        row_numbers : array-like of int of shape (n_samples,), default=None
+            With a sketch (a `rank`): the number, from 0, under which each row
+            was learnt by this model, for its random code depends on it.
 
         Returns
         -------
@@ -256,8 +270,13 @@ class OPAUC(LinearScoringClassifier):
             )
         with unchanged_on_error(self):
             chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
-            learner = self._learner(self.n_features_in_)
-            state = statistics.forget(chunk.rows, chunk.labels, chunk.sample_weight, learner.n_jobs)
+            learner = self._learner()[0]
+            if isinstance(learner, Exact):
+                state = statistics.forget(chunk.rows, chunk.labels, chunk.sample_weight, learner.n_jobs)
+            elif row_numbers is None:
+                raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
+            else:
+                state = statistics.forget(chunk.rows, chunk.labels, row_numbers)
             self.solution_ = Solution(learner, state)
         return self
 
@@ -284,43 +303,46 @@ class OPAUC(LinearScoringClassifier):
         check_is_fitted(self)
         state = self._statistics("path")
         checked = [check_number(type(self).__name__, "alphas", alpha, 0.0) for alpha in alphas]
-        return self._learner(self.n_features_in_).path(state, checked)  # type: ignore[no-any-return]
+        return self._learner()[0].path(state, checked)  # type: ignore[no-any-return]
 
     def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool) -> Chunk:
         chunk = checked_chunk(self, X, y, sample_weight, classes, first)
-        learner = self._learner(self.n_features_in_)
+        learner, solver, rank = self._learner(str(chunk.rows.dtype))
         if not first and type(self.solution_.learner) is not type(learner):
-            raise ValueError(f"solver was {self.solver_!r} on the last call to partial_fit, now it is {self.solver!r}")
+            raise ValueError(
+                f"solver was {self.solver_!r} with rank {self.rank_} on the last call to partial_fit, "
+                f"now it is {solver!r} with rank {rank}"
+            )
         state = learner.start(self.n_features_in_) if first else self.solution_.state
         if chunk.sample_weight is None:
             state = learner.step(state, chunk.rows, chunk.labels)
-        elif self._takes_weights():
+        elif self._takes_weights() and isinstance(learner, Exact):
             state = learner.step(state, chunk.rows, chunk.labels, chunk.sample_weight)
         else:
             raise ValueError(
-                "sample_weight needs solver='exact' and forgetting=1.0: else the order of the rows matters"
+                "sample_weight needs solver='exact', full covariance and forgetting=1.0: else the order of rows matters"
             )
         self.classes_ = chunk.classes
-        self.solver_, self.rank_ = self._solver(), None
+        self.solver_, self.rank_ = solver, rank
         self.solution_ = Solution(learner, state)
         return chunk
 
-    def _learner(self, n_features: int) -> Any:
-        return make_learner(type(self).__name__, self._solver(), self.get_params(deep=False), n_features)
-
-    def _solver(self) -> str:
-        return "exact" if self.solver == "auto" else self.solver
+    def _learner(self, dtype: str = "float64") -> tuple[Any, str, int | None]:
+        return make_learner(type(self).__name__, self.get_params(deep=False), self.n_features_in_, dtype)
 
     def _takes_weights(self) -> bool:
-        return self.solver != "sgd" and self.forgetting == 1.0
+        return self.solver != "sgd" and self.forgetting == 1.0 and self.rank in (None, "auto")
 
-    def _statistics(self, wanted_by: str) -> ClassMoments:
-        if not isinstance(self.solution_.learner, Exact):
-            raise ValueError(
-                f"{wanted_by} needs solver='exact': the weights of solver='sgd' depend on each row in turn"
-            )
-        return self.solution_.state  # type: ignore[no-any-return]
+    def _statistics(self, wanted_by: str) -> Any:
+        if not isinstance(self.solution_.learner, Exact | SketchedExact):
+            raise ValueError(f"{wanted_by} needs solver='exact': those of solver='sgd' depend on each row in turn")
+        return self.solution_.state
+
+    def _counts(self) -> tuple[float, float]:
+        solution = self.solution_
+        summary: ScoreSummary = solution.learner.summary(solution.state, np.zeros(self.n_features_in_))
+        return summary.counts
 
     def _only_class(self) -> str:
-        seen = self.moments_.positive.count > 0
-        return repr(self.classes_[-1 if seen else 0].item() if hasattr(self.classes_[0], "item") else self.classes_[0])
+        label = self.classes_[-1 if self._counts()[1] > 0 else 0]
+        return repr(label.item() if hasattr(label, "item") else label)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
+from numbers import Integral
 from typing import Any
 
 from opauc.estimators.parameter_checks import check_n_jobs, check_number, check_option
@@ -13,26 +15,63 @@ from opauc.learners.sgd import LEARNING_RATES
 
 # The two covariance matrices of "full" may take this much memory.
 FULL_COVARIANCE_BYTES = 2 * 2**30
+# Rank of the sketch where rank="auto" has to have one.
+SKETCH_RANK = 50
 
 
-def make_learner(owner: str, solver: str, given: Mapping[str, Any], n_features: int) -> Any:
-    """Check every parameter of `owner` and return the learner for rows of `n_features`."""
+def make_learner(owner: str, given: Mapping[str, Any], n_features: int, dtype: str) -> tuple[Any, str, int | None]:
+    """Check every parameter of `owner`; return the learner for rows of `n_features`, its solver and its rank."""
     check_option(owner, "solver", given["solver"], ("auto", "exact", "sgd"))
     check_option(owner, "learning_rate", given["learning_rate"], tuple(LEARNING_RATES))
     check_option(owner, "average", given["average"], (True, False))
-    rank = given["rank"]
-    if rank is not None and rank != "auto":
-        raise ValueError(f"The 'rank' parameter of {owner} must be None or 'auto' so far. Got {rank!r} instead.")
-    if 16 * n_features**2 > FULL_COVARIANCE_BYTES:
-        raise ValueError(
-            f"two covariance matrices of {n_features} features take {16 * n_features**2 / 2**30:.1f} GiB; "
-            f"at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB are used"
-        )
+    rank = _rank(owner, given["rank"], given["solver"], n_features)
+    solver = given["solver"]
+    if solver == "auto":
+        solver = "exact" if rank is None else "sgd"
     checked = dict(given) | {
         "alpha": check_number(owner, "alpha", given["alpha"], 0.0),
         "eta0": check_number(owner, "eta0", given["eta0"], 0.0, closed="neither"),
         "forgetting": check_number(owner, "forgetting", given["forgetting"], 0.0, 1.0, closed="right"),
         "n_jobs": check_n_jobs(owner, given["n_jobs"], os.cpu_count() or 1),
+        "rank": rank,
+        "dtype": dtype,
     }
-    learner = find_learners()[solver]
-    return learner(**{field.name: checked[field.name] for field in fields(learner)})
+    if rank is not None and checked["forgetting"] != 1.0:
+        raise ValueError(f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}")
+    learner = find_learners()[_name(solver, rank)]
+    settings = {field.name: checked[field.name] for field in fields(learner) if field.name in checked}
+    return learner(**settings), solver, rank
+
+
+def _name(solver: str, rank: int | None) -> str:
+    """Return the file name of the learner."""
+    if rank is None:
+        return solver
+    return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"
+
+
+def _rank(owner: str, rank: Any, solver: str, n_features: int) -> int | None:
+    """Return the rank meant: None for full covariance matrices, which must fit their budget."""
+    is_int = isinstance(rank, Integral) and not isinstance(rank, bool)
+    if not (rank is None or rank == "auto" or (is_int and rank >= 0)):
+        raise ValueError(
+            f"The 'rank' parameter of {owner} must be None, 'auto' or an int in the range [0, inf). "
+            f"Got {rank!r} instead."
+        )
+    if is_int:
+        if rank > n_features:
+            warnings.warn(
+                f"rank={rank} is more than n_features={n_features}: full covariance, rank=None, is smaller and exact",
+                UserWarning,
+                stacklevel=5,
+            )
+        return int(rank)
+    size = 16 * n_features**2
+    if size <= FULL_COVARIANCE_BYTES:
+        return None
+    if rank == "auto":
+        return SKETCH_RANK if solver == "exact" else 0
+    raise ValueError(
+        f"two covariance matrices of {n_features} features take {size / 2**30:.1f} GiB; rank=None uses at most "
+        f"{FULL_COVARIANCE_BYTES / 2**30:g} GiB. Set rank to 0 or a small int, or to 'auto'."
+    )

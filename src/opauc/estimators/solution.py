@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 from opauc.models import LinearScorer
-from opauc.moments import ClassMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,14 +15,13 @@ class Solution:
     state: Any
 
     @cached_property
-    def moments(self) -> ClassMoments:
+    def moments(self) -> Any:
         """Class statistics of the rows learnt from."""
-        moments: ClassMoments = self.learner.moments(self.state)
-        return moments
+        return self.learner.moments(self.state)
 
     @cached_property
     def scorer(self) -> LinearScorer:
         """The linear scorer."""
         weights = self.learner.weights(self.state)
         weights.flags.writeable = False
-        return LinearScorer.of(weights, self.moments)
+        return LinearScorer.of(weights, self.learner.summary(self.state, weights))

@@ -11,6 +11,7 @@ from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from opauc.moments import ClassMoments
 from opauc.moments.chunk_rows import Labels, Rows
+from opauc.moments.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,10 @@ class Exact:
     def moments(self, state: ClassMoments) -> ClassMoments:
         """Return the statistics, which are the state."""
         return state
+
+    def summary(self, state: ClassMoments, weights: Floats) -> ScoreSummary:
+        """Return what the statistics say of the scores."""
+        return state.summary(weights)
 
     def weights(self, state: ClassMoments) -> Floats:
         """Return the minimiser; zero until both classes were seen."""

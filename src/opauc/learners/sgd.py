@@ -15,6 +15,7 @@ from opauc.kernels.pair_descent_csr import csr_pass
 from opauc.kernels.symmetric_matrix import mirror_lower
 from opauc.moments import ClassMoments, ExactMoments
 from opauc.moments.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
+from opauc.moments.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +97,10 @@ class SGD:
                 stacklevel=2,
             )
         return after
+
+    def summary(self, state: DescentState, weights: Floats) -> ScoreSummary:
+        """Return what the statistics say of the scores."""
+        return self.moments(state).summary(weights)
 
     def weights(self, state: DescentState) -> Floats:
         """Return the mean of the iterates, or the last of them."""

@@ -1,4 +1,4 @@
-"""Scores, labels and probabilities from weights and class statistics."""
+"""Scores and probabilities from weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from opauc.moments import ClassMoments
 from opauc.moments.chunk_rows import Rows
+from opauc.moments.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 
@@ -35,25 +35,22 @@ class LinearScorer:
     offset: float
 
     @classmethod
-    def of(cls, weights: Floats, moments: ClassMoments) -> LinearScorer:
+    def of(cls, weights: Floats, summary: ScoreSummary) -> LinearScorer:
         """Centre the scores between the classes and calibrate them.
 
         The score is zero midway between the class means. The probabilities are
         those of two normal distributions of scores with the classes' means,
         their pooled variance and the observed share of positives.
         """
-        negative, positive = moments.negative, moments.positive
-        total = negative.count + positive.count
-        if not moments.has_both_classes:
+        (n0, n1), (mean0, mean1), (variance0, variance1) = summary
+        if n0 == 0 or n1 == 0:
             # Rows of one class only: the prior is all there is to go by.
-            seen = float(np.sign(positive.count - negative.count))
+            seen = float(np.sign(n1 - n0))
             return cls(weights, seen, 0.0, np.inf * seen if seen else 0.0)
-        intercept = -float(weights @ (negative.mean + positive.mean)) / 2
-        below, above = moments.score_variances(weights)
-        pooled = (negative.count * below + positive.count * above) / total
-        gap = max(0.0, float(weights @ moments.mean_difference()))
+        pooled = (n0 * variance0 + n1 * variance1) / (n0 + n1)
+        gap = max(0.0, mean1 - mean0)
         slope = gap / pooled if pooled > gap * 1e-300 else 0.0 if gap == 0.0 else 1e300
-        return cls(weights, intercept, slope, float(np.log(positive.count / negative.count)))
+        return cls(weights, -(mean0 + mean1) / 2, slope, float(np.log(n1 / n0)))
 
     def scores(self, rows: Rows) -> Floats:
         """Scores of the rows in float64; positive where the positive class is nearer."""

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from opauc.moments.accumulate import accumulate
 from opauc.moments.chunk_rows import NO_WEIGHTS, Labels, Rows
 from opauc.moments.exact_moments import ExactMoments
+from opauc.moments.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 
@@ -131,6 +132,11 @@ class ClassMoments:
             for one in (self.negative, self.positive)
         )
         return negative, positive
+
+    def summary(self, weights: Floats) -> ScoreSummary:
+        """Counts, means and variances of the scores that `weights` give to the rows seen."""
+        means = float(weights @ self.negative.mean), float(weights @ self.positive.mean)
+        return ScoreSummary((self.negative.count, self.positive.count), means, self.score_variances(weights))
 
     def binormal_auc(self, weights: Floats) -> float:
         """AUC of the scores if they were normally distributed in each class."""

@@ -1,0 +1,161 @@
+"""OPAUCr: Algorithm 1 with sketched covariance matrices, at a cost per row that does not depend on the dimension."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opauc.errors import DivergedError, DivergenceWarning
+from opauc.kernels.feature_table import (
+    EARLY,
+    PLACE,
+    WEIGHT,
+    WEIGHT_SUM,
+    FeatureTable,
+    product_with_table,
+    table_product,
+    write_sums,
+)
+from opauc.kernels.sketch_descent import SketchWeights, sketch_pass
+from opauc.learners.sgd import LEARNING_RATES, UNSTABLE
+from opauc.moments.chunk_rows import Labels, Rows, kernel_rows
+from opauc.moments.class_sketch import ClassSketch, summary_of_products
+from opauc.moments.code_stream import CodeStream
+from opauc.moments.score_summary import ScoreSummary
+
+Floats = NDArray[np.float64]
+
+# (centred?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
+CENTRINGS = {"centred": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
+# From this many features on, most are met too rarely to be given a row of the table at once.
+DEFER_FROM = 200_000
+PATIENCE = 4
+
+
+class SketchState(NamedTuple):
+    """The feature table, the weights in terms of it, and the stream of codes."""
+
+    table: FeatureTable
+    parts: SketchWeights
+    stream: CodeStream
+
+    def copy(self) -> SketchState:
+        """Return a state that shares nothing with this one."""
+        used = int(self.table.used[0])
+        rows = np.zeros_like(self.table.rows)
+        rows[:used] = self.table.rows[:used]
+        table = self.table._replace(rows=rows, cards=self.table.cards.copy(), used=self.table.used.copy())
+        return SketchState(table, SketchWeights(*(part.copy() for part in self.parts)), self.stream)
+
+
+@dataclass(frozen=True)
+class SketchedSGD:
+    """Descend with the covariance of the other class replaced by a sketch of rank `rank`.
+
+    `centring` tells which sketch: "centred" is C C^T / T with C = Z - c s^T, s
+    the sum of codes; "printed" and "mean" are the paper's Z Z^T / T less
+    nearly nothing, and less c c^T. `step` reuses the arrays of the state it
+    is given; if it raises, that state is as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.learners.sketched_sgd import SketchedSGD
+    >>> learner = SketchedSGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False, rank=2)
+    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> learner.weights(state).tolist()
+    [0.2]
+    """
+
+    alpha: float = 1e-4
+    eta0: float = 1e4
+    learning_rate: str = "theorem"
+    average: bool = True
+    rank: int = 50
+    random_state: Any = 0
+    centring: str = "centred"
+    gaussian: bool = False
+    dtype: str = "float64"
+
+    def start(self, n_features: int) -> SketchState:
+        """Return the state before any row; memory is taken as features turn up."""
+        stream = CodeStream.seeded(self.rank, self.random_state, self.gaussian)
+        patience = PATIENCE if n_features >= DEFER_FROM and not self.gaussian else 0
+        cards = np.zeros((n_features, EARLY + 2 * patience))
+        cards[:, PLACE] = -1.0
+        width = stream.width
+        table = FeatureTable(
+            rows=np.zeros((n_features, 2 * width), self.dtype),
+            cards=cards,
+            used=np.zeros(1, np.int64),
+            key=np.array([stream.key], np.uint64),
+            rank=np.array([self.rank]),
+        )
+        parts = SketchWeights(
+            coefficients=np.zeros((2, width)),
+            coefficient_sums=np.zeros((2, width)),
+            products=np.zeros((2, width)),
+            own_grams=np.zeros((2, width, width)),
+            cross_gram=np.zeros((width, width)),
+            code_sums=np.zeros((2, width)),
+            scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        )
+        return SketchState(table, parts, stream)
+
+    def step(self, state: SketchState, rows: Rows, labels: Labels, codes: Floats | None = None) -> SketchState:
+        """Take a step on each row in order; `codes` replaces the random ones in tests of the mathematics."""
+        thin = rows if sparse.issparse(rows) else sparse.csr_array(rows)
+        relative, sizes = LEARNING_RATES[self.learning_rate]
+        step_sizes = sizes(self.eta0, state.parts.scalars[3] + np.arange(1.0, rows.shape[0] + 1.0))
+        # A step relative to the curvature cannot overflow; any other may, and then all has to be put back.
+        kept = state if relative else state.copy()
+        given = np.empty((0, state.stream.width)) if codes is None else codes
+        options = (self.alpha, *CENTRINGS[self.centring], self.gaussian)
+        shares = np.ones(rows.shape[0])
+        sketch_pass(kernel_rows(thin), labels, given, step_sizes, relative, shares, options, kept.table, kept.parts)
+        self._check(kept.parts)
+        return kept
+
+    def weights(self, state: SketchState) -> Floats:
+        """Return the mean of the iterates, or the last of them, as one number a feature."""
+        parts, cards = state.parts, state.table.cards
+        out = np.empty(cards.shape[0])
+        if not self.average:
+            table_product(state.table, parts.coefficients, out)
+            out += parts.scalars[0] * cards[:, WEIGHT]
+            return out
+        table_product(state.table, parts.coefficient_sums, out)
+        out += parts.scalars[1] * cards[:, WEIGHT] + cards[:, WEIGHT_SUM]
+        out /= parts.scalars[2] or 1.0
+        return out
+
+    def moments(self, state: SketchState) -> ClassSketch:
+        """Return the class sketches."""
+        sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
+        write_sums(state.table, sums)
+        return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[3]))
+
+    def summary(self, state: SketchState, weights: Floats) -> ScoreSummary:
+        """Return what the sketch says of the scores."""
+        products = np.empty_like(state.parts.code_sums)
+        product_with_table(state.table, weights, products)
+        return summary_of_products(products, state.parts.code_sums)
+
+    def _check(self, parts: SketchWeights) -> None:
+        if not all(np.isfinite(part).all() for part in parts):
+            raise DivergedError(
+                f"the weights overflowed: eta0={self.eta0} is too large for these rows "
+                f"with learning_rate={self.learning_rate!r}; lower eta0 or scale the features"
+            )
+        if parts.scalars[5] > UNSTABLE:
+            warnings.warn(
+                f"eta0={self.eta0} looks too large for these rows with learning_rate={self.learning_rate!r}: "
+                f"the recent mean of (1 - margin)^2 is {parts.scalars[5]:.3g}, zero weights have 1",
+                DivergenceWarning,
+                stacklevel=3,
+            )
