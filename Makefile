@@ -28,7 +28,7 @@ format: .venv/installed
 	$(BIN)/ruff check --fix .
 
 bench: .venv/installed
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

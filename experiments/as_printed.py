@@ -59,3 +59,29 @@ def printed_linear_term(rows: Floats, labels: NDArray[np.int8]) -> Floats:
             terms.append(others.mean(axis=0) - row)
     mean: Floats = np.mean(terms, axis=0)
     return mean
+
+
+def printed_sketch_covariance(rows: Floats, codes: Floats) -> Floats:
+    """Covariance of the rows from OPAUCr's sketch as printed: Z Z^T / T less the product of the vectors c-hat.
+
+    >>> rows, codes = np.full((4, 1), 2.0), np.array([[1.0], [-1.0], [1.0], [1.0]])  # a constant stream
+    >>> printed_sketch_covariance(rows, codes).tolist()
+    [[3.0]]
+    """
+    count, mean = len(rows), rows.mean(axis=0)
+    sketch = rows.T @ codes
+    small = np.outer(mean, codes.sum(axis=0)) / count
+    covariance: Floats = sketch @ sketch.T / count - small @ small.T
+    return covariance
+
+
+def mean_sketch_covariance(rows: Floats, codes: Floats) -> Floats:
+    """Covariance of the rows as Z Z^T / T less the whole of c c^T: unbiased, but not a covariance.
+
+    >>> rows, codes = np.full((2, 1), 2.0), np.array([[1.0], [-1.0]])
+    >>> mean_sketch_covariance(rows, codes).tolist()  # a negative variance
+    [[-4.0]]
+    """
+    mean, sketch = rows.mean(axis=0), rows.T @ codes
+    covariance: Floats = sketch @ sketch.T / len(rows) - np.outer(mean, mean)
+    return covariance

@@ -35,3 +35,26 @@ def descent(rows, labels, alpha, step_sizes):
             w = w - step * (alpha * w + (w @ gap - (2.0 * k - 1)) * gap + covariance(other) @ w)
         iterates.append(w)
     return np.array(iterates).reshape(-1, d)
+
+
+def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred"):
+    """All iterates of OPAUCr with dense sketches, one a row; `codes` without the closing one."""
+    d, rank = rows.shape[1], codes.shape[1]
+    w, counts, sums = np.zeros(d), np.zeros(2), np.zeros((2, d))
+    sketches, code_sums, iterates = np.zeros((2, d, rank)), np.zeros((2, rank)), []
+    for x, k, code, step in zip(rows, labels, codes, step_sizes, strict=True):
+        counts[k] += 1
+        sums[k] += x
+        sketches[k] += np.outer(x, code)
+        code_sums[k] += code
+        if counts[1 - k]:
+            mean, z, s, n = sums[1 - k] / counts[1 - k], sketches[1 - k], code_sums[1 - k], counts[1 - k]
+            covariance = {
+                "centred": lambda z=z, m=mean, s=s, n=n: (z - np.outer(m, s)) @ (z - np.outer(m, s)).T / n,
+                "printed": lambda z=z, m=mean, s=s, n=n: z @ z.T / n - np.outer(m, m) * (s @ s) / n**2,
+                "mean": lambda z=z, m=mean, n=n: z @ z.T / n - np.outer(m, m),
+            }[centring]()
+            gap = x - mean
+            w = w - step * (alpha * w + (w @ gap - (2.0 * k - 1)) * gap + covariance @ w)
+        iterates.append(w)
+    return np.array(iterates)

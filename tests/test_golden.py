@@ -6,6 +6,10 @@ from numpy.testing import assert_allclose
 
 from opauc.learners.exact import Exact
 from opauc.learners.sgd import SGD
+from opauc.learners.sketched_exact import SketchedExact
+from opauc.learners.sketched_sgd import CENTRINGS, SketchedSGD
+from opauc.moments.class_sketch import ClassSketch
+from opauc.moments.code_stream import CodeStream
 
 
 @pytest.fixture
@@ -40,3 +44,30 @@ def test_algorithm_1_row_by_row(full, i):
     learner = SGD(*settings, "invsqrt", average=False)
     state = learner.step(learner.start(rows.shape[1]), rows, labels)
     assert_allclose(learner.weights(state), data[f"sgd_{i}_invsqrt_weights"], rtol=1e-9)
+
+
+@pytest.fixture
+def sketched(golden):
+    data = golden("sketched")
+    rank = data["codes"].shape[1]
+    codes = np.zeros((len(data["y"]), CodeStream(rank, 0).width))
+    codes[:, :rank], codes[:, -1] = data["codes"], 1.0
+    return data, (data["y"] > 0).astype(np.int8), codes
+
+
+@pytest.mark.parametrize("centring", CENTRINGS)
+def test_opaucr_with_every_centring(sketched, centring):
+    data, labels, codes = sketched
+    settings = {"alpha": float(data["alpha"]), "eta0": float(data["eta0"]), "rank": data["codes"].shape[1]}
+    learner = SketchedSGD(**settings, learning_rate="constant", average=False, centring=centring)
+    state = learner.step(learner.start(data["X"].shape[1]), data["X"], labels, codes=codes)
+    assert_allclose(learner.weights(state), data[f"weights_{centring}"], rtol=1e-9)
+
+
+def test_the_closed_form_of_the_centred_sketch(sketched):
+    data, labels, codes = sketched
+    sums = np.stack([data["X"][labels == k].T @ codes[labels == k] for k in (0, 1)], axis=1)
+    code_sums = np.stack([codes[labels == k].sum(axis=0) for k in (0, 1)])
+    state = ClassSketch(sums, code_sums, CodeStream(data["codes"].shape[1], 0))
+    learner = SketchedExact(alpha=float(data["alpha"]))
+    assert_allclose(learner.weights(state), data["closed_form_weights"], rtol=1e-9)

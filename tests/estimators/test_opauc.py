@@ -33,6 +33,7 @@ CHECKED = [
     OPAUC(forgetting=0.999),
     OPAUC(solver="exact", rank=3),
     OPAUC(solver="sgd", rank=3),
+    OPAUC(rank=0),
 ]
 
 

@@ -39,15 +39,18 @@ class OPAUC(LinearScoringClassifier):
         "exact" keeps class statistics and solves for the minimiser: no step
         size, any order of rows, shards can be merged and rows taken out.
         "sgd" takes one gradient step a row (Algorithm 1 of the paper).
-        "auto" is "exact" with full covariance, else "sgd".
+        "auto" is "exact" with full covariance; "sgd" with a `rank`; and where
+        rank="auto" has no room for full covariance, a contest of eight
+        learners that cost O(entries) a row each, decided within the same pass
+        ("contest"; alpha and the step sizes play no part in it).
     alpha : float, default=1e-4
         Ridge penalty, the paper's lambda; zero is allowed.
     rank : "auto", None or int, default="auto"
         None keeps full covariance matrices. An integer keeps sketches of that
         rank, the paper's OPAUCr, at a cost per row that does not depend on
         the number of features; 0 keeps class means only. "auto" is None
-        while two full matrices take at most 2 GiB, else 0 (50 with
-        solver="exact").
+        while two full matrices take at most 2 GiB (11,585 features), else 0
+        (50 with solver="exact").
     eta0 : float, default=1e4
         With learning_rate="constant" or "invsqrt": the step size, or its value
         at the first row. With "theorem": the ratio curvature * B^2 / L of

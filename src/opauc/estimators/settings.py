@@ -25,9 +25,7 @@ def make_learner(owner: str, given: Mapping[str, Any], n_features: int, dtype: s
     check_option(owner, "learning_rate", given["learning_rate"], tuple(LEARNING_RATES))
     check_option(owner, "average", given["average"], (True, False))
     rank = _rank(owner, given["rank"], given["solver"], n_features)
-    solver = given["solver"]
-    if solver == "auto":
-        solver = "exact" if rank is None else "sgd"
+    solver = _solver(given["solver"], given["rank"], rank)
     checked = dict(given) | {
         "alpha": check_number(owner, "alpha", given["alpha"], 0.0),
         "eta0": check_number(owner, "eta0", given["eta0"], 0.0, closed="neither"),
@@ -43,9 +41,18 @@ def make_learner(owner: str, given: Mapping[str, Any], n_features: int, dtype: s
     return learner(**settings), solver, rank
 
 
+def _solver(asked: str, asked_rank: Any, rank: int | None) -> str:
+    """Return the solver meant: "contest" is what serves best where nothing was asked for and nothing full fits."""
+    if asked != "auto":
+        return asked
+    if rank is None:
+        return "exact"
+    return "contest" if asked_rank == "auto" else "sgd"
+
+
 def _name(solver: str, rank: int | None) -> str:
     """Return the file name of the learner."""
-    if rank is None:
+    if rank is None or solver == "contest":
         return solver
     return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.kernels.codes import write_gaussians, write_signs
-from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.compile_kernel import inlined, kernel
 from opauc.kernels.feature_table import WEIGHT, WEIGHT_SUM
 from opauc.kernels.sketch_rows import visit_row
+from opauc.kernels.symmetric_matrix import symmetric_product
 
 # Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
@@ -32,13 +33,13 @@ class SketchWeights(NamedTuple):
     coefficients: np.ndarray  # (2, width) p
     coefficient_sums: np.ndarray  # (2, width)
     products: np.ndarray  # (2, width) q = F^T w
-    own_grams: np.ndarray  # (2, width, width) F_k^T F_k
+    own_grams: np.ndarray  # (2, width, width) F_k^T F_k, lower triangles
     cross_gram: np.ndarray  # (width, width) F_1^T F_0
     code_sums: np.ndarray  # (2, width) sums of codes; the last entry counts the rows
     scalars: np.ndarray  # (6,) a, its sum, weight of the sum, rows seen, largest curvature, recent squared excess
 
 
-@kernel
+@inlined
 def change_of_weights(k, score, step_size, centred, mean_share, state, change):
     """Write into `change` what block o = 1 - k of p gains in a step; return the excess of the score.
 
@@ -77,7 +78,7 @@ def curvature_bound(k, square, inner, alpha, state):
     length = gram[rank, rank] / (count * count)
     trace = 0.0
     for c in range(rank):
-        trace += gram[c, c] - 2.0 * sums[c] * gram[c, rank] / count + sums[c] * sums[c] * length
+        trace += gram[c, c] - 2.0 * sums[c] * gram[rank, c] / count + sums[c] * sums[c] * length
     return alpha + square - 2.0 * inner[rank] / count + length + max(trace, 0.0) / count
 
 
@@ -85,18 +86,14 @@ def curvature_bound(k, square, inner, alpha, state):
 def update_grams(k, code, inner, square, change, state, out):
     """Add the row's code to the Gram matrices and write G[:, o] change into `out`, o the other class."""
     other = 1 - k
-    own_gram, far_gram, cross = state.own_grams[k], state.own_grams[other], state.cross_gram
-    mine, far = inner[k], inner[other]
-    out_mine, out_far = out[k], out[other]
+    own_gram, cross = state.own_grams[k], state.cross_gram
+    mine, far, out_mine = inner[k], inner[other], out[k]
+    symmetric_product(state.own_grams[other], change, out[other])
     out_mine[:] = 0.0
     for c in range(code.size):
-        row, code_c, pull = own_gram[c], code[c], mine[c] + square * code[c]
-        for j in range(code.size):
-            row[j] += pull * code[j] + code_c * mine[j]
-        row, dot = far_gram[c], 0.0
-        for j in range(code.size):
-            dot += row[j] * change[j]
-        out_far[c] = dot
+        head, code_c, pull = own_gram[c, : c + 1], code[c], mine[c] + square * code[c]
+        for j in range(c + 1):
+            head[j] += pull * code[j] + code_c * mine[j]
         row = cross[c]
         if k == 1:
             dot = 0.0
@@ -109,6 +106,71 @@ def update_grams(k, code, inner, square, change, state, out):
             for j in range(code.size):
                 row[j] += far_c * code[j]
                 out_mine[j] += change_c * row[j]
+
+
+@inlined
+def enter_code(k, code, dot, inner, state):
+    """Count the row in, with F changed and w not; return its score."""
+    score = state.scalars[0] * dot
+    for b in range(2):
+        for c in range(code.size):
+            score += state.coefficients[b, c] * inner[b, c]
+    for c in range(code.size):
+        state.code_sums[k, c] += code[c]
+        state.products[k, c] += score * code[c]
+    state.scalars[3] += 1.0
+    return score
+
+
+@inlined
+def plan_step(k, score, square, inner, step_size, relative, options, state, change):
+    """Write the change of p into `change`; return the factor on w and the pull along the row.
+
+    Nothing changes while the other class is unseen.
+    """
+    change[:] = 0.0
+    if state.code_sums[1 - k, change.size - 1] == 0.0:
+        return 1.0, 0.0
+    if relative:
+        bound = curvature_bound(k, square, inner[1 - k], options[0], state)
+        state.scalars[4] = max(state.scalars[4], bound)
+        step_size /= state.scalars[4]
+    excess = change_of_weights(k, score, step_size, options[1], options[2], state, change)
+    state.scalars[5] += RECENT * (excess * excess - state.scalars[5])
+    return 1.0 - step_size * options[0], step_size * excess
+
+
+@inlined
+def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
+    """Take the step in a, p and q; `out` holds G[:, other] change."""
+    other = 1 - k
+    state.scalars[0] *= keep
+    for c in range(code.size):
+        state.products[k, c] = keep * state.products[k, c] - pull * (inner[k, c] + square * code[c]) + out[k, c]
+        state.products[other, c] = keep * state.products[other, c] - pull * inner[other, c] + out[other, c]
+        state.coefficients[k, c] *= keep
+        state.coefficients[other, c] = keep * state.coefficients[other, c] + change[c]
+
+
+@kernel
+def rescale(table, state):
+    """Bring a back to one by a sweep over all features."""
+    a, a_sum = state.scalars[0], state.scalars[1]
+    for j in range(table.cards.shape[0]):
+        table.cards[j, WEIGHT_SUM] += a_sum * table.cards[j, WEIGHT]
+        table.cards[j, WEIGHT] *= a
+    state.scalars[0] = 1.0
+    state.scalars[1] = 0.0
+
+
+@inlined
+def add_to_mean(share, state):
+    """Add the new iterate to the weighted sum of all."""
+    state.scalars[1] += share * state.scalars[0]
+    state.scalars[2] += share
+    for b in range(2):
+        for c in range(state.coefficients.shape[1]):
+            state.coefficient_sums[b, c] += share * state.coefficients[b, c]
 
 
 @kernel
@@ -148,68 +210,3 @@ def sketch_pass(rows, labels, codes, step_sizes, relative, shares, options, tabl
             table.cards[columns[at], WEIGHT_SUM] += move_sum * values[at]
         if state.code_sums[1 - k, width - 1] > 0.0:
             add_to_mean(shares[i], state)
-
-
-@kernel
-def enter_code(k, code, dot, inner, state):
-    """Count the row in, with F changed and w not; return its score."""
-    score = state.scalars[0] * dot
-    for b in range(2):
-        for c in range(code.size):
-            score += state.coefficients[b, c] * inner[b, c]
-    for c in range(code.size):
-        state.code_sums[k, c] += code[c]
-        state.products[k, c] += score * code[c]
-    state.scalars[3] += 1.0
-    return score
-
-
-@kernel
-def plan_step(k, score, square, inner, step_size, relative, options, state, change):
-    """Write the change of p into `change`; return the factor on w and the pull along the row.
-
-    Nothing changes while the other class is unseen.
-    """
-    change[:] = 0.0
-    if state.code_sums[1 - k, change.size - 1] == 0.0:
-        return 1.0, 0.0
-    if relative:
-        bound = curvature_bound(k, square, inner[1 - k], options[0], state)
-        state.scalars[4] = max(state.scalars[4], bound)
-        step_size /= state.scalars[4]
-    excess = change_of_weights(k, score, step_size, options[1], options[2], state, change)
-    state.scalars[5] += RECENT * (excess * excess - state.scalars[5])
-    return 1.0 - step_size * options[0], step_size * excess
-
-
-@kernel
-def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
-    """Take the step in a, p and q; `out` holds G[:, other] change."""
-    other = 1 - k
-    state.scalars[0] *= keep
-    for c in range(code.size):
-        state.products[k, c] = keep * state.products[k, c] - pull * (inner[k, c] + square * code[c]) + out[k, c]
-        state.products[other, c] = keep * state.products[other, c] - pull * inner[other, c] + out[other, c]
-        state.coefficients[k, c] *= keep
-        state.coefficients[other, c] = keep * state.coefficients[other, c] + change[c]
-
-
-@kernel
-def rescale(table, state):
-    """Bring a back to one by a sweep over all features."""
-    a, a_sum = state.scalars[0], state.scalars[1]
-    for j in range(table.cards.shape[0]):
-        table.cards[j, WEIGHT_SUM] += a_sum * table.cards[j, WEIGHT]
-        table.cards[j, WEIGHT] *= a
-    state.scalars[0] = 1.0
-    state.scalars[1] = 0.0
-
-
-@kernel
-def add_to_mean(share, state):
-    """Add the new iterate to the weighted sum of all."""
-    state.scalars[1] += share * state.scalars[0]
-    state.scalars[2] += share
-    for b in range(2):
-        for c in range(state.coefficients.shape[1]):
-            state.coefficient_sums[b, c] += share * state.coefficients[b, c]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,18 +85,7 @@ class SGD:
                 kernel_rows(block), labels[part], step_sizes[part], relative,
                 self.alpha, self.forgetting, after,
             )  # fmt: skip
-        if not (np.isfinite(after.weights).all() and np.isfinite(after.weight_sum).all()):
-            raise DivergedError(
-                f"the weights overflowed: eta0={self.eta0} is too large for these rows "
-                f"with learning_rate={self.learning_rate!r}; lower eta0 or scale the features"
-            )
-        if after.progress[3] > UNSTABLE:
-            warnings.warn(
-                f"eta0={self.eta0} looks too large for these rows with learning_rate={self.learning_rate!r}: "
-                f"the recent mean of (1 - margin)^2 is {after.progress[3]:.3g}, zero weights have 1",
-                DivergenceWarning,
-                stacklevel=2,
-            )
+        refuse_divergence(self, (after.weights, after.weight_sum), after.progress[3])
         return after
 
     def summary(self, state: DescentState, weights: Floats) -> ScoreSummary:
@@ -112,6 +102,23 @@ class SGD:
     def moments(self, state: DescentState) -> ClassMoments:
         """Return the class statistics with the pending rows in them."""
         return ClassMoments(*(_class_moments(state, k) for k in (0, 1)))
+
+
+def refuse_divergence(learner: Any, parts: Iterable[Floats], recent_excess: float) -> None:
+    """Raise if the weights overflowed, warn if they do far worse than none; both name the step size."""
+    setting = f"eta0={learner.eta0}", f"learning_rate={learner.learning_rate!r}"
+    if not all(np.isfinite(part).all() for part in parts):
+        raise DivergedError(
+            f"the weights overflowed: {setting[0]} is too large for these rows with {setting[1]}; "
+            "lower eta0 or scale the features"
+        )
+    if recent_excess > UNSTABLE:
+        warnings.warn(
+            f"{setting[0]} looks too large for these rows with {setting[1]}: "
+            f"the recent mean of (1 - margin)^2 is {recent_excess:.3g}, zero weights have 1",
+            DivergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _class_moments(state: DescentState, k: int) -> ExactMoments:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.errors import DivergedError, DivergenceWarning
 from opauc.kernels.feature_table import (
     EARLY,
     PLACE,
@@ -22,7 +20,7 @@ from opauc.kernels.feature_table import (
     write_sums,
 )
 from opauc.kernels.sketch_descent import SketchWeights, sketch_pass
-from opauc.learners.sgd import LEARNING_RATES, UNSTABLE
+from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
 from opauc.moments.chunk_rows import Labels, Rows, kernel_rows
 from opauc.moments.class_sketch import ClassSketch, summary_of_products
 from opauc.moments.code_stream import CodeStream
@@ -118,7 +116,7 @@ class SketchedSGD:
         options = (self.alpha, *CENTRINGS[self.centring], self.gaussian)
         shares = np.ones(rows.shape[0])
         sketch_pass(kernel_rows(thin), labels, given, step_sizes, relative, shares, options, kept.table, kept.parts)
-        self._check(kept.parts)
+        refuse_divergence(self, kept.parts, kept.parts.scalars[5])
         return kept
 
     def weights(self, state: SketchState) -> Floats:
@@ -145,17 +143,3 @@ class SketchedSGD:
         products = np.empty_like(state.parts.code_sums)
         product_with_table(state.table, weights, products)
         return summary_of_products(products, state.parts.code_sums)
-
-    def _check(self, parts: SketchWeights) -> None:
-        if not all(np.isfinite(part).all() for part in parts):
-            raise DivergedError(
-                f"the weights overflowed: eta0={self.eta0} is too large for these rows "
-                f"with learning_rate={self.learning_rate!r}; lower eta0 or scale the features"
-            )
-        if parts.scalars[5] > UNSTABLE:
-            warnings.warn(
-                f"eta0={self.eta0} looks too large for these rows with learning_rate={self.learning_rate!r}: "
-                f"the recent mean of (1 - margin)^2 is {parts.scalars[5]:.3g}, zero weights have 1",
-                DivergenceWarning,
-                stacklevel=3,
-            )

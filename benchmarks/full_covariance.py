@@ -1,46 +1,19 @@
-"""Speed as ratios, measured in one run on one core: `make bench`.
+"""Full covariance: the exact fit and Algorithm 1 against their peers."""
 
-Compilation and scoring are outside the timed region; contestants take turns
-and the best of several turns counts. Absolute times are in the last column.
-"""
+import numpy as np
+from scipy import sparse
+from scipy.linalg import blas
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 
-import os
-
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-
-import platform  # noqa: E402
-import sys  # noqa: E402
-import warnings  # noqa: E402
-from datetime import UTC, datetime  # noqa: E402
-from pathlib import Path  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import numpy as np  # noqa: E402
-from scipy import sparse  # noqa: E402
-from scipy.linalg import blas  # noqa: E402
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning  # noqa: E402
-from sklearn.linear_model import LogisticRegression, SGDClassifier  # noqa: E402
-
-from benchmarks.peers import literal_descent, univariate_csr, univariate_dense, welford_descent  # noqa: E402
-from benchmarks.stopwatch import race  # noqa: E402
-from benchmarks.workloads import workload  # noqa: E402
-from opauc import OPAUC  # noqa: E402
-from opauc.moments import ClassMoments  # noqa: E402
+from benchmarks.peers import epochs, literal_descent, univariate, welford_descent
+from benchmarks.stopwatch import race
+from benchmarks.table import describe, heading, line
+from benchmarks.workloads import workload
+from opauc import OPAUC
+from opauc.moments import ClassMoments
 
 ALPHAS = 2.0 ** np.arange(-10, 3)
-
-
-def epochs(rows, labels):
-    """One epoch of scikit-learn's SGD, with its default of shuffled rows and in the order they come."""
-    return {
-        name: lambda shuffle=shuffle: SGDClassifier(loss="log_loss", max_iter=1, tol=None, shuffle=shuffle).fit(
-            rows, labels
-        )
-        for name, shuffle in (("epoch", True), ("in order", False))
-    }
 
 
 def exact_table(loads):
@@ -50,7 +23,7 @@ def exact_table(loads):
         "data", "SGDClassifier epoch", "same, with a 13-alpha path", "epoch, shuffle=False",
         "LogisticRegression", "LDA(lsqr)", "opauc s",
     ]  # fmt: skip
-    rule(header)
+    heading(header)
     for load in loads:
         rows, labels = load.rows, load.labels
 
@@ -79,7 +52,7 @@ def exact_table(loads):
 
 def statistics_table(loads):
     print("\n### Statistics against a bare BLAS syrk of the same rows; threads; float32\n")
-    rule(
+    heading(
         [
             "data",
             "statistics / syrk",
@@ -113,7 +86,7 @@ def descent_table(loads):
         "data", "opauc / SGDClassifier", "opauc / same, shuffle=False", "opauc / numba univariate SGD",
         "NumPy as in the paper / opauc", "NumPy Welford / opauc", "opauc µs",
     ]  # fmt: skip
-    rule(header)
+    heading(header)
     for load, n_rows in loads:
         rows, labels = load.rows[:n_rows], load.labels[:n_rows]
         few = min(len(labels), max(100, 200_000 // rows.shape[1]))
@@ -136,32 +109,7 @@ def descent_table(loads):
         ])  # fmt: skip
 
 
-def univariate(rows, labels):
-    """One epoch of univariate SGD in numba, from zero weights."""
-    weights = np.zeros(rows.shape[1])
-    if sparse.issparse(rows):
-        return lambda: univariate_csr(rows.data, rows.indices, rows.indptr, labels, 0.01, weights)
-    return lambda: univariate_dense(rows, labels, 1e-4, 0.01, weights)
-
-
-def describe(load):
-    kind = "sparse" if sparse.issparse(load.rows) else "dense"
-    shape = f"{load.rows.shape[0]:,} × {load.rows.shape[1]}"
-    return f"{load.name.split(' ')[0]}, {shape} {kind} {load.rows.dtype}"
-
-
-def rule(cells):
-    line(cells)
-    line(["---"] * len(cells))
-
-
-def line(cells):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def main():
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"Measured {datetime.now(UTC):%Y-%m-%d}, {processor()}, one core, Python {platform.python_version()}.")
     narrow = workload("none of this width", 500_000, 8)
     covtype = workload("covtype", 581_012, 54)
     a9a, w8a = workload("a9a", 32_561, 123, per_row=14), workload("w8a", 49_749, 300, per_row=12)
@@ -174,16 +122,3 @@ def main():
         (narrow, 500_000), (covtype, 581_012), (a9a, 32_561), (w8a, 49_749), (w8a_dense, 49_749),
         (mnist, 6_000), (wide, 1_000),
     ])  # fmt: skip
-
-
-def processor():
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-        model = next(row.split(":")[1].strip() for row in text.splitlines() if row.startswith("model name"))
-    except (OSError, StopIteration):
-        model = platform.machine()
-    return f"{model} virtual machine with {os.cpu_count()} cores"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,34 @@
+"""Run every table: `python -m benchmarks [full] [high]`."""
+
+import os
+import platform
+import sys
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks import full_covariance, high_dimension
+
+TABLES = {"full": full_covariance.main, "high": high_dimension.main}
+
+
+def main():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"Measured {datetime.now(UTC):%Y-%m-%d}, {processor()}, one core, Python {platform.python_version()}.")
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+
+
+def processor():
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+        model = next(row.split(":")[1].strip() for row in text.splitlines() if row.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.machine()
+    return f"{model} virtual machine with {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()
