@@ -34,6 +34,7 @@ CHECKED = [
     OPAUC(solver="exact", rank=3),
     OPAUC(solver="sgd", rank=3),
     OPAUC(rank=0),
+    OPAUC(solver="contest"),
 ]
 
 

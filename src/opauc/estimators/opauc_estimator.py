@@ -35,14 +35,16 @@ class OPAUC(LinearScoringClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "exact", "sgd"}, default="auto"
+    solver : {"auto", "exact", "sgd", "contest"}, default="auto"
         "exact" keeps class statistics and solves for the minimiser: no step
         size, any order of rows, shards can be merged and rows taken out.
         "sgd" takes one gradient step a row (Algorithm 1 of the paper).
-        "auto" is "exact" with full covariance; "sgd" with a `rank`; and where
-        rank="auto" has no room for full covariance, a contest of eight
-        learners that cost O(entries) a row each, decided within the same pass
-        ("contest"; alpha and the step sizes play no part in it).
+        "contest" learns eight scorers at once, O(entries) a row each, and
+        keeps the one that ranked rows best before it learnt from them; alpha
+        and the step sizes play no part in it. It is for sparse rows of about
+        the same length, in random order.
+        "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
+        set, else "contest".
     alpha : float, default=1e-4
         Ridge penalty, the paper's lambda; zero is allowed.
     rank : "auto", None or int, default="auto"
@@ -334,7 +336,7 @@ class OPAUC(LinearScoringClassifier):
         return make_learner(type(self).__name__, self.get_params(deep=False), self.n_features_in_, dtype)
 
     def _takes_weights(self) -> bool:
-        return self.solver != "sgd" and self.forgetting == 1.0 and self.rank in (None, "auto")
+        return self.solver in ("auto", "exact") and self.forgetting == 1.0 and self.rank in (None, "auto")
 
     def _statistics(self, wanted_by: str) -> Any:
         if not isinstance(self.solution_.learner, Exact | SketchedExact):

@@ -21,7 +21,7 @@ SKETCH_RANK = 50
 
 def make_learner(owner: str, given: Mapping[str, Any], n_features: int, dtype: str) -> tuple[Any, str, int | None]:
     """Check every parameter of `owner`; return the learner for rows of `n_features`, its solver and its rank."""
-    check_option(owner, "solver", given["solver"], ("auto", "exact", "sgd"))
+    check_option(owner, "solver", given["solver"], ("auto", "exact", "sgd", "contest"))
     check_option(owner, "learning_rate", given["learning_rate"], tuple(LEARNING_RATES))
     check_option(owner, "average", given["average"], (True, False))
     rank = _rank(owner, given["rank"], given["solver"], n_features)
@@ -65,6 +65,10 @@ def _rank(owner: str, rank: Any, solver: str, n_features: int) -> int | None:
             f"The 'rank' parameter of {owner} must be None, 'auto' or an int in the range [0, inf). "
             f"Got {rank!r} instead."
         )
+    if solver == "contest":
+        if rank not in ("auto", 0):
+            raise ValueError(f"solver='contest' keeps no covariance: rank must be 'auto' or 0, got {rank!r}")
+        return 0
     if is_int:
         if rank > n_features:
             warnings.warn(
