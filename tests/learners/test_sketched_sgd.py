@@ -10,7 +10,7 @@ from scipy import sparse
 from opauc.errors import DivergedError
 from opauc.kernels.feature_table import PLACE
 from opauc.learners import sketched_sgd
-from opauc.learners.sketched_sgd import CENTRINGS, SketchedSGD
+from opauc.learners.sketched_sgd import CENTRINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal
 
 
@@ -49,7 +49,7 @@ def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centring, alpha
     expected = iterates(learner, rows, labels, np.full(400, eta0))
     state = run(learner, rows, labels)
     assert_allclose(learner.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
-    mean = expected[1:].mean(0)
+    mean = np.average(expected[1:], axis=0, weights=np.arange(2.0, 401.0) ** 2)
     averaged = SketchedSGD(average=True).weights(state)
     assert_allclose(averaged, mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max())
 
@@ -110,7 +110,7 @@ def test_the_relative_step_divides_by_the_largest_curvature_so_far():
             mean, count = dense[:i][other].mean(0), other.sum()
             sketch = dense[:i][other].T @ codes[:i][other] - np.outer(mean, codes[:i][other].sum(0))
             curvature = max(curvature, 0.1 + ((dense[i] - mean) ** 2).sum() + (sketch**2).sum() / count)
-            steps[i] = 1 / (1 + np.sqrt(1 + (i + 1) / 50.0)) / curvature
+            steps[i] = RELATIVE_STEP / (1 + np.sqrt(1 + (i + 1) / 50.0)) / curvature
     expected = literal.sketched_descent(dense, labels, codes, 0.1, steps)[-1]
     assert_allclose(learner.weights(run(learner, rows, labels)), expected, rtol=1e-8, atol=1e-10)
 
