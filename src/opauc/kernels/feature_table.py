@@ -2,7 +2,7 @@
 
 Row j of the table F is the sum, over the rows x met, of x_j times the code of
 x, in the block of the class of x. A feature's first few occurrences are kept
-on a card as (row number, value) instead, for codes can be drawn again: most
+as (row number, value) instead, for codes can be drawn again: most
 features of text never come to need a row.
 """
 
@@ -15,16 +15,17 @@ from opauc.kernels.compile_kernel import kernel
 from opauc.kernels.prefetch import prefetch
 
 # What stands where on a card.
-WEIGHT, WEIGHT_SUM, PLACE, EARLY = 0, 1, 2, 3
-# Entries of a row looked up this long before they are needed.
-AHEAD = 16
+WEIGHT, WEIGHT_SUM, PLACE = 0, 1, 2
+# Entries of a row looked up this long before they are needed: first the card, then what it leads to.
+AHEAD, SOON = 16, 6
 
 
 class FeatureTable(NamedTuple):
     """Sums per feature; `rows` has room for every feature, of which the system commits what is used."""
 
     rows: np.ndarray  # (d, 2 width) float64 or float32: the block of class 0, then of class 1
-    cards: np.ndarray  # (d, 3 + 2 patience): v, u, place, then 2 * row number + class and value of each early one
+    cards: np.ndarray  # (d, 3): v, u and the place in `rows`, or -1 - the number of early occurrences
+    early: np.ndarray  # (d, 2 patience): 2 * row number + class, and value, of each early occurrence
     used: np.ndarray  # (1,) int64: rows taken
     key: np.ndarray  # (1,) uint64: of the codes
     rank: np.ndarray  # (1,) int64: random entries of a code
@@ -34,7 +35,7 @@ class FeatureTable(NamedTuple):
 def spread_early(table, j, factor, out):
     """Add factor times the sums of feature j, which has no row yet, to `out` (2, width)."""
     for e in range(-1 - np.int64(table.cards[j, PLACE])):
-        number, value = np.int64(table.cards[j, EARLY + 2 * e]), table.cards[j, EARLY + 2 * e + 1]
+        number, value = np.int64(table.early[j, 2 * e]), table.early[j, 2 * e + 1]
         add_signs(table.key[0], number >> 1, table.rank[0], factor * value, out[number & 1])
 
 
@@ -57,16 +58,17 @@ def take_row(table, j, scratch):
 def find_rows(columns, values, number, table, inner, scratch, found):
     """Write the places and numbers of the entries that have a row into `found`; return how many, v.x and |x|^2.
 
-    Entries of features met for the first few times go onto their cards, and
-    what those held before goes into `inner`.
+    Entries of features met for the first few times are kept aside, and what
+    was kept of them before goes into `inner`.
     """
-    cards, last = table.cards, columns.size - 1
-    room, width = (cards.shape[1] - EARLY) // 2, inner.shape[1]
+    cards, early, last = table.cards, table.early, columns.size - 1
+    room, width = early.shape[1] // 2, inner.shape[1]
     count, dot, square = 0, 0.0, 0.0
     for at in range(columns.size):
-        soon = columns[min(at + AHEAD, last)]
-        prefetch(cards, soon, 0)
-        prefetch(cards, soon, cards.shape[1] - 1)
+        prefetch(cards, columns[min(at + AHEAD, last)], 0)
+        soon = columns[min(at + SOON, last)]
+        if cards[soon, PLACE] < 0.0:
+            prefetch(early, soon, 0)
         j, x = columns[at], values[at]
         dot += cards[j, WEIGHT] * x
         square += x * x
@@ -75,8 +77,8 @@ def find_rows(columns, values, number, table, inner, scratch, found):
             met = -1 - place
             if met < room:
                 spread_early(table, j, x, inner)
-                cards[j, EARLY + 2 * met] = number
-                cards[j, EARLY + 2 * met + 1] = x
+                early[j, 2 * met] = number
+                early[j, 2 * met + 1] = x
                 cards[j, PLACE] -= 1.0
                 continue
             place = take_row(table, j, scratch)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.kernels.feature_table import (
-    EARLY,
     PLACE,
     WEIGHT,
     WEIGHT_SUM,
@@ -49,7 +48,8 @@ class SketchState(NamedTuple):
         used = int(self.table.used[0])
         rows = np.zeros_like(self.table.rows)
         rows[:used] = self.table.rows[:used]
-        table = self.table._replace(rows=rows, cards=self.table.cards.copy(), used=self.table.used.copy())
+        cards, early, used_copy = (part.copy() for part in (self.table.cards, self.table.early, self.table.used))
+        table = self.table._replace(rows=rows, cards=cards, early=early, used=used_copy)
         return SketchState(table, SketchWeights(*(part.copy() for part in self.parts)), self.stream)
 
 
@@ -89,12 +89,13 @@ class SketchedSGD:
         """Return the state before any row; memory is taken as features turn up."""
         stream = CodeStream.seeded(self.rank, self.random_state, self.gaussian)
         patience = PATIENCE if n_features >= DEFER_FROM and not self.gaussian else 0
-        cards = np.zeros((n_features, EARLY + 2 * patience))
+        cards = np.zeros((n_features, 3))
         cards[:, PLACE] = -1.0
         width = stream.width
         table = FeatureTable(
             rows=np.zeros((n_features, 2 * width), self.dtype),
             cards=cards,
+            early=np.zeros((n_features, 2 * patience)),
             used=np.zeros(1, np.int64),
             key=np.array([stream.key], np.uint64),
             rank=np.array([self.rank]),
