@@ -93,6 +93,22 @@ def test_every_way_to_write_the_same_sparse_matrix_gives_the_same_model(settings
 
 
 @every_kind
+def test_a_matrix_that_is_wrong_about_itself_is_seen_through(settings):
+    rows, labels = texts(14)
+    expected = OPAUC(**settings, random_state=0).fit(rows, labels).coef_
+    double = sparse.csr_array(
+        (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), rows.indptr * 2), shape=rows.shape
+    )
+    double.has_canonical_format = double.has_sorted_indices = True
+    assert_allclose(OPAUC(**settings, random_state=0).fit(double, labels).coef_, expected, rtol=1e-7, atol=1e-10)
+    for at, wrong in ((0, 3), (5, 0), (300, rows.nnz + 7)):
+        broken = rows.copy()
+        broken.indptr[at] = wrong
+        with pytest.raises(ValueError, match=r"row ends \(indptr\)|index pointer|indptr"):
+            OPAUC(**settings).fit(broken, labels)
+
+
+@every_kind
 def test_rows_without_entries_are_rows_all_the_same(settings):
     rows, labels = texts(2)
     rows = sparse.vstack([rows[:100], sparse.csr_array((5, 50)), rows[100:]], format="csr")

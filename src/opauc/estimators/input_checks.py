@@ -61,7 +61,11 @@ def canonical(rows: Any) -> Rows:
             f"column indices of the sparse matrix must lie between 0 and {rows.shape[1] - 1}, "
             f"got {rows.indices.min()} to {rows.indices.max()}"
         )
-    tidy = sparse.csr_array(rows)
+    ends = rows.indptr
+    if ends[0] != 0 or ends[-1] > min(rows.indices.size, rows.data.size) or (np.diff(ends) < 0).any():
+        raise ValueError("row ends (indptr) of the sparse matrix must start at 0 and grow up to the number of entries")
+    # Made anew of its arrays: what the caller's matrix believes of its own order may be wrong.
+    tidy = sparse.csr_array((rows.data, rows.indices, ends), shape=rows.shape)
     if not tidy.has_canonical_format:
         tidy = tidy.copy()
         tidy.sum_duplicates()
