@@ -80,13 +80,15 @@ class Exact:
 
 def _minimiser(spread: Floats, difference: Floats, alpha: float) -> Floats:
     """Solve (alpha I + spread + difference difference^T) w = difference."""
-    matrix = spread.copy()
+    matrix = spread.T.copy(order="F")  # symmetric: the transpose is itself, in the order LAPACK works in
     matrix.flat[:: matrix.shape[0] + 1] += alpha
     scale = _unit_diagonal(matrix)
-    matrix *= np.outer(scale, scale)
-    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
+    matrix *= scale
+    matrix *= scale[:, None]
+    size = lapack.dlange("1", matrix)
+    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False, overwrite_a=True)
     if not failed:
-        rcond, _ = lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")
+        rcond, _ = lapack.dpocon(factor, size, uplo="L")
         if rcond > matrix.shape[0] * np.finfo(float).eps:
             solved = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
             return _normalised(solved, difference)
