@@ -7,10 +7,11 @@ one, which turns the last column of a sketch into the class sum.
 
 import numpy as np
 
-from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.compile_kernel import borrowing, kernel
+from opauc.kernels.lanes import LANES, lanes_at, plus, put_lanes, signed
 
 
-@kernel
+@borrowing
 def mixed(word):
     """Return the 64 bits of `word` thoroughly mixed."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -18,7 +19,7 @@ def mixed(word):
     return word ^ (word >> np.uint64(31))
 
 
-@kernel
+@borrowing
 def code_word(key, row_number, block):
     """Return the 64 random bits number `block` of a row."""
     start = mixed(key + np.uint64(row_number) * np.uint64(0x9E3779B97F4A7C15))
@@ -38,14 +39,17 @@ def write_signs(key, row_number, rank, out):
     out[-1] = 1.0
 
 
-@kernel
+@borrowing
 def add_signs(key, row_number, rank, factor, out):
     """Add factor times the code of a row, as `write_signs` has it, to `out`."""
     size = factor / np.sqrt(rank) if rank else factor
     for start in range(0, rank, 64):
         bits = code_word(key, row_number, start // 64)
         part = out[start : min(start + 64, rank)]
-        for j in range(part.size):
+        whole = part.size - part.size % LANES
+        for j in range(0, whole, LANES):
+            put_lanes(part, j, plus(lanes_at(part, j), 1.0, signed(size, bits, j)))
+        for j in range(whole, part.size):
             part[j] += size - 2.0 * size * np.float64((bits >> np.uint64(j)) & np.uint64(1))
     out[-1] += factor
 

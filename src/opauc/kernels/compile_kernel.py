@@ -12,13 +12,27 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "arcp", "contract"}}
 
 
+# Without counting references to arrays: counts are atomic sums, dear next to vectors of fifty numbers.
+UNCOUNTED: dict[str, Any] = {**OPTIONS, "_nrt": False}
+
+
+def _compiled(function: Function, options: dict[str, Any]) -> Function:
+    compiled: Function
+    try:
+        compiled = njit(cache=True, **options)(function)
+    except RuntimeError:  # no writable cache folder: compile anew in each process
+        compiled = njit(**options)(function)
+    return compiled
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` on first use and keep the machine code on disk where a folder can be written."""
-    try:
-        compiled: Function = njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # no writable cache folder: compile anew in each process
-        compiled = njit(**OPTIONS)(function)
-    return compiled
+    return _compiled(function, OPTIONS)
+
+
+def borrowing(function: Function) -> Function:
+    """Compile `function`, which makes views of arrays but no arrays, without counting references."""
+    return _compiled(function, UNCOUNTED)
 
 
 def inlined(function: Function) -> Function:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.kernels.codes import add_signs
-from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.compile_kernel import borrowing, kernel
 from opauc.kernels.prefetch import prefetch
 
 # What stands where on a card.
@@ -31,7 +31,7 @@ class FeatureTable(NamedTuple):
     rank: np.ndarray  # (1,) int64: random entries of a code
 
 
-@kernel
+@borrowing
 def spread_early(table, j, factor, out):
     """Add factor times the sums of feature j, which has no row yet, to `out` (2, width)."""
     for e in range(-1 - np.int64(table.cards[j, PLACE])):
@@ -39,7 +39,7 @@ def spread_early(table, j, factor, out):
         add_signs(table.key[0], number >> 1, table.rank[0], factor * value, out[number & 1])
 
 
-@kernel
+@borrowing
 def take_row(table, j, scratch):
     """Give feature j a row made of its early occurrences; return its place."""
     scratch[:] = 0.0
@@ -54,7 +54,7 @@ def take_row(table, j, scratch):
     return place
 
 
-@kernel
+@borrowing
 def find_rows(columns, values, number, table, inner, scratch, found):
     """Write the places and numbers of the entries that have a row into `found`; return how many, v.x and |x|^2.
 
@@ -64,7 +64,7 @@ def find_rows(columns, values, number, table, inner, scratch, found):
     cards, early, last = table.cards, table.early, columns.size - 1
     room, width = early.shape[1] // 2, inner.shape[1]
     count, dot, square = 0, 0.0, 0.0
-    for at in range(columns.size):
+    for at in range(values.size):
         prefetch(cards, columns[min(at + AHEAD, last)], 0)
         soon = columns[min(at + SOON, last)]
         if cards[soon, PLACE] < 0.0:

@@ -11,10 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.kernels.codes import write_gaussians, write_signs
-from opauc.kernels.compile_kernel import inlined, kernel
+from opauc.kernels.compile_kernel import borrowing, inlined, kernel
 from opauc.kernels.feature_table import WEIGHT, WEIGHT_SUM
+from opauc.kernels.lane_sums import (
+    add_scaled,
+    add_symmetric,
+    add_to_columns,
+    add_to_rows,
+    inner_product,
+    symmetric_product,
+)
+from opauc.kernels.lanes import LANES, lanes_at, plus, put_lanes, times, total
 from opauc.kernels.sketch_rows import visit_row
-from opauc.kernels.symmetric_matrix import symmetric_product
 
 # Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
@@ -39,6 +47,17 @@ class SketchWeights(NamedTuple):
     scalars: np.ndarray  # (6,) a, its sum, weight of the sum, rows seen, largest curvature, recent squared excess
 
 
+class Workspace(NamedTuple):
+    """Arrays to be written over with every row."""
+
+    code: np.ndarray  # (width,)
+    inner: np.ndarray  # (2, width) F^T x
+    out: np.ndarray  # (2, width)
+    change: np.ndarray  # (width,) of a block of p
+    short: np.ndarray  # (3, width) code and blocks of p and its sum, in the dtype of the table
+    found: np.ndarray  # (2, entries) places in the table and entries of the row
+
+
 @inlined
 def change_of_weights(k, score, step_size, centred, mean_share, state, change):
     """Write into `change` what block o = 1 - k of p gains in a step; return the excess of the score.
@@ -52,23 +71,23 @@ def change_of_weights(k, score, step_size, centred, mean_share, state, change):
     count = sums[rank]
     mean_score = products[rank] / count
     excess = score - mean_score - (2.0 * k - 1.0)
-    damp, along, square = step_size / count, 0.0, 0.0
-    subtract = mean_score if centred else 0.0
-    for c in range(rank):
-        inner = products[c] - sums[c] * subtract
-        change[c] = -damp * inner
-        along += sums[c] * inner
-        square += sums[c] * sums[c]
+    damp, subtract = step_size / count, mean_score if centred else 0.0
+    along = times(0.0, lanes_at(sums, 0))
+    for c in range(0, change.size, LANES):
+        # zero in the last place, where centred, but for rounding
+        inner = plus(lanes_at(products, c), -subtract, lanes_at(sums, c))
+        put_lanes(change, c, times(-damp, inner))
+        along = plus(along, inner, lanes_at(sums, c))
     change[rank] = damp * excess
     if centred:
-        change[rank] += damp * along / count
+        change[rank] += damp * total(along) / count
     else:
-        share = mean_share if mean_share >= 0.0 else square / (count * count)
+        share = mean_share if mean_share >= 0.0 else (inner_product(sums, sums) - count * count) / (count * count)
         change[rank] += damp * mean_score * share
     return excess
 
 
-@kernel
+@borrowing
 def curvature_bound(k, square, inner, alpha, state):
     """Return alpha + |x - mean|^2 + trace of the covariance, mean and (centred) covariance of the other class."""
     other = 1 - k
@@ -82,42 +101,25 @@ def curvature_bound(k, square, inner, alpha, state):
     return alpha + square - 2.0 * inner[rank] / count + length + max(trace, 0.0) / count
 
 
-@kernel
+@borrowing
 def update_grams(k, code, inner, square, change, state, out):
     """Add the row's code to the Gram matrices and write G[:, o] change into `out`, o the other class."""
     other = 1 - k
-    own_gram, cross = state.own_grams[k], state.cross_gram
-    mine, far, out_mine = inner[k], inner[other], out[k]
     symmetric_product(state.own_grams[other], change, out[other])
-    out_mine[:] = 0.0
-    for c in range(code.size):
-        head, code_c, pull = own_gram[c, : c + 1], code[c], mine[c] + square * code[c]
-        for j in range(c + 1):
-            head[j] += pull * code[j] + code_c * mine[j]
-        row = cross[c]
-        if k == 1:
-            dot = 0.0
-            for j in range(code.size):
-                row[j] += code_c * far[j]
-                dot += row[j] * change[j]
-            out_mine[c] = dot
-        else:
-            far_c, change_c = far[c], change[c]
-            for j in range(code.size):
-                row[j] += far_c * code[j]
-                out_mine[j] += change_c * row[j]
+    add_symmetric(state.own_grams[k], code, inner[k], square)
+    if k == 1:
+        add_to_rows(state.cross_gram, code, inner[0], change, out[1])
+    else:
+        add_to_columns(state.cross_gram, inner[1], code, change, out[0])
 
 
 @inlined
 def enter_code(k, code, dot, inner, state):
     """Count the row in, with F changed and w not; return its score."""
-    score = state.scalars[0] * dot
-    for b in range(2):
-        for c in range(code.size):
-            score += state.coefficients[b, c] * inner[b, c]
-    for c in range(code.size):
-        state.code_sums[k, c] += code[c]
-        state.products[k, c] += score * code[c]
+    score = state.scalars[0] * dot + inner_product(state.coefficients[0], inner[0])
+    score += inner_product(state.coefficients[1], inner[1])
+    add_scaled(state.code_sums[k], 1.0, code)
+    add_scaled(state.products[k], score, code)
     state.scalars[3] += 1.0
     return score
 
@@ -145,14 +147,17 @@ def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
     """Take the step in a, p and q; `out` holds G[:, other] change."""
     other = 1 - k
     state.scalars[0] *= keep
-    for c in range(code.size):
-        state.products[k, c] = keep * state.products[k, c] - pull * (inner[k, c] + square * code[c]) + out[k, c]
-        state.products[other, c] = keep * state.products[other, c] - pull * inner[other, c] + out[other, c]
-        state.coefficients[k, c] *= keep
-        state.coefficients[other, c] = keep * state.coefficients[other, c] + change[c]
+    add_scaled(inner[k], square, code)
+    for b in range(2):
+        moved, gained, along, coefficients = state.products[b], out[b], inner[b], state.coefficients[b]
+        for c in range(0, code.size, LANES):
+            gain = plus(lanes_at(gained, c), -pull, lanes_at(along, c))
+            put_lanes(moved, c, plus(gain, keep, lanes_at(moved, c)))
+            put_lanes(coefficients, c, times(keep, lanes_at(coefficients, c)))
+    add_scaled(state.coefficients[other], 1.0, change)
 
 
-@kernel
+@borrowing
 def rescale(table, state):
     """Bring a back to one by a sweep over all features."""
     a, a_sum = state.scalars[0], state.scalars[1]
@@ -169,8 +174,28 @@ def add_to_mean(share, state):
     state.scalars[1] += share * state.scalars[0]
     state.scalars[2] += share
     for b in range(2):
-        for c in range(state.coefficients.shape[1]):
-            state.coefficient_sums[b, c] += share * state.coefficients[b, c]
+        add_scaled(state.coefficient_sums[b], share, state.coefficients[b])
+
+
+@borrowing
+def learn_row(row, k, step_size, relative, share, options, table, state, work):
+    """Take the step of one row (columns up to the end of all rows, values) of class k."""
+    (columns, values), code, inner, out, change = row, work.code, work.inner, work.out, work.change
+    number = np.int64(state.scalars[3])
+    dot, square, along, along_sum = visit_row(columns, values, k, number, table, state, work)
+    score = enter_code(k, code, dot, inner, state)
+    keep, pull = plan_step(k, score, square, inner, step_size, relative, options, state, change)
+    update_grams(k, code, inner, square, change, state, out)
+    move_coefficients(k, code, inner, square, keep, pull, change, out, state)
+    if abs(state.scalars[0]) < SMALLEST_SCALE:
+        rescale(table, state)
+    move = -(pull + keep * along) / state.scalars[0]
+    move_sum = -(state.scalars[1] * move + along_sum)
+    for at in range(values.size):
+        table.cards[columns[at], WEIGHT] += move * values[at]
+        table.cards[columns[at], WEIGHT_SUM] += move_sum * values[at]
+    if state.code_sums[1 - k, code.size - 1] > 0.0:
+        add_to_mean(share, state)
 
 
 @kernel
@@ -181,32 +206,19 @@ def sketch_pass(rows, labels, codes, step_sizes, relative, shares, options, tabl
     options[3], as normal numbers. options = (alpha, centred, mean share,
     gaussian). A step of share s counts s times in the mean of the iterates.
     """
-    width = state.code_sums.shape[1]
-    code, inner, out, change = np.zeros(width), np.zeros((2, width)), np.zeros((2, width)), np.zeros(width)
-    found = np.zeros((2, 64), np.int64)
+    width, longest = state.code_sums.shape[1], 0
     for i in range(labels.size):
-        k, number = labels[i], np.int64(state.scalars[3])
-        begin, end = rows.indptr[i], rows.indptr[i + 1]
-        columns, values = rows.indices[begin:end], rows.data[begin:end]
-        if found.shape[1] < columns.size:
-            found = np.zeros((2, 2 * columns.size), np.int64)
+        longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
+    code, inner, out, change = np.zeros(width), np.zeros((2, width)), np.zeros((2, width)), np.zeros(width)
+    short, found = np.zeros((3, width), table.rows.dtype), np.zeros((2, longest), np.int64)
+    work = Workspace(code, inner, out, change, short, found)
+    for i in range(labels.size):
+        number, begin, end = np.int64(state.scalars[3]), rows.indptr[i], rows.indptr[i + 1]
         if codes.shape[0]:
             code[:] = codes[i]
         elif options[3]:
             write_gaussians(table.key[0], number, table.rank[0], code)
         else:
             write_signs(table.key[0], number, table.rank[0], code)
-        dot, square, along, along_sum = visit_row(columns, values, k, code, number, table, state, inner, out, found)
-        score = enter_code(k, code, dot, inner, state)
-        keep, pull = plan_step(k, score, square, inner, step_sizes[i], relative, options, state, change)
-        update_grams(k, code, inner, square, change, state, out)
-        move_coefficients(k, code, inner, square, keep, pull, change, out, state)
-        if abs(state.scalars[0]) < SMALLEST_SCALE:
-            rescale(table, state)
-        move = -(pull + keep * along) / state.scalars[0]
-        move_sum = -(state.scalars[1] * move + along_sum)
-        for at in range(columns.size):
-            table.cards[columns[at], WEIGHT] += move * values[at]
-            table.cards[columns[at], WEIGHT_SUM] += move_sum * values[at]
-        if state.code_sums[1 - k, width - 1] > 0.0:
-            add_to_mean(shares[i], state)
+        row = rows.indices[begin:], rows.data[begin:end]
+        learn_row(row, labels[i], step_sizes[i], relative, shares[i], options, table, state, work)

@@ -1,72 +1,102 @@
 """Adding a sparse row to a feature table while reading its products with it."""
 
-import numpy as np
+from opauc.kernels.compile_kernel import borrowing, inlined
+from opauc.kernels.feature_table import AHEAD, WEIGHT, WEIGHT_SUM, find_rows
+from opauc.kernels.lane_sums import inner_product
+from opauc.kernels.lanes import LANES, lanes_at, minus, plus, put_lanes, times, total, widened
+from opauc.kernels.prefetch import prefetch
 
-from opauc.kernels.compile_kernel import kernel
-from opauc.kernels.feature_table import find_rows
 
-
-@kernel
-def visit_row(columns, values, k, code, number, table, state, inner, scratch, found):
+@borrowing
+def visit_row(columns, values, k, number, table, state, work):
     """Add a sparse row to the table; return v.x, |x|^2 and what the addition changes in F p and F p_sum, per unit of x.
 
     Writes F^T x, before the addition, into `inner`.
     """
+    code, inner, short, found = work.code, work.inner, work.short, work.found
     inner[:] = 0.0
-    along, along_sum = 0.0, 0.0
     for c in range(code.size):
-        along += code[c] * state.coefficients[k, c]
-        along_sum += code[c] * state.coefficient_sums[k, c]
-    count, dot, square = find_rows(columns, values, 2 * number + k, table, inner, scratch, found)
-    add_products(values, count, table.rows, inner, found)
-    begin = k * code.size
+        short[0, c], short[1, c], short[2, c] = code[c], state.coefficients[k, c], state.coefficient_sums[k, c]
+    along = inner_product(code, state.coefficients[k])
+    along_sum = inner_product(code, state.coefficient_sums[k])
+    count, dot, square = find_rows(columns, values, 2 * number + k, table, inner, work.out, found)
     if table.rows.itemsize == 8:
-        for t in range(count):
-            x, near = values[found[1, t]], table.rows[found[0, t], begin : begin + code.size]
-            for c in range(code.size):
-                near[c] += x * code[c]
+        add_exactly(values, k, short[0], count, table.rows, inner, found)
     else:
-        for t in range(count):
-            x, near = values[found[1, t]], table.rows[found[0, t], begin : begin + code.size]
-            add_rounded(x, k, code, near, state, table.cards[columns[found[1, t]]])
+        add_rounded(columns, values, k, short, count, table, state, inner, found)
     return dot, square, along, along_sum
 
 
-@kernel
-def add_products(values, count, rows, inner, found):
-    """Add to `inner` (2, width) the sum of x times the row of each entry found, eight at a time."""
-    out, at, entry = inner.reshape(inner.size), found[0], found[1]
-    t = 0
-    while t + 8 <= count:
+@inlined
+def add_products(values, t, end, numbers, out, found):
+    """Add to `out` the sum of x times the row of entries t to `end` of those found, at most eight."""
+    at, entry, width = found[0], found[1], out.size
+    if t + 8 == end:
         x0, x1, x2, x3 = values[entry[t]], values[entry[t + 1]], values[entry[t + 2]], values[entry[t + 3]]
         x4, x5, x6, x7 = values[entry[t + 4]], values[entry[t + 5]], values[entry[t + 6]], values[entry[t + 7]]
-        r0, r1, r2, r3 = rows[at[t]], rows[at[t + 1]], rows[at[t + 2]], rows[at[t + 3]]
-        r4, r5, r6, r7 = rows[at[t + 4]], rows[at[t + 5]], rows[at[t + 6]], rows[at[t + 7]]
-        for c in range(out.size):
-            four = (x0 * r0[c] + x1 * r1[c]) + (x2 * r2[c] + x3 * r3[c])
-            out[c] += four + ((x4 * r4[c] + x5 * r5[c]) + (x6 * r6[c] + x7 * r7[c]))
-        t += 8
-    while t < count:
-        x, row = values[entry[t]], rows[at[t]]
-        for c in range(out.size):
-            out[c] += x * row[c]
-        t += 1
+        r0, r1, r2, r3 = width * at[t], width * at[t + 1], width * at[t + 2], width * at[t + 3]
+        r4, r5, r6, r7 = width * at[t + 4], width * at[t + 5], width * at[t + 6], width * at[t + 7]
+        for c in range(0, width, LANES):
+            four = plus(times(x0, lanes_at(numbers, r0 + c)), x1, lanes_at(numbers, r1 + c))
+            four = plus(plus(four, x2, lanes_at(numbers, r2 + c)), x3, lanes_at(numbers, r3 + c))
+            more = plus(times(x4, lanes_at(numbers, r4 + c)), x5, lanes_at(numbers, r5 + c))
+            more = plus(plus(more, x6, lanes_at(numbers, r6 + c)), x7, lanes_at(numbers, r7 + c))
+            put_lanes(out, c, plus(lanes_at(out, c), 1.0, widened(plus(four, 1.0, more))))
+    else:
+        for s in range(t, end):
+            x, row = values[entry[s]], width * at[s]
+            for c in range(0, width, LANES):
+                put_lanes(out, c, plus(lanes_at(out, c), x, widened(lanes_at(numbers, row + c))))
 
 
-@kernel
-def add_rounded(x, k, code, near, state, card):
-    """Add x code to a float32 row, and what rounding took from F p and F p_sum to the card's v and u.
+@inlined
+def fetch_row(rows, place):
+    """Ask for all cache lines of a row of the table."""
+    for c in range(0, rows.shape[1], 64 // rows.itemsize):
+        prefetch(rows, place, c)
 
-    w = a v + F p has to stay what it was, else it would drift with every rounded sum.
+
+@borrowing
+def add_exactly(values, k, code, count, rows, inner, found):
+    """Add the products of the entries found with their rows to `inner` (2, width), and x code to the rows.
+
+    Eight rows at a time, that they be still in the nearest cache when they are changed.
     """
-    p, p_sum = state.coefficients[k], state.coefficient_sums[k]
-    lost, lost_sum = 0.0, 0.0
-    for c in range(code.size):
-        old, step = np.float64(near[c]), x * code[c]
-        near[c] = old + step
-        error = (np.float64(near[c]) - old) - step
-        lost += error * p[c]
-        lost_sum += error * p_sum[c]
-    move = -lost / state.scalars[0]
-    card[0] += move
-    card[1] -= state.scalars[1] * move + lost_sum
+    out, numbers = inner.reshape(inner.size), rows.reshape(rows.size)
+    for t in range(0, count, 8):
+        end = min(t + 8, count)
+        add_products(values, t, end, numbers, out, found)
+        for s in range(t, end):
+            fetch_row(rows, found[0, min(s + AHEAD, count - 1)])
+            x, near = values[found[1, s]], found[0, s] * out.size + k * code.size
+            for c in range(0, code.size, LANES):
+                put_lanes(numbers, near + c, plus(lanes_at(numbers, near + c), x, lanes_at(code, c)))
+
+
+@borrowing
+def add_rounded(columns, values, k, short, count, table, state, inner, found):
+    """Do as `add_exactly` with float32 rows; what rounding took from F p and F p_sum goes to the cards' v and u.
+
+    w = a v + F p has to stay what it was, else it would drift with every rounded
+    sum. `short` holds the code and block k of p and p_sum as float32.
+    """
+    out, numbers, cards = inner.reshape(inner.size), table.rows.reshape(table.rows.size), table.cards
+    code, p, p_sum = short[0], short[1], short[2]
+    scale, scale_sum = state.scalars[0], state.scalars[1]
+    for t in range(0, count, 8):
+        end = min(t + 8, count)
+        add_products(values, t, end, numbers, out, found)
+        for s in range(t, end):
+            fetch_row(table.rows, found[0, min(s + AHEAD, count - 1)])
+            x, near, j = values[found[1, s]], found[0, s] * out.size + k * code.size, columns[found[1, s]]
+            lost = lost_sum = times(0.0, lanes_at(code, 0))
+            for c in range(0, code.size, LANES):
+                old, step = lanes_at(numbers, near + c), lanes_at(code, c)
+                new = plus(old, x, step)
+                put_lanes(numbers, near + c, new)
+                error = plus(minus(new, old), -x, step)
+                lost = plus(lost, lanes_at(p, c), error)
+                lost_sum = plus(lost_sum, lanes_at(p_sum, c), error)
+            move = -total(lost) / scale
+            cards[j, WEIGHT] += move
+            cards[j, WEIGHT_SUM] -= scale_sum * move + total(lost_sum)

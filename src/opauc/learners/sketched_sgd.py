@@ -36,6 +36,15 @@ PATIENCE = 4
 RELATIVE_STEP = 2.0
 
 
+def aligned_zeros(shape: Any, dtype: Any = "float64") -> NDArray[Any]:
+    """Return zeros that start at a multiple of 64 bytes, as cache lines do."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    room = np.zeros(size + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    zeros: NDArray[Any] = room[start : start + size].view(dtype).reshape(shape)
+    return zeros
+
+
 class SketchState(NamedTuple):
     """The feature table, the weights in terms of it, and the stream of codes."""
 
@@ -46,7 +55,7 @@ class SketchState(NamedTuple):
     def copy(self) -> SketchState:
         """Return a state that shares nothing with this one."""
         used = int(self.table.used[0])
-        rows = np.zeros_like(self.table.rows)
+        rows = aligned_zeros(self.table.rows.shape, self.table.rows.dtype)
         rows[:used] = self.table.rows[:used]
         cards, early, used_copy = (part.copy() for part in (self.table.cards, self.table.early, self.table.used))
         table = self.table._replace(rows=rows, cards=cards, early=early, used=used_copy)
@@ -93,9 +102,9 @@ class SketchedSGD:
         cards[:, PLACE] = -1.0
         width = stream.width
         table = FeatureTable(
-            rows=np.zeros((n_features, 2 * width), self.dtype),
+            rows=aligned_zeros((n_features, 2 * width), self.dtype),
             cards=cards,
-            early=np.zeros((n_features, 2 * patience)),
+            early=aligned_zeros((n_features, 2 * patience)),
             used=np.zeros(1, np.int64),
             key=np.array([stream.key], np.uint64),
             rank=np.array([self.rank]),
@@ -120,6 +129,8 @@ class SketchedSGD:
         # A step relative to the curvature cannot overflow; any other may, and then all has to be put back.
         kept = state if relative else state.copy()
         given = np.empty((0, state.stream.width)) if codes is None else codes
+        if codes is not None and given.shape != (rows.shape[0], state.stream.width):
+            raise ValueError(f"codes must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
         options = (self.alpha, *CENTRINGS[self.centring], self.gaussian)
         sketch_pass(kernel_rows(thin), labels, given, step_sizes, relative, numbers**2, options, kept.table, kept.parts)
         refuse_divergence(self, kept.parts, kept.parts.scalars[5])

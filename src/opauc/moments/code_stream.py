@@ -18,7 +18,7 @@ class CodeStream:
     """A source of codes: row number t always has the same one, and no other stream has it.
 
     A code is `rank` signs over sqrt(rank), or as many normal numbers, then
-    zeros up to a multiple of four, then a one. The key stands for the stream:
+    zeros up to a multiple of eight, then a one. The key stands for the stream:
     it comes from the random state, or, without one, from the system.
 
     Examples
@@ -42,8 +42,8 @@ class CodeStream:
 
     @property
     def width(self) -> int:
-        """Length of a code: rank + 1, rounded up to a multiple of four, which the kernels like."""
-        return -(-(self.rank + 1) // 4) * 4
+        """Length of a code: rank + 1, rounded up to a multiple of eight, which the kernels like."""
+        return -(-(self.rank + 1) // 8) * 8
 
     def codes(self, row_numbers: Any) -> Floats:
         """Codes of the given rows, one a row of the result."""
