@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import numpy as np
-from opauc.learners.contest import Contest
 from scipy import sparse
 
 from benchmarks.peers import epochs, literal_sketched_descent, oam_gradient, univariate
@@ -13,6 +12,7 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, workload
 from opauc.learners.class_means import ClassMeans
+from opauc.learners.contest import Contest
 from opauc.learners.sketched_sgd import SketchedSGD
 from opauc.moments.code_stream import CodeStream
 
