@@ -17,9 +17,10 @@ from opauc.learners.sketched_sgd import SketchedSGD
 from opauc.moments.code_stream import CodeStream
 
 RANK = 50
-# Peak memory of one pass in a process of its own, less that of the process with the data loaded.
+ROWS = 20_000  # of the table against the dimension
+# Resident memory of the state after one pass, in a process of its own.
 MEMORY = """
-import json, resource, sys
+import json, os, sys
 import numpy as np
 from benchmarks.workloads import workload
 from opauc.learners.sketched_sgd import SketchedSGD
@@ -27,9 +28,12 @@ load = workload(sys.argv[1], 20_000, 1_400_000, per_row=380)
 labels = (load.labels > 0).astype(np.int8)
 learner = SketchedSGD(rank=50, dtype=sys.argv[2])
 learner.step(learner.start(load.rows.shape[1]), load.rows[:2], labels[:2])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+before = resident()
 state = learner.step(learner.start(load.rows.shape[1]), load.rows, labels)
-print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, load.rows.shape[1]]))
+print(json.dumps([resident() - before, load.rows.shape[1]]))
 """
 
 
@@ -96,10 +100,12 @@ def dimension_table():
     for width in (10**4, 10**5, 10**6):
         rng = np.random.default_rng(0)
         # Features as frequent as in text: rank r has weight 1/r.
-        picks = np.minimum((width ** rng.random((4000, 100))).astype(np.int64), width) - 1
-        rows = sparse.csr_matrix((np.ones(400_000), picks.ravel(), np.arange(0, 400_001, 100)), shape=(4000, width))
+        picks = np.minimum((width ** rng.random((ROWS, 100))).astype(np.int64), width) - 1
+        rows = sparse.csr_matrix(
+            (np.ones(100 * ROWS), picks.ravel(), np.arange(0, 100 * ROWS + 1, 100)), shape=(ROWS, width)
+        )
         rows.sum_duplicates()
-        load = Workload("Zipf", rows, np.where(rng.random(4000) < 0.5, 1, -1))
+        load = Workload("Zipf", rows, np.where(rng.random(ROWS) < 0.5, 1, -1))
         best = race({
             "sketch": one_pass(SketchedSGD(rank=RANK), load),
             "means": one_pass(ClassMeans(), load),
@@ -108,16 +114,16 @@ def dimension_table():
         per_entry = {name: seconds / rows.nnz for name, seconds in best.items()}
         first = first or per_entry
         cells = [f"{per_entry[name] / first[name]:.2f}" for name in ("sketch", "means", "default")]
-        line([f"{width:,}", f"{best['sketch'] / 4000 * 1e6:.2f}", *cells])
+        line([f"{width:,}", f"{best['sketch'] / ROWS * 1e6:.2f}", *cells])
 
 
 def memory_table(name):
-    print("\n### Peak memory of OPAUCr\n")
+    print("\n### Memory of OPAUCr\n")
     heading(["data", "storage", "MiB", "share of two dense sketches in float64"])
     for dtype in ("float64", "float32"):
         done = subprocess.run([sys.executable, "-c", MEMORY, name, dtype], capture_output=True, text=True, check=True)
-        kibibytes, width = json.loads(done.stdout)
-        line([name, dtype, f"{kibibytes / 1024:.0f}", f"{kibibytes * 1024 / (2 * width * RANK * 8):.2f}"])
+        size, width = json.loads(done.stdout)
+        line([name, dtype, f"{size / 2**20:.0f}", f"{size / (2 * width * RANK * 8):.2f}"])
 
 
 def main():
