@@ -11,7 +11,7 @@ from opauc.kernels.prefetch import prefetch
 def visit_row(columns, values, k, number, table, state, work):
     """Add a sparse row to the table; return v.x, |x|^2 and what the addition changes in F p and F p_sum, per unit of x.
 
-    Writes F^T x, before the addition, into `inner`.
+    Writes F^T x, before the addition, into `work.inner`.
     """
     code, inner, short, found = work.code, work.inner, work.short, work.found
     inner[:] = 0.0
