@@ -5,12 +5,11 @@ import subprocess
 import sys
 
 import numpy as np
-from scipy import sparse
 
 from benchmarks.peers import epochs, literal_sketched_descent, oam_gradient, univariate
 from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
-from benchmarks.workloads import Workload, workload
+from benchmarks.workloads import Workload, text_like, workload
 from opauc.learners.class_means import ClassMeans
 from opauc.learners.contest import Contest
 from opauc.learners.sketched_sgd import SketchedSGD
@@ -33,7 +32,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 before = resident()
 state = learner.step(learner.start(load.rows.shape[1]), load.rows, labels)
-print(json.dumps([resident() - before, load.rows.shape[1]]))
+print(json.dumps([resident() - before, load.rows.shape[1], load.name]))
 """
 
 
@@ -99,12 +98,7 @@ def dimension_table():
     first = {}
     for width in (10**4, 10**5, 10**6):
         rng = np.random.default_rng(0)
-        # Features as frequent as in text: rank r has weight 1/r.
-        picks = np.minimum((width ** rng.random((ROWS, 100))).astype(np.int64), width) - 1
-        rows = sparse.csr_matrix(
-            (np.ones(100 * ROWS), picks.ravel(), np.arange(0, 100 * ROWS + 1, 100)), shape=(ROWS, width)
-        )
-        rows.sum_duplicates()
+        rows = text_like(rng, ROWS, width, 100)
         load = Workload("Zipf", rows, np.where(rng.random(ROWS) < 0.5, 1, -1))
         best = race({
             "sketch": one_pass(SketchedSGD(rank=RANK), load),
@@ -122,8 +116,8 @@ def memory_table(name):
     heading(["data", "storage", "MiB", "share of two dense sketches in float64"])
     for dtype in ("float64", "float32"):
         done = subprocess.run([sys.executable, "-c", MEMORY, name, dtype], capture_output=True, text=True, check=True)
-        size, width = json.loads(done.stdout)
-        line([name, dtype, f"{size / 2**20:.0f}", f"{size / (2 * width * RANK * 8):.2f}"])
+        size, width, told = json.loads(done.stdout)
+        line([told, dtype, f"{size / 2**20:.0f}", f"{size / (2 * width * RANK * 8):.2f}"])
 
 
 def main():
