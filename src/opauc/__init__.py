@@ -9,10 +9,16 @@ from opauc.errors import (
     DivergedError,
     DivergenceWarning,
     IncompatibleMoments,
+    InputChanged,
+    InputError,
+    MalformedRow,
     OpaucError,
     StatisticsOverflow,
+    TooManyBadRows,
+    UnreadableFile,
 )
 from opauc.estimators import OPAUC
+from opauc.estimators.model_file import load, save
 
 __version__ = "0.1.0.dev0"
 
@@ -21,7 +27,14 @@ __all__ = [
     "DivergedError",
     "DivergenceWarning",
     "IncompatibleMoments",
+    "InputChanged",
+    "InputError",
+    "MalformedRow",
     "OpaucError",
     "StatisticsOverflow",
+    "TooManyBadRows",
+    "UnreadableFile",
     "__version__",
+    "load",
+    "save",
 ]

@@ -23,6 +23,7 @@ from opauc.estimators.settings import make_learner
 from opauc.estimators.solution import Solution
 from opauc.learners.exact import Exact
 from opauc.learners.sketched_exact import SketchedExact
+from opauc.moments.chunk_rows import Labels, Rows
 from opauc.moments.score_summary import ScoreSummary
 
 
@@ -268,21 +269,9 @@ class OPAUC(LinearScoringClassifier):
         array([2.])
         """
         check_is_fitted(self)
-        statistics = self._statistics("forget")
-        if self.forgetting != 1.0:
-            raise ValueError(
-                f"forget needs forgetting=1.0, got {self.forgetting}: the weight the rows still have is unknown"
-            )
         with unchanged_on_error(self):
             chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
-            learner = self._learner()[0]
-            if isinstance(learner, Exact):
-                state = statistics.forget(chunk.rows, chunk.labels, chunk.sample_weight, learner.n_jobs)
-            elif row_numbers is None:
-                raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
-            else:
-                state = statistics.forget(chunk.rows, chunk.labels, row_numbers)
-            self.solution_ = Solution(learner, state)
+            self._forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
         return self
 
     def path(self, alphas: Sequence[float]) -> NDArray[np.float64]:
@@ -309,6 +298,22 @@ class OPAUC(LinearScoringClassifier):
         state = self._statistics("path")
         checked = [check_number(type(self).__name__, "alphas", alpha, 0.0) for alpha in alphas]
         return self._learner()[0].path(state, checked)  # type: ignore[no-any-return]
+
+    def _forget(
+        self, rows: Rows, labels: Labels, sample_weight: NDArray[np.float64] | None, row_numbers: ArrayLike | None
+    ) -> None:
+        statistics, learner = self._statistics("forget"), self._learner()[0]
+        if self.forgetting != 1.0:
+            raise ValueError(
+                f"forget needs forgetting=1.0, got {self.forgetting}: the weight the rows still have is unknown"
+            )
+        if isinstance(learner, Exact):
+            state = statistics.forget(rows, labels, sample_weight, learner.n_jobs)
+        elif row_numbers is None:
+            raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
+        else:
+            state = statistics.forget(rows, labels, row_numbers)
+        self.solution_ = Solution(learner, state)
 
     def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool) -> Chunk:
         chunk = checked_chunk(self, X, y, sample_weight, classes, first)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.errors import StatisticsOverflow
+from opauc.errors import IncompatibleMoments, StatisticsOverflow
 from opauc.kernels.contest_pass import CANDIDATES, RECENT, SIZE, Candidate, ContestState, contest_pass
 from opauc.moments.chunk_rows import Labels, Rows, kernel_rows
 from opauc.moments.score_summary import ScoreSummary
@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 # Sums of squares up to here leave the pass room for its products by row counts and for weights learnt from faint rows.
 LARGEST = 1e300
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2.0**53
 
 
 class Standing(NamedTuple):
@@ -112,6 +114,11 @@ class Contest:
         of_pairs, pairs = state.wins[:SIZE], state.wins[SIZE]
         aucs = of_pairs / pairs if pairs > 0.0 else np.full(SIZE, 0.5)
         return Standing(_pair(state.counts), CANDIDATES, tuple(aucs.tolist()), int(np.argmax(aucs)))
+
+    def check_state(self, state: ContestState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        if not ((state.counts >= 0.0) & (state.counts < MOST_ROWS)).all():
+            raise IncompatibleMoments(f"expected counts of rows, got {state.counts}")
 
     def summary(self, state: ContestState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and variances from the winner's latest scores.

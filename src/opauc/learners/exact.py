@@ -63,6 +63,10 @@ class Exact:
             return np.zeros(state.n_features)
         return _minimiser(state.spread(), state.mean_difference(), self.alpha)
 
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost ten times as much to take in as the weights cost to work out."""
+        return 4 * n_features
+
     def path(self, state: ClassMoments, alphas: Sequence[float]) -> Floats:
         """Return the minimisers for many alphas, one a row, from one reduction to tridiagonal form."""
         out = np.zeros((len(alphas), state.n_features))

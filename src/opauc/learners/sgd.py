@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.errors import DivergedError, DivergenceWarning
+from opauc.errors import DivergedError, DivergenceWarning, IncompatibleMoments
 from opauc.kernels.pair_descent import DescentState, dense_pass
 from opauc.kernels.pair_descent_csr import csr_pass
 from opauc.kernels.symmetric_matrix import mirror_lower
@@ -102,6 +102,12 @@ class SGD:
     def moments(self, state: DescentState) -> ClassMoments:
         """Return the class statistics with the pending rows in them."""
         return ClassMoments(*(_class_moments(state, k) for k in (0, 1)))
+
+    def check_state(self, state: DescentState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        room = state.pending.shape[1]
+        if not ((state.filled >= 0) & (state.filled < room)).all() or (state.counts < 0.0).any():
+            raise IncompatibleMoments(f"expected counts of rows and 0 to {room - 1} pending ones, got {state.filled}")
 
 
 def refuse_divergence(learner: Any, parts: Iterable[Floats], recent_excess: float) -> None:

@@ -60,6 +60,10 @@ class SketchedExact:
         weights: Floats = self.path(state, [self.alpha])[0]
         return weights
 
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost about as much to take in as the weights cost to work out."""
+        return n_features * self.rank // 50
+
     def path(self, state: ClassSketch, alphas: Sequence[float]) -> Floats:
         """Return the minimisers for many alphas, one a row."""
         out = np.zeros((len(alphas), state.n_features))
