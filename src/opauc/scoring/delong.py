@@ -91,7 +91,7 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> A
     placements = _placements(positive, score)
     auc, variance = placements.mean(), placements.variance()
     if placements.n_pairs == 1 or variance == 0.0:
-        return _interval_of_pairs(auc, placements.n_pairs, level)
+        return interval_of_pairs(auc, placements.n_pairs, level)
     error = float(np.sqrt(variance))
     reach = ndtri((1 + level) / 2) * error / (auc * (1 - auc))
     return AucInterval(auc, float(expit(logit(auc) - reach)), float(expit(logit(auc) + reach)), error)
@@ -140,7 +140,7 @@ def _variance_of_mean(values: Floats) -> float:
     return float(np.var(values, ddof=1) / values.size)
 
 
-def _interval_of_pairs(auc: float, n_pairs: int, level: float) -> AucInterval:
+def interval_of_pairs(auc: float, n_pairs: int, level: float) -> AucInterval:
     """Return the interval of Clopper and Pearson for auc * n_pairs wins, whole or not."""
     wins, tail = auc * n_pairs, (1 - level) / 2
     low = float(betaincinv(wins, n_pairs - wins + 1, tail)) if auc > 0 else 0.0

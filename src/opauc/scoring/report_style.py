@@ -1,0 +1,112 @@
+"""The look of the report page: two themes, a phone, paper."""
+
+from __future__ import annotations
+
+# Blue and orange differ for every kind of colour blindness; all but lines and grid have contrast 4.5 or more on paper.
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1b1f24",
+    "soft": "#586069",
+    "line": "#c9d0d8",
+    "grid": "#eceff2",
+    "negative": "#0a5ea8",
+    "positive": "#b04a00",
+}
+DARK = {
+    "paper": "#14181d",
+    "ink": "#e6e9ed",
+    "soft": "#9aa5b1",
+    "line": "#3a434d",
+    "grid": "#232a31",
+    "negative": "#6fb6ff",
+    "positive": "#ffac5f",
+}
+
+RULES = """
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
+body{margin:0;background:var(--paper);color:var(--ink);
+  font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
+  font-variant-numeric:tabular-nums}
+main{max-width:60rem;margin:0 auto;padding:2.5rem 1.5rem 4rem}
+h1{font-size:1.5rem;line-height:1.25;margin:0;font-weight:650;overflow-wrap:anywhere}
+h2{font-size:1.0625rem;line-height:1.3;margin:0;font-weight:650}
+p{margin:0}
+.soft,.under{color:var(--soft)}
+.under{font-size:.875rem;margin-top:.25rem;overflow-wrap:anywhere}
+header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
+.summary{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1.5rem 3rem;align-items:center;
+  padding:2rem 0 1.5rem}
+.auc{font-size:clamp(3.25rem,11vw,4.75rem);font-weight:650;line-height:1;letter-spacing:-.03em}
+.interval{margin-top:.75rem}
+.whole{white-space:nowrap}
+.facts{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:1.25rem 1.5rem;margin:0}
+.facts dt{font-size:.875rem;color:var(--soft)}
+.facts dd{margin:0;font-size:1.125rem;overflow-wrap:anywhere}
+.facts small{display:block;font-size:.875rem;color:var(--soft)}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:2.75rem 3rem;
+  padding-top:1.5rem}
+.charts>*{min-width:0;margin:0}
+figure{display:flex;flex-direction:column}
+figcaption{padding-bottom:.75rem}
+.chart{display:block;width:100%;height:auto;margin-top:auto;overflow:visible}
+.chart text{font-size:13px;fill:var(--soft)}
+.chart .name{fill:var(--ink)}
+.chart path{fill:none}
+.chart .grid{stroke:var(--grid)}
+.chart .axis{stroke:var(--line)}
+.chart .guide{stroke:var(--soft);stroke-dasharray:4 4}
+.chart .curve{stroke:var(--negative);stroke-width:2;stroke-linejoin:round}
+.chart .area{fill:var(--negative);fill-opacity:.08}
+.chart .dot{fill:var(--paper);stroke:var(--negative);stroke-width:2}
+.chart .reach{stroke:var(--negative);stroke-width:1.5}
+.chart .bars{stroke-width:2;fill-opacity:.12;stroke-linejoin:round}
+.chart .negative{stroke:var(--negative);fill:var(--negative);stroke-dasharray:5 3}
+.chart .positive{stroke:var(--positive);fill:var(--positive)}
+.key{display:flex;flex-wrap:wrap;gap:.125rem 1.25rem}
+.key span::before{content:"";display:inline-block;width:1.5rem;margin-right:.5rem;vertical-align:.25em;
+  border-top:2px dashed var(--negative)}
+.key .positive::before{border-top:2px solid var(--positive)}
+.tables{columns:22rem 2;column-gap:3rem;padding-top:2.75rem}
+.tables>*{break-inside:avoid;padding-bottom:2.25rem}
+.scroll{overflow-x:auto;margin-top:.75rem}
+.scroll:focus-visible{outline:2px solid var(--negative);outline-offset:2px}
+table{border-collapse:collapse;width:100%;font-size:.9375rem}
+th,td{padding:.375rem .75rem .375rem 0;text-align:left;vertical-align:baseline;border-top:1px solid var(--grid);
+  font-weight:400}
+tr>:last-child{padding-right:0}
+thead td{border-top:0}
+thead th{color:var(--soft);font-size:.875rem;border-top:0;vertical-align:bottom}
+tbody th{overflow-wrap:anywhere;min-width:7rem}
+.pairs th{color:var(--soft);width:40%}
+.pairs td{overflow-wrap:anywhere}
+.number,.times td{text-align:right;white-space:nowrap}
+.bar{display:block;width:100%;min-width:4.5rem;height:.625rem}
+.bar .guide{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
+.bar .positive{fill:var(--positive)}
+.bar .negative{fill:var(--negative)}
+.weights td:last-child{width:34%}
+footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
+@media (max-width:40rem){
+  main{padding:1.5rem 1rem 3rem}
+  .summary{grid-template-columns:minmax(0,1fr);padding:1.5rem 0 1rem}
+  .facts{grid-template-columns:repeat(2,minmax(0,1fr))}
+  .charts{padding-top:1.25rem}
+  .chart text{font-size:15px}
+}
+@media print{
+  main{max-width:none;padding:0}
+  figure,tr{break-inside:avoid}
+  .scroll{overflow:visible}
+}
+"""
+
+
+def style_sheet() -> str:
+    """Return the whole style sheet: light on paper and by default, dark on a screen that asks for it."""
+    dark = f"@media screen and (prefers-color-scheme:dark){{{_colours(DARK)}}}"
+    return f":root{{color-scheme:light dark}}{_colours(LIGHT)}{dark}{RULES}"
+
+
+def _colours(theme: dict[str, str]) -> str:
+    return ":root{" + ";".join(f"--{name}:{colour}" for name, colour in theme.items()) + "}"
