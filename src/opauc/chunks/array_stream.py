@@ -1,0 +1,103 @@
+"""Arrays of .npy and .npz files, some rows at a time."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from contextlib import ExitStack
+from tokenize import TokenError
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from opauc.errors import InputError
+
+PIECE_BYTES = 2**22
+LOCAL_HEADER = 30  # bytes of a zip entry's own header, before its name
+
+
+class Header(NamedTuple):
+    """Shape, order and type of an array, and the size of what says so."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    size: int
+
+
+class ArrayStream:
+    """The rows of an array one after the other, read when asked for.
+
+    Arrays in row order are read as they come. Those stored by columns (Fortran
+    order) cannot be; they are mapped into memory, which needs them unpacked.
+    """
+
+    def __init__(self, stream: IO[bytes], size: int, name: str, mapped: tuple[str, int] | None) -> None:
+        self.name, self._stream, self._next = name, stream, 0
+        header = read_header(stream, name)
+        self.shape, self.dtype = header.shape, header.dtype
+        self.row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
+        wanted = header.size + header.dtype.itemsize * math.prod(header.shape)
+        if wanted != size:
+            raise InputError(f"{name}: an array of shape {header.shape} takes {wanted} bytes, there are {size}")
+        self._columns: NDArray[Any] | None = None
+        if header.by_columns and len(header.shape) > 1:
+            if mapped is None:
+                raise InputError(f"{name}: stored by columns (Fortran order) and packed; save it in row order (C)")
+            path, offset = mapped
+            self._columns = np.memmap(path, header.dtype, "r", offset + header.size, header.shape, order="F")
+
+    def read(self, n_rows: int) -> NDArray[Any]:
+        """Return the next rows, as many as asked for."""
+        first, self._next = self._next, self._next + n_rows
+        if self._columns is not None:
+            return np.array(self._columns[first : self._next], order="C")
+        found = self._stream.read(n_rows * self.row_bytes)
+        if len(found) < n_rows * self.row_bytes:
+            raise InputError(f"{self.name}: ends in row {first + len(found) // max(self.row_bytes, 1) + 1}")
+        return np.frombuffer(found, self.dtype).reshape(n_rows, *self.shape[1:])
+
+    def word(self) -> str:
+        """Return the word that is all of the array."""
+        return str(np.frombuffer(self._stream.read(), self.dtype)[0].astype(str)) if self.shape == () else ""
+
+    def skip(self, n_rows: int) -> None:
+        """Pass over the next rows."""
+        self._next += n_rows
+        if self._columns is not None:
+            return
+        left = n_rows * self.row_bytes
+        while left:
+            passed = len(self._stream.read(min(left, PIECE_BYTES)))
+            if not passed:
+                raise InputError(f"{self.name}: ends before row {self._next}")
+            left -= passed
+
+
+def read_header(stream: IO[bytes], name: str) -> Header:
+    """Read what stands before the numbers; nothing but numbers and text is let in."""
+    try:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, by_columns, dtype = read(stream)
+    except (ValueError, SyntaxError, TokenError) as error:
+        raise InputError(f"{name}: not an array of NumPy: {str(error).splitlines()[0]}") from error
+    if dtype.kind not in "biufSU":
+        raise InputError(f"{name}: holds {dtype}, expected numbers or text")
+    return Header(shape, by_columns, dtype, stream.tell())
+
+
+def member_stream(archive: zipfile.ZipFile, member: str, path: str, opened: ExitStack) -> ArrayStream:
+    """Open an array of an .npz file, to be closed with all that is `opened`."""
+    info = archive.getinfo(f"{member}.npy")
+    mapped = None
+    if info.compress_type == zipfile.ZIP_STORED:
+        with open(path, "rb") as file:
+            file.seek(info.header_offset + LOCAL_HEADER - 4)
+            lengths = np.frombuffer(file.read(4), "<u2")
+        mapped = path, info.header_offset + LOCAL_HEADER + int(lengths.sum())
+    return ArrayStream(opened.enter_context(archive.open(info)), info.file_size, f"{path}, array {member}", mapped)

@@ -1,0 +1,85 @@
+"""What readers give: labelled rows, and the place where reading goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Place(NamedTuple):
+    """How far a reader got in one source, between two rows.
+
+    `offset` counts bytes of uncompressed content for text and rows for
+    everything else; `line` counts lines or rows passed; `sha256` is that of
+    the content passed, so that a reader can tell whether it is still there.
+    """
+
+    offset: int = 0
+    line: int = 0
+    sha256: str = ""
+
+
+BEGINNING = Place()
+
+
+class Part(NamedTuple):
+    """Some consecutive rows of one source, as its reader gives them.
+
+    `rows` is an array (n, d) of float32 or float64 in row order or a canonical
+    scipy CSR array, all finite, or a pyarrow RecordBatch still to be encoded.
+    `labels` are as they stand in the source, None where it has none or where
+    they are a column of the batch.
+    """
+
+    rows: Any
+    labels: NDArray[Any] | None
+    lines: NDArray[np.int64] | None  # the line of each row, where rows were skipped; else they follow `before.line`
+    before: Place
+    after: Place
+
+
+class Bookmark(NamedTuple):
+    """Where a stream of several sources can be taken up again, and what is known of it up to there."""
+
+    source: int = 0  # the number of the source reading goes on in
+    place: Place = BEGINNING
+    rows: int = 0
+    records: tuple[dict[str, Any], ...] = ()  # of the sources met: path, bytes, rows, sha256
+    bad_rows: int = 0
+    first_bad: tuple[str, ...] = ()
+    encoding: Any = None  # what the encoder of tables has learnt, or a function that tells; None without a table
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the bookmark as JSON has it."""
+        return {**self._asdict(), "encoding": self.learnt()}
+
+    def learnt(self) -> dict[str, Any] | None:
+        """Return what the encoder of tables had learnt by then."""
+        found: dict[str, Any] | None = self.encoding() if callable(self.encoding) else self.encoding
+        return found
+
+    @classmethod
+    def of_json(cls, saved: Mapping[str, Any]) -> Bookmark:
+        """Return the bookmark `to_json` gave."""
+        place, records, first_bad = Place(*saved["place"]), tuple(saved["records"]), tuple(saved["first_bad"])
+        return cls(**{**saved, "place": place, "records": records, "first_bad": first_bad})
+
+
+class LabelledChunk(NamedTuple):
+    """Consecutive rows of a stream, checked and encoded; rows are numbered from 0 over all sources."""
+
+    rows: Any
+    labels: NDArray[Any] | None
+    first_row: int
+    source: str
+    first_line: int
+    lines: NDArray[np.int64] | None
+    bookmark: Bookmark  # of the end of this chunk
+    bytes_read: int  # of all files so far, packed as they are
+
+    def line_of(self, row: int) -> int:
+        """Return the line, from 1, at which a row of the chunk stands."""
+        return self.first_line + row if self.lines is None else int(self.lines[row])

@@ -1,0 +1,92 @@
+"""Columns of a table as the rows of a matrix, turned in squares of eight by eight that fit the registers.
+
+Columns lie wherever the table keeps them, so the kernel takes their addresses.
+Eight columns are read side by side, few enough for the processor to fetch
+ahead, and a stripe of rows stays in cache until its last column is written.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+
+from opauc.kernels.compile_kernel import borrowing
+
+SIDE = 8
+STRIPE = 2048
+
+
+def write_rows(columns, out):
+    """Write column j into out[:, j]; columns are contiguous arrays of the dtype of `out`, which lies in row order."""
+    n_rows, n_columns = out.shape
+    if DISABLE_JIT or n_rows < SIDE or n_columns < SIDE:
+        for j, column in enumerate(columns):
+            out[:, j] = column
+        return
+    turn_columns(np.array([column.ctypes.data for column in columns], dtype=np.intp), out)
+
+
+def _turned(builder, vectors):
+    """Transpose SIDE vectors of SIDE lanes: halves, quarters, then single lanes change places."""
+    number = ir.IntType(32)
+    step = SIDE // 2
+    while step:
+        lower = [lane if not lane & step else SIDE + (lane ^ step) for lane in range(SIDE)]
+        upper = [lane | step if not lane & step else SIDE + lane for lane in range(SIDE)]
+        keep, take = (ir.Constant(ir.VectorType(number, SIDE), lanes) for lanes in (lower, upper))
+        for first in range(SIDE):
+            if not first & step:
+                pair = vectors[first], vectors[first | step]
+                vectors[first] = builder.shuffle_vector(*pair, keep)
+                vectors[first | step] = builder.shuffle_vector(*pair, take)
+        step //= 2
+    return vectors
+
+
+def _turn_square(typing_context, addresses, row, out, column):  # noqa: ARG001
+    """Copy SIDE columns from `column` on, SIDE rows of each from `row` on, into `out`."""
+
+    def generate(context, builder, signature, arguments):
+        where, first_row, matrix, first_column = arguments
+        dtype, word = signature.args[2].dtype, ir.IntType(64)
+        vector = ir.VectorType(ir.FloatType() if dtype == types.float32 else ir.DoubleType(), SIDE)
+        width = dtype.bitwidth // 8
+        starts = context.make_array(signature.args[0])(context, builder, where)
+        made = context.make_array(signature.args[2])(context, builder, matrix)
+        stride = builder.extract_value(made.strides, 0)
+
+        def place(address):
+            return builder.inttoptr(address, vector.as_pointer())
+
+        down = builder.mul(first_row, word(width))
+        vectors = []
+        for j in range(SIDE):
+            start = builder.load(builder.gep(starts.data, [builder.add(first_column, word(j))]))
+            vectors.append(builder.load(place(builder.add(start, down)), align=width))
+        corner = builder.add(builder.ptrtoint(made.data, word), builder.mul(first_column, word(width)))
+        corner = builder.add(corner, builder.mul(first_row, stride))
+        for i, lanes in enumerate(_turned(builder, vectors)):
+            builder.store(lanes, place(builder.add(corner, builder.mul(stride, word(i)))), align=width)
+        return context.get_dummy_value()
+
+    return types.void(addresses, types.intp, out, types.intp), generate
+
+
+turn_square = intrinsic(_turn_square)
+
+
+@borrowing
+def turn_columns(addresses, out):
+    """Write into `out` the columns that begin at `addresses`, each as long as `out`; at least SIDE by SIDE.
+
+    The last square of a side overlaps the one before it: it writes some
+    numbers a second time rather than singly.
+    """
+    n_rows, n_columns = out.shape
+    for top in range(0, n_rows, STRIPE):
+        bottom = min(top + STRIPE, n_rows)
+        for j in range(0, n_columns, SIDE):
+            column = min(j, n_columns - SIDE)
+            for i in range(top, bottom, SIDE):
+                turn_square(addresses, min(i, n_rows - SIDE), out, column)
