@@ -11,7 +11,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell cat src/opauc/kernels/
 .PHONY: run test check format bench clean
 
 run: .venv/installed
-	@$(BIN)/python examples/one_pass.py
+	@$(BIN)/python examples/files_to_report.py
 
 test: .venv/installed
 	$(BIN)/python -m pytest -q -n auto

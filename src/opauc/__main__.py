@@ -1,0 +1,5 @@
+"""`python -m opauc` is the command `opauc`."""
+
+from opauc.cli import main
+
+main()

@@ -1,0 +1,60 @@
+"""`opauc evaluate`: the AUC of a model on labelled rows, how sure it is, and a page about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opauc.cli import options as shared
+from opauc.cli.console import Reporter, emit, show_table
+from opauc.cli.evaluation import evaluate, write_report
+from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.train import refuse_unwritable
+
+
+def command(
+    model: shared.Model,
+    data: shared.Data,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a page about it, one HTML file.")
+    ] = None,
+    format_: shared.Format = None,
+    on_bad_row: shared.OnBadRow = "error",
+    max_bad_rows: shared.MaxBadRows = None,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+) -> int:
+    """Tell how well a model ranks labelled rows."""
+    if report is not None:
+        refuse_unwritable(report)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=True)
+    reporter = Reporter(json, quiet)
+    found = evaluate(scored, reporter)
+    if report is not None:
+        write_report(report, model.name, scored, found)
+    ranking = found.ranking
+    low, high = ranking.certain or (ranking.confidence.auc,) * 2
+    if json:
+        emit(
+            "evaluated", auc=ranking.confidence.auc, low=ranking.confidence.low, high=ranking.confidence.high,
+            certain=[low, high], average_precision=ranking.average_precision, brier=found.calibration.brier_score(),
+            rows=found.rows, positives=ranking.n_positives, negatives=ranking.n_negatives, skipped=found.bad_rows,
+            seconds=round(found.seconds, 3), report=None if report is None else str(report),
+        )  # fmt: skip
+        return 0
+    facts = {
+        "AUC": f"{ranking.confidence.auc:.4f}",
+        "95 % interval": f"{ranking.confidence.low:.4f} to {ranking.confidence.high:.4f} (DeLong)",
+        "certain": "exact" if low == high else f"the AUC of these rows lies within {low:.5f} and {high:.5f}",
+        "average precision": f"{ranking.average_precision:.4f}",
+        "Brier score": f"{found.calibration.brier_score():.4f}",
+        "rows": f"{found.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
+    }
+    if found.bad_rows:
+        facts["skipped"] = f"{found.bad_rows:,} bad rows; {'; '.join(scored.stream.bad_rows.first[:3])}"
+    if report is not None:
+        facts["report"] = str(report)
+    show_table(f"{model} on {', '.join(data)}", facts)
+    return 0

@@ -1,0 +1,145 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from opauc.chunks.bad_rows import BadRows
+from opauc.chunks.read_options import ReadOptions
+from opauc.errors import InputError
+
+READING, ROWS = "Reading", "Bad rows"
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="Files, patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, NPZ, NPY; "
+        "text may be packed (gz, bz2, xz, zst).",
+        show_default=False,
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="libsvm, csv, tsv, parquet, arrow or numpy; told from the name or the first line unless given.",
+        rich_help_panel=READING,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="Column of the label, by name or position from 0; else one called label, target, class or y.",
+        rich_help_panel=READING,
+    ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option("--features", help="Columns to learn from, with commas between; else all others.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+Categorical = Annotated[
+    str | None,
+    typer.Option("--categorical", help="Columns of categories, one feature for each value, or hashed.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+Missing = Annotated[
+    str,
+    typer.Option("--missing", help="Missing numbers: error, zero, or mean (of the values so far).",
+                 rich_help_panel=READING),
+]  # fmt: skip
+HashBits = Annotated[
+    int | None,
+    typer.Option("--hash-bits", help="Spread features over 2^BITS columns: for open vocabularies.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+NFeatures = Annotated[
+    int | None,
+    typer.Option("--n-features", help="Number of features of LIBSVM rows; else as many as turn up.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+ZeroBased = Annotated[
+    bool, typer.Option("--zero-based", help="Indices of LIBSVM rows start at 0.", rich_help_panel=READING)
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Between the columns of a text table.", rich_help_panel=READING)
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line of a text table names the columns; else told.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+OnBadRow = Annotated[
+    str, typer.Option("--on-bad-row", help="error, or skip: count it, list it, go on.", rich_help_panel=ROWS)
+]
+MaxBadRows = Annotated[
+    int | None, typer.Option("--max-bad-rows", help="Skip at most so many.", rich_help_panel=ROWS, min=0)
+]
+
+
+def reading_options(
+    format_: str | None,
+    label: str | None,
+    features: str | None,
+    categorical: str | None,
+    missing: str,
+    hash_bits: int | None,
+    n_features: int | None,
+    zero_based: bool,
+    delimiter: str | None,
+    header: bool | None,
+) -> ReadOptions:
+    """Return the options of a command line as the readers take them."""
+    try:
+        return ReadOptions(
+            format=format_,
+            label=None if label is None else column(label),
+            features=None if features is None else columns(features),
+            categorical=() if categorical is None else columns(categorical),
+            missing=missing,
+            hash_bits=hash_bits,
+            n_features=n_features,
+            zero_based=zero_based,
+            delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+            header=header,
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def bad_rows(policy: str, most: int | None) -> BadRows:
+    """Return what becomes of bad rows."""
+    try:
+        return BadRows(policy, most)
+    except ValueError as error:
+        raise InputError(f"--on-bad-row: {error}") from error
+
+
+def column(text: str) -> str | int:
+    """Return a column by its position where the text is a whole number, else by its name."""
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def columns(text: str) -> tuple[str | int, ...]:
+    """Return the columns of a list with commas."""
+    return tuple(column(part.strip()) for part in text.split(",") if part.strip())
+
+
+def labels_of(text: str | None) -> list[Any] | None:
+    """Return the class labels of a list with commas, as numbers where they are."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        return list(parts)

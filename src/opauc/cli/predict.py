@@ -1,0 +1,78 @@
+"""`opauc predict`: scores, probabilities or labels, one a line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from opauc.cli import options as shared
+from opauc.cli.console import Reporter, emit
+from opauc.cli.scored_stream import ScoredStream
+from opauc.errors import InputError
+from opauc.estimators.stream_labels import shown_label
+from opauc.files import atomic_write
+from opauc.models import LinearScorer
+
+KINDS = ("score", "probability", "label")
+
+
+def command(
+    model: shared.Model,
+    data: shared.Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+    what: Annotated[str, typer.Option(help="score, probability (of the positive class) or label.")] = "score",
+    format_: shared.Format = None,
+    on_bad_row: shared.OnBadRow = "error",
+    max_bad_rows: shared.MaxBadRows = None,
+    json: shared.Json = False,
+) -> int:
+    """Score rows with a model; labels in the data are not needed and not looked at."""
+    if what not in KINDS:
+        raise InputError(f"--what must be one of {', '.join(KINDS)}, got {what!r}")
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=False)
+    if output is None:
+        write(scored, what, json, sys.stdout)
+    else:
+        with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8") as out:
+            write(scored, what, False, out)
+    skipped = scored.stream.bad_rows
+    if skipped.total:
+        Reporter(json).say("skipped", f"skipped {skipped.total:,} bad rows", rows=skipped.total, first=skipped.first)
+    return 0
+
+
+def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str]) -> None:
+    """Write one line a row."""
+    scorer, classes = scored.model.solution_.scorer, scored.model.classes_
+    for part in scored.scored():
+        if as_json:
+            chances = probabilities(scorer, part.scores)
+            for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances.tolist(), strict=True)):
+                label = classes[int(score > 0)].item() if hasattr(classes[0], "item") else classes[int(score > 0)]
+                emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label)
+        else:
+            out.write("".join(f"{value}\n" for value in _values(what, scorer, classes, part.scores)))
+
+
+def probabilities(scorer: LinearScorer, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of the positive class for rows of these scores."""
+    with np.errstate(over="ignore"):
+        chances: NDArray[np.float64] = expit(scorer.slope * scores + scorer.offset)
+    return chances
+
+
+def _values(what: str, scorer: LinearScorer, classes: NDArray[Any], scores: NDArray[np.float64]) -> list[Any]:
+    if what == "score":
+        return scores.tolist()  # type: ignore[no-any-return]
+    if what == "probability":
+        return probabilities(scorer, scores).tolist()  # type: ignore[no-any-return]
+    names = [shown_label(label) for label in classes.tolist()]
+    return [names[positive] for positive in (scores > 0).tolist()]

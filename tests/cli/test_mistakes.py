@@ -1,0 +1,142 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import opauc as library
+from opauc.cli import main
+from tests.cli.files_of_rows import rows_and_labels, write_rows
+
+GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
+
+
+def one_line(ran):
+    """Return what was said, which must be one line of a user's mistake."""
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("opauc: ")
+    return ran.err.removeprefix("opauc: ").strip()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.svm").write_text(GOOD)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("+1 1:1\n-1 x:2\n", r"bad.svm, line 2: .*x"),
+        ("+1 3:1 2:1\n-1 1:1\n", r"bad.svm, line 1: .*2.*3"),
+        ("+1 1:1\n-1 1:nan\n", r"bad.svm, line 2: .*nan"),
+        ("+1 1:1\n-1 1:2\n3 1:1\n", r"bad.svm, line 3: label 3 besides -1 and 1"),
+        ("+1 1:1\n+1 1:2\n", r"learning needs rows of two classes, got 2 rows"),
+        ("", r"learning needs rows of two classes, got 0 rows"),
+    ],
+)
+def test_bad_libsvm_is_refused_with_file_and_line_and_nothing_is_written(folder, opauc, content, said):
+    (folder / "bad.svm").write_text(content)
+    (folder / "model").write_bytes(b"the old model")
+    assert re.search(said, one_line(opauc("train", "bad.svm", "-o", "model")))
+    assert (folder / "model").read_bytes() == b"the old model"
+    assert sorted(os.listdir(folder)) == ["bad.svm", "good.svm", "model"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a,label\n1,x\nfoo,y\n", r"bad.csv, line 3, column a: 'foo'"),
+        ("a,label\n1,x\n,y\n", r"bad.csv, line 3, column a"),
+        ("a,b\n1,2\n", r"no column is called label, target, class or y; name the label \(--label\)"),
+        ("a,label\n1,x,7\n2,y\n", r"bad.csv, line 2"),
+    ],
+)
+def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, said):
+    (folder / "bad.csv").write_text(content)
+    assert re.search(said, one_line(opauc("train", "bad.csv", "-o", "model")))
+    assert not (folder / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "nothing.svm", "-o", "m"], r"nothing.svm: no such file"),
+        (["train", "good.svm", "-o", "nowhere/m"], r"there is no folder nowhere"),
+        (["train", "good.svm", "-o", "."], r"is a folder"),
+        (["train", "good.svm", "-o", "m", "--alpha", "-1"], r"'alpha' parameter"),
+        (["train", "good.svm", "-o", "m", "--solver", "magic"], r"'solver' parameter"),
+        (["train", "good.svm", "-o", "m", "--rank", "many"], r"'rank' parameter"),
+        (["train", "good.svm", "-o", "m", "--format", "excel"], r"format must be one of libsvm"),
+        (["train", "good.svm", "-o", "m", "--missing", "guess"], r"missing must be one of"),
+        (["train", "good.svm", "-o", "m", "--on-bad-row", "cry"], r"'error' or 'skip'"),
+        (["train", "good.svm", "-o", "m", "--hash-bits", "99"], r"hash_bits must lie between 1 and 30"),
+        (["train", "good.svm", "-o", "m", "--checkpoint-every", "0"], r"checkpoint-every"),
+        (["train", "good.svm"], r"Missing option.*output"),
+        (["train", "-", "-o", "m"], r"standard input: its format cannot be told"),
+        (["train", "good.svm", "-o", "m", "--n-features", "1"], r"good.svm, line 1: .*2"),
+        (["predict", "good.svm", "good.svm"], r"good.svm: broken, or not a file of opauc"),
+        (["predict", "nothing", "good.svm"], r"nothing: no such file"),
+        (["evaluate", "good.svm", "good.svm", "--report", "nowhere/a.html"], r"there is no folder nowhere"),
+        (["inspect", "good.svm"], r"broken, or not a file of opauc"),
+        (["merge", "good.svm", "-o", "m"], r"two models or more"),
+        (["compare", "-"], r"standard input does not allow"),
+        (["compare", "good.svm", "--learners", "exact,magic"], r"no learner is called 'magic'"),
+        (["dance"], r"No such command 'dance'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(folder, opauc, arguments, said):
+    assert re.search(said, one_line(opauc(*arguments)))
+    assert os.listdir(folder) == ["good.svm"]
+
+
+def test_models_that_do_not_belong_together_are_not_merged(folder, opauc):
+    (folder / "other.svm").write_text("5 1:1 2:3\n7 1:0\n" * 30)
+    opauc("train", "good.svm", "-o", "a")
+    opauc("train", "other.svm", "-o", "b")
+    assert re.search(r"b: cannot merge models of classes", one_line(opauc("merge", "a", "b", "-o", "c")))
+    assert not (folder / "c").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr("opauc.cli.train.run", lambda *_: 1 / 0)
+    monkeypatch.setattr(sys, "argv", ["opauc", "train", "good.svm", "-o", "model"])
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_bad_rows_can_be_skipped_counted_and_limited(folder, opauc):
+    lines = GOOD.splitlines()
+    lines[3], lines[10] = "what?", "+1 7"
+    (folder / "rows.svm").write_text("\n".join(lines))
+    good = [line for i, line in enumerate(lines) if i not in (3, 10)]
+    (folder / "clean.svm").write_text("\n".join(good))
+    skipping = opauc("train", "rows.svm", "-o", "a", "--on-bad-row", "skip")
+    assert skipping.code == 0
+    assert "skipped 2 bad rows" in skipping.err
+    assert "rows.svm, line 4:" in skipping.err
+    assert "rows.svm, line 11:" in skipping.err
+    opauc("train", "clean.svm", "-o", "b")
+    assert (library.load("a").coef_ == library.load("b").coef_).all()
+    limited = opauc("train", "rows.svm", "-o", "c", "--on-bad-row", "skip", "--max-bad-rows", "1")
+    assert re.search(r"2 bad rows, at most 1 may be skipped; the last: rows.svm, line 11", one_line(limited))
+    assert not (folder / "c").exists()
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_is_told_before_learning(folder, opauc):
+    (folder / "locked").mkdir(mode=0o500)
+    assert re.search("locked/m: cannot be written", one_line(opauc("train", "good.svm", "-o", "locked/m")))
+
+
+def test_whoever_stops_reading_our_output_is_no_error(tmp_path):
+    rows, labels = rows_and_labels(0, 20_000, 3)
+    data = write_rows(tmp_path, "npz", rows, labels)
+    subprocess.run([sys.executable, "-m", "opauc", "train", data, "-o", tmp_path / "m", "-q"], check=True)
+    command = f"{sys.executable} -m opauc predict {tmp_path}/m {data} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
