@@ -1,4 +1,4 @@
-"""Run every table: `python -m benchmarks [full] [high]`."""
+"""Run every table: `python -m benchmarks [full] [high] [online] [batch] [reading] [tables] [files]`."""
 
 import os
 import platform
@@ -9,9 +9,17 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import full_covariance, high_dimension
+from benchmarks import baselines, batch_baselines, from_files, full_covariance, high_dimension, reading, reading_tables
 
-TABLES = {"full": full_covariance.main, "high": high_dimension.main}
+TABLES = {
+    "full": full_covariance.main,
+    "high": high_dimension.main,
+    "online": baselines.main,
+    "batch": batch_baselines.main,
+    "reading": reading.main,
+    "tables": reading_tables.main,
+    "files": from_files.main,
+}
 
 
 def main():

@@ -53,7 +53,7 @@ def train(data, output, options, *more):
 
 
 def kill_and_resume(data, folder, options, wanted, delay):
-    """Kill a run `delay` seconds after its first checkpoint and take it up; return whether it was killed, and is equal."""
+    """Kill a run `delay` seconds after its first checkpoint, take it up; return whether it was killed, and equal."""
     output = folder / "killed.opauc"
     checkpoint = folder / "killed.opauc.checkpoint"
     for old in (output, checkpoint):

@@ -31,7 +31,7 @@ from opauc.moments.accumulate import accumulate
 NUMBERS = [f"x{j}" for j in range(50)]
 # Peak memory of a process that reads and encodes a file.
 MEMORY = """
-import resource, sys
+import sys
 from opauc.chunks.arrow_reader import ArrowReader
 from opauc.chunks.bad_rows import BadRows
 from opauc.chunks.byte_source import ByteSource
@@ -42,7 +42,8 @@ reader = CsvReader() if sys.argv[1].endswith("csv") else ArrowReader()
 encoder = TableEncoder()
 for part in reader.parts(ByteSource(sys.argv[1]), BEGINNING, BadRows()):
     encoder.encode(part, sys.argv[1], BadRows())
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+with open("/proc/self/status") as status:
+    print(next(int(row.split()[1]) // 1024 for row in status if row.startswith("VmHWM")))
 """
 
 
@@ -50,7 +51,7 @@ def numbers(n_rows, decimals=None):
     rng = np.random.default_rng(0)
     columns = {name: rng.normal(size=n_rows).astype(np.float32) for name in NUMBERS}
     table = pd.DataFrame({"label": rng.integers(0, 2, n_rows).astype(np.int8), **columns})
-    return table if decimals is None else table.astype({name: float for name in NUMBERS}).round(decimals)
+    return table if decimals is None else table.astype(dict.fromkeys(NUMBERS, float)).round(decimals)
 
 
 def mixed(n_rows):
@@ -79,8 +80,8 @@ def parsers_table():
     for name, table in tables.items():
         text = table.to_csv(index=False, header=False).encode()[:BLOCK_BYTES]
         text = text[: text.rindex(b"\n") + 1]
-        kinds = {column: pa.string() if table[column].dtype.kind == "O" or str(table[column].dtype) == "str"
-                 else pa.float64() for column in table}  # fmt: skip
+        words = set(table.select_dtypes(exclude="number"))
+        kinds = {column: pa.string() if column in words else pa.float64() for column in table}
         schema = {column: pl.String if kind == pa.string() else pl.Float64 for column, kind in kinds.items()}
         best = race({
             "pieces": lambda text=text, kinds=kinds: arrow_csv(text, kinds, PIECE_BYTES),

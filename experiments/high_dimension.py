@@ -23,11 +23,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from experiments.datasets import FOLDER, available, load
-from experiments.one_pass_rivals import adagrad_logistic, univariate_balanced
+from experiments.one_pass_rivals import adagrad_logistic
 from opauc.learners.class_means import ClassMeans
 from opauc.learners.contest import Contest
 from opauc.learners.sketched_exact import SketchedExact
 from opauc.learners.sketched_sgd import SketchedSGD
+from opauc.learners.uni_exp import UniExp
+from opauc.learners.uni_squ import UniSqu
 
 SETS = ("reuters21578", "webkb", "news20", "news20_binary_rebuilt", "sector_part", "nsmc")
 RARE = ("reuters21578: sugar", "webkb: staff", "news20: one class", "nsmc: rare")
@@ -58,12 +60,8 @@ def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Callable[[Any, Any
             .fit(rows, labels).coef_[0]
         )  # fmt: skip
     for loss, eta0 in product(("Uni-Squ", "Uni-Exp"), 2.0 ** np.arange(-6, 3)):
-        yield (
-            f"online {loss}",
-            ONE_PASS,
-            False,
-            lambda rows, labels, loss=loss, eta0=eta0: univariate_balanced(rows, labels, loss == "Uni-Exp", eta0),
-        )
+        univariate = UniExp if loss == "Uni-Exp" else UniSqu
+        yield f"online {loss}", ONE_PASS, False, learnt(univariate(float(eta0), "constant", average=False))
     for eta0, start in product((0.1, 0.3, 1.0), (1e-4, 1e-2, 1.0)):
         yield (
             "AdaGrad, balanced logistic",

@@ -1,6 +1,7 @@
 import gzip
 import io
 import math
+import subprocess
 import sys
 
 import numpy as np
@@ -218,6 +219,15 @@ def test_skipped_rows_are_counted_in_their_order_and_the_others_kept(tmp_path):
         parts_of(path, bad=BadRows("skip", most=1))
 
 
+def test_a_byte_order_mark_is_passed_over_at_the_beginning_only(tmp_path):
+    mark = "\ufeff"
+    path = written(tmp_path, f"{mark}a,y\n2,1\n{mark}3,0\n")
+    for block_bytes in (1, 4096):
+        bad = BadRows("skip")
+        assert columns_of(parts_of(path, block_bytes=block_bytes, bad=bad)) == {"a": [2.0], "y": [1.0]}
+        assert bad.first[0].startswith(f"{path}, line 3, column a: '\\ufeff3' is not a number")
+
+
 def test_a_row_longer_than_what_pyarrow_parses_at_once_is_read(tmp_path):
     words = ["x" * 600_000, "y" * 2_000_000]
     path = written(tmp_path, "label,a,w\n" + "".join(f"1,2,{word}\n" for word in words))
@@ -267,3 +277,30 @@ def test_a_delimiter_must_be_one_plain_character():
     for wrong in (",,", '"', "\n", "é", ""):
         with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
             CsvReader(delimiter=wrong)
+
+
+MEMORY = """
+import sys
+from opauc.chunks.bad_rows import BadRows
+from opauc.chunks.byte_source import ByteSource
+from opauc.chunks.csv_reader import CsvReader
+from opauc.chunks.labelled_chunk import BEGINNING
+from opauc.chunks.table_encoder import TableEncoder
+encoder = TableEncoder()
+peaks = []
+for path in sys.argv[1:]:
+    for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()):
+        encoder.encode(part, path, BadRows())
+    with open("/proc/self/status") as status:
+        peaks.append(next(row.split()[1] for row in status if row.startswith("VmHWM")))
+print(*peaks)
+"""
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path):
+    row = b"1,0.25,-17.5,3e-5,100\n"
+    header = b"y,a,b,c,d\n"
+    paths = [str(written(tmp_path, header + row * n, f"{n}.csv")) for n in (1_500_000, 5_000_000)]
+    done = subprocess.run([sys.executable, "-c", MEMORY, paths[0], *paths], capture_output=True, text=True, check=True)
+    _, small, large = map(int, done.stdout.split())  # the first reading warms up
+    assert large - small < 20_000  # KiB; the texts differ by 73,000

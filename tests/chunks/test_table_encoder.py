@@ -15,7 +15,6 @@ from opauc.chunks.labelled_chunk import Part, Place
 from opauc.chunks.table_columns import TableColumns
 from opauc.chunks.table_encoder import TableEncoder
 from opauc.errors import InputError, MalformedRow
-from opauc.kernels.columns_to_rows import write_rows
 
 WORDS = st.sampled_from(["red", "blue", "green", None, ""])
 MIXED = st.lists(st.tuples(WORDS, WORDS, st.sampled_from([0.0, 1.5, -2.0, None])), min_size=1, max_size=25)
@@ -36,15 +35,11 @@ def features(*names, **more):
     return TableColumns(labelled=False, features=names or None, **more)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 50), (8, 8), (9, 9), (2048, 8), (2051, 50), (5000, 17)])
-def test_columns_become_the_rows_of_a_matrix(shape, dtype):
-    random = np.random.default_rng(0)
-    columns = [random.normal(size=shape[0] + 3).astype(dtype)[3:] for _ in range(shape[1])]
-    out = np.full((shape[0] + 1, *shape[1:]), np.nan, dtype)
-    write_rows(columns, out[:-1])
-    np.testing.assert_array_equal(out[:-1], np.column_stack(columns))
-    assert np.isnan(out[-1]).all()  # nothing is written beyond
+def test_huge_numbers_are_no_infinite_ones():
+    huge = float(np.finfo(np.float32).max)
+    table = {f"x{j}": pa.array([huge, -huge] * 8, pa.float32()) for j in range(8)}
+    rows = encoded(TableEncoder(features()), table).rows
+    assert np.abs(rows).min() == huge
 
 
 @pytest.mark.parametrize(
@@ -288,6 +283,12 @@ def test_arrays_are_checked_and_filled_as_tables_are():
     encoded(encoder, np.eye(2))
     with pytest.raises(InputError, match=r"t.parquet: 3 columns, the first source has 2"):
         encoded(encoder, np.eye(3))
+    with pytest.raises(InputError, match="is a table, the first source is an array"):
+        encoded(encoder, {"a": [1], "y": [0]})
+    table = TableEncoder()
+    encoded(table, {"a": [1], "y": [0]})
+    with pytest.raises(InputError, match="is an array, the first source is a table"):
+        encoded(table, np.eye(1))
 
 
 def test_sparse_rows_are_checked_too():

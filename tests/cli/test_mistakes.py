@@ -6,7 +6,9 @@ import sys
 import pytest
 
 import opauc as library
+from opauc.chunks.byte_source import ByteSource
 from opauc.cli import main
+from opauc.estimators.stream_training import StreamTraining
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
@@ -140,3 +142,47 @@ def test_whoever_stops_reading_our_output_is_no_error(tmp_path):
     command = f"{sys.executable} -m opauc predict {tmp_path}/m {data} | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+
+
+TRAIN_ON_A_FULL_DISK = """
+import resource, sys
+from opauc.cli import main
+def run(*words):
+    sys.argv = ["opauc", *words]
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code
+assert run("train", "rows.svm", "-o", "model", "-q") == 0  # compiles, and leaves an old model
+before = open("model", "rb").read()
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**14, 2**14))
+code = run("train", "rows.svm", "-o", "model", "-q", "--alpha", "1")
+sys.exit(code if open("model", "rb").read() == before else 99)
+"""
+
+
+def test_a_full_disk_is_one_line_and_the_old_model_stays(tmp_path):
+    rows, labels = rows_and_labels(0, 200, 60)
+    write_rows(tmp_path, "svm", rows, labels)
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN_ON_A_FULL_DISK], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(r"opauc: model: .*File too large", done.stderr)
+    assert sorted(os.listdir(tmp_path)) == ["model", "rows.svm"]
+
+
+def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, monkeypatch):
+    data = folder / "rows.svm"
+    data.write_text(GOOD * 200)
+    monkeypatch.setattr(ByteSource.__init__, "__defaults__", (4096,))
+    learn, seen = StreamTraining.learn, []
+
+    def learn_and_cut(self, chunk):
+        if not seen:
+            seen.append(os.truncate(data, 20_000))
+        learn(self, chunk)
+
+    monkeypatch.setattr(StreamTraining, "learn", learn_and_cut)
+    assert re.search(r"rows.svm: the file changed while it was read", one_line(opauc("train", data, "-o", "model")))
+    assert not (folder / "model").exists()

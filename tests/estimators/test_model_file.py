@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 
 import opauc
 from opauc import OPAUC, UnreadableFile
+from opauc.baselines import find_baselines
 from opauc.files import read_sealed, write_sealed
 from tests.files.test_files import mutate
 from tests.problems import problem
@@ -82,7 +83,7 @@ def test_an_unfitted_estimator_is_not_saved(tmp_path):
 
 @every_kind
 def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings):
-    rows, labels = problem(5, 60, 3)
+    rows, labels = problem(5, 60, 6)
     path = tmp_path / "model"
     opauc.save(OPAUC(**settings).fit(rows, labels), path)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
@@ -94,12 +95,24 @@ def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings)
                 opauc.load(path)
 
 
+@pytest.mark.parametrize("kind", ["OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM", "MeanDifference"])
+def test_every_online_competitor_is_saved_and_goes_on(tmp_path, kind):
+    rows, labels = problem(9, 200, 5)
+    model = find_baselines()[kind]().fit(rows[:120], labels[:120])
+    opauc.save(model, tmp_path / "model")
+    again = opauc.load(tmp_path / "model")
+    assert type(again) is type(model)
+    model.partial_fit(rows[120:], labels[120:])
+    again.partial_fit(rows[120:], labels[120:])
+    assert_array_equal(again.coef_, model.coef_)
+
+
 CHANGES = [None, -1, 0, 2**40, 1e308, "", "text", [], [1, 2, 3], {}, True]
 
 
 @every_kind
 def test_hostile_files_with_a_right_checksum_are_refused_or_harmless(tmp_path, settings):
-    rows, labels = problem(6, 60, 3)
+    rows, labels = problem(6, 60, 6)
     path, bad = tmp_path / "model", tmp_path / "bad"
     opauc.save(OPAUC(**settings).fit(rows, labels), path)
     kind, header, arrays = read_sealed(path)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import DivergedError
-from opauc.kernels.feature_table import PLACE
+from opauc.kernels.feature_table import NUMBERS_END, PLACE
 from opauc.learners import sketched_sgd
 from opauc.learners.sketched_sgd import CENTRINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal
@@ -121,12 +121,48 @@ def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
     learner = SketchedSGD(rank=4)
     state = run(learner, rows, labels)
     met = np.bincount(rows.indices, minlength=50)
-    assert_array_equal(state.table.cards[:, PLACE] >= 0, met > 4)
+    assert_array_equal(state.table.cards[:, PLACE] < 0, met > 4)
     assert state.table.used[0] == (met > 4).sum()
     at_once = SketchedSGD(rank=4)
     monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
     plain = at_once.moments(run(at_once, rows, labels))
     assert_allclose(learner.moments(state).sums, plain.sums, atol=1e-12)
+
+
+def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch):
+    rows, labels = sparse_problem(10, 60, 50, 0.08)
+    learner, states = SketchedSGD(rank=4), []
+    for defer_from in (0, 10**9):
+        monkeypatch.setattr(sketched_sgd, "DEFER_FROM", defer_from)
+        state = learner.start(50)
+        state.parts.scalars[3] = NUMBERS_END - 30
+        states.append(learner.step(state, rows[:30], labels[:30]))
+    met = np.bincount(rows[:30].indices, minlength=50)
+    met_later = np.bincount(rows[30:].indices, minlength=50)
+    assert_array_equal(states[0].table.cards[:, PLACE] < 0, met > 4)
+    # a state is saved as finite numbers
+    assert np.isfinite(states[0].table.cards).all()
+    assert_allclose(learner.weights(states[0]), learner.weights(states[1]), rtol=1e-9, atol=1e-12)
+    late, soon = (learner.step(state, rows[30:], labels[30:]) for state in states)
+    assert_array_equal(late.table.cards[:, PLACE] < 0, (met > 4) | (met_later > 0))
+    assert_allclose(learner.moments(late).sums, learner.moments(soon).sums, atol=1e-12)
+    assert_allclose(learner.weights(late), learner.weights(soon), rtol=1e-9, atol=1e-12)
+
+
+def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them(monkeypatch):
+    rows, labels = sparse_problem(11, 200, 50, 0.08)
+    learner = SketchedSGD(rank=4)
+    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
+    narrow = rows[:100, :30]
+    before, start = run(learner, narrow, labels[:100]), learner.start(50)
+    plain = learner.step(start, sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (100, 50)), labels[:100])
+    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 50)
+    grown = learner.start(50)
+    for new, old in zip((*grown.table, *grown.parts), (*before.table, *before.parts), strict=True):
+        new[tuple(slice(0, size) for size in old.shape)] = old
+    assert grown.table.cards.shape[1] > before.table.cards.shape[1]
+    after, plain = (learner.step(state, rows[100:], labels[100:]) for state in (grown, plain))
+    assert_allclose(learner.weights(after), learner.weights(plain), rtol=1e-9, atol=1e-12)
 
 
 def test_a_step_too_large_raises_and_puts_everything_back():

@@ -25,16 +25,19 @@ class Words(NamedTuple):
     codes: NDArray[np.int32]
 
 
-def number_matrix(columns: Sequence[pa.Array], names: Sequence[str], source: str) -> NDArray[np.floating]:
-    """Return columns of numbers as rows, missing values as nan; float32 where that holds them all, else float64."""
+def number_matrix(columns: Sequence[pa.Array], names: Sequence[str], source: str) -> tuple[NDArray[np.floating], bool]:
+    """Return columns of numbers as rows, missing values as nan, and True if they are certainly all finite.
+
+    Rows are float32 where that holds every column, else float64.
+    """
     kinds = [_plain_type(column.type) for column in columns]
     for kind, name in zip(kinds, names, strict=True):
         _refuse_unless_number(kind, name, source)
     narrow = all(kind in NARROW for kind in kinds)
     kind, dtype = (pa.float32(), np.float32) if narrow else (pa.float64(), np.float64)
     rows: NDArray[np.floating] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype)
-    write_rows([_floats(column, kind) for column in columns], rows)
-    return rows
+    finite = write_rows([_floats(column, kind) for column in columns], rows)
+    return rows, finite
 
 
 def label_values(column: pa.Array, name: str, source: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from opauc.chunks.bad_rows import BadRows
 from opauc.chunks.byte_source import ByteSource
-from opauc.chunks.csv_records import CsvRecords, Stretch, single_returns, whole_records
+from opauc.chunks.csv_records import CsvRecords, Stretch, whole_records
 from opauc.chunks.csv_values import (
     MISSING_WORDS,
     CsvForm,
@@ -119,10 +119,10 @@ class CsvReader:
             size, lines = int(records.edges[1]), int(records.lines[1])
         else:
             size, lines = len(text), first.n_lines
-        whole = [record for record in range(int(header), records.size) if records.fields[record] == len(names)]
         label_is_number = False
-        if roles.label is not None and whole:
-            rows = b"".join(records.text_of(text, record) for record in whole)
+        whole = int(header) + np.flatnonzero(records.fields[int(header) :] == len(names))
+        if roles.label is not None and whole.size:
+            rows = b"".join(records.text_of(text, record) for record in whole.tolist())
             label_is_number = all_numbers(texts_in(rows, first.delimiter, len(names))[roles.label])
         return Head(CsvForm.of(source, first.delimiter, names, roles, label_is_number), size, lines)
 
@@ -143,9 +143,9 @@ def _part(stretch: Stretch, head: Head, before: Place, bad_rows: BadRows) -> Par
     after = Place(stretch.end, before.line + stretch.n_lines, stretch.sha256)
     text = stretch.text[head.size :]
     batch = quick_rows(head.form, text)
-    # Without quotes and single returns only empty lines could make fewer rows than lines.
-    plain = stretch.records is None and not single_returns(text)
-    if plain and batch is not None and batch.num_rows == stretch.n_lines - head.lines:
+    n_lines = stretch.n_lines - head.lines
+    # Without quotes only empty lines could make fewer rows than lines.
+    if batch is not None and stretch.records is None and batch.num_rows == n_lines:
         numbers = before.line + head.lines + 1 + np.arange(batch.num_rows) if head.lines else None
         return Part(batch, None, numbers, before, after)
     records = stretch.records if stretch.records and not head.size else CsvRecords.of(text, head.form.delimiter)

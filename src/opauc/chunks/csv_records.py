@@ -121,9 +121,6 @@ def delimiter_of(text: bytes, path: str) -> str:
 def count_lines(text: bytes) -> int:
     """Return how many lines a text has, ended by \\n, \\r or \\r\\n; the last may lack its end."""
     ends = int(np.count_nonzero(np.frombuffer(text, np.uint8) == NEWLINE))
-    return ends + single_returns(text) + (not text.endswith((b"\n", b"\r")))
-
-
-def single_returns(text: bytes) -> int:
-    """Return how many ends of line are a \\r alone."""
-    return text.count(b"\r") - text.count(b"\r\n") if RETURN in text else 0
+    if RETURN in text:
+        ends += text.count(b"\r") - text.count(b"\r\n")
+    return ends + (not text.endswith((b"\n", b"\r")))

@@ -120,8 +120,8 @@ def careful_rows(
 
 def all_numbers(texts: pa.BinaryArray) -> bool:
     """Tell whether a column holds numbers and nothing else but missing ones."""
-    values, faults = _values(texts, pa.float64())
-    return not faults and values.null_count < len(values)
+    words = [word for word in (text.strip(b" \t") for text in texts.to_pylist()) if word not in MISSING_BYTES]
+    return bool(words) and all(number_of(word) is not None for word in words)
 
 
 def number_of(word: bytes) -> float | None:

@@ -50,6 +50,7 @@ class TableColumns:
     features: Sequence[str | int] | None = None
     categorical: Sequence[str | int] = ()
     labelled: bool = True
+    n_features: int | None = None  # of arrays, whose label has no name: with just as many columns it is not there
 
     def roles_in(self, names: Sequence[str], source: str) -> ColumnRoles:
         """Find the columns among those of a table, or say which are not there."""
@@ -73,6 +74,8 @@ class TableColumns:
         return ColumnRoles(label if self.labelled else None, numeric, tuple(categorical))
 
     def _label_in(self, names: Sequence[str], source: str) -> int | None:
+        if not self.labelled and len(names) == self.n_features:
+            return None
         if self.label is not None:
             if not self.labelled and _position(self.label, dict.fromkeys(names, 0)) is None:
                 return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +93,7 @@ class TableEncoder:
         self.columns = columns or TableColumns()
         self.hashing, self.missing = hashing, missing
         self._label: str | None = None
+        self._named = True
         self._numeric: list[str] | None = None
         self._categorical: list[str] = []
         self._vocabulary, self._means, self._frozen = Vocabulary(), RunningMeans.empty(0), False
@@ -101,6 +103,8 @@ class TableEncoder:
         """The columns by the names found in the first part: what a reader of the next source should look for."""
         if self._numeric is None:
             return self.columns
+        if not self._named:
+            return replace(self.columns, n_features=len(self._numeric))
         return TableColumns(self._label, (*self._numeric, *self._categorical), self._categorical, self.columns.labelled)
 
     @property
@@ -124,6 +128,7 @@ class TableEncoder:
         """Return what the encoder learnt from the parts, up to `mark`, as JSON has it."""
         size, means = mark or self.mark()
         return {
+            "named": self._named,
             "label": self._label,
             "numeric": self._numeric,
             "categorical": self._categorical,
@@ -135,7 +140,7 @@ class TableEncoder:
     def with_state(self, state: Mapping[str, Any], frozen: bool) -> TableEncoder:
         """Return an encoder that goes on from `state`; frozen, it learns nothing and new categories set no feature."""
         after = TableEncoder(self.columns, self.hashing, self.missing)
-        after._label, after._frozen = state["label"], frozen
+        after._named, after._label, after._frozen = state["named"], state["label"], frozen
         after._numeric = None if state["numeric"] is None else list(state["numeric"])
         after._categorical = list(state["categorical"])
         after._vocabulary = Vocabulary((column, word) for column, word in state["categories"])
@@ -157,12 +162,12 @@ class TableEncoder:
             if labels is None and self._label is not None and self.columns.labelled:
                 labels, missing = label_values(part.rows.column(self._label), self._label, source)
                 faults.add(missing, MISSING_LABEL, self._label)
-            numbers = self._numbers(part.rows, source)
+            numbers, finite = self._numbers(part.rows, source)
             words = self._words(part.rows, source, faults)
         else:
-            numbers = part.rows
+            numbers, finite = part.rows, False
             self._pin_width(numbers.shape[1], source)
-        complete = self._complete(numbers, faults)
+        complete = finite or self._complete(numbers, faults)
         kept = faults.kept(len(numbers), bad_rows)
         if kept is not None:
             numbers, labels = numbers[kept], _kept(labels, kept)
@@ -178,6 +183,8 @@ class TableEncoder:
             self._categorical = [names[position] for position in roles.categorical]
             self._means = RunningMeans.empty(len(self._numeric))
             return
+        if not self._named:
+            raise InputError(f"{source}: is a table, the first source is an array")
         known = {*self._numeric, *self._categorical}
         self.pinned_columns.roles_in(names, source)
         more = [name for name in names if name not in known and name != self._label]
@@ -191,13 +198,16 @@ class TableEncoder:
         """Take the columns of the first array as they come; ask for as many in the others."""
         if self._numeric is None:
             self._numeric, self._means = [str(position) for position in range(width)], RunningMeans.empty(width)
+            self._named = False
+        elif self._named:
+            raise InputError(f"{source}: is an array, the first source is a table")
         elif width != len(self._numeric):
             raise InputError(f"{source}: {width} columns, the first source has {len(self._numeric)}")
 
-    def _numbers(self, batch: pa.RecordBatch, source: str) -> NDArray[np.floating]:
+    def _numbers(self, batch: pa.RecordBatch, source: str) -> tuple[NDArray[np.floating], bool]:
         names = self._numeric or []
         if not names:
-            return np.empty((batch.num_rows, 0), np.float32)
+            return np.empty((batch.num_rows, 0), np.float32), True
         return number_matrix([batch.column(name) for name in names], names, source)
 
     def _words(self, batch: pa.RecordBatch, source: str, faults: RowFaults) -> list[Words]:

@@ -111,7 +111,7 @@ def run(training: StreamTraining, stream: DataStream, saved: Checkpoints, report
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
         for chunk in stream.chunks():
             training.learn(chunk)
-            show(training.rows, chunk.bytes_read, training.progress.auc if training.progress.n_rows else None)
+            show(training.rows, chunk.bytes_read, training.running_auc())
             if stop:
                 if hasattr(training.model, "solution_"):
                     saved.write(training)
@@ -137,7 +137,7 @@ def finish(
     }
     save_model(SavedModel(model, reader, provenance), output)
     skipped = training.bookmark.bad_rows
-    auc = training.progress.auc if training.progress.n_rows else None
+    auc = training.running_auc()
     if skipped:
         first = "\n  ".join(training.bookmark.first_bad)
         reporter.say("skipped", f"skipped {skipped:,} bad rows, among them\n  {first}", rows=skipped,

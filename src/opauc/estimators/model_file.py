@@ -168,7 +168,10 @@ def _plain(value: Any) -> Any:
 
 
 def _learner_name(learner: Any) -> str:
-    return next(name for name, kind in find_learners().items() if kind is type(learner))
+    for name, kind in find_learners().items():
+        if kind is type(learner):
+            return name
+    raise TypeError(f"cannot save what {type(learner).__name__} learnt: only learners of opauc.learners have files")
 
 
 def _learner(name: str, settings: Mapping[str, Any]) -> Any:

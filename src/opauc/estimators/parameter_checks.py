@@ -44,3 +44,13 @@ def check_n_jobs(owner: str, value: Any, available: int) -> int:
             f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {value!r} instead."
         )
     return int(value) if value > 0 else max(1, available + 1 + int(value))
+
+
+def check_count(owner: str, name: str, value: Any) -> int:
+    """Return `value` as an int if it is a whole number above zero."""
+    is_count = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_count or value < 1:
+        raise ValueError(
+            f"The {name!r} parameter of {owner} must be an int in the range [1, inf). Got {value!r} instead."
+        )
+    return int(value)

@@ -22,8 +22,9 @@ from opauc.scoring.progressive_auc import ProgressiveAuc, ProgressPoint
 
 # Rows of one class only are kept so long, in the hope of the other.
 MOST_WAITING = 2**20
-# Of the rows learnt between two looks at the weights, the first so many are scored before they are learnt.
-SCORED = 2048
+# Of a chunk, or of the rows learnt between two looks at the weights, the first so many are scored before they are
+# learnt; scores are put together until there are enough to be worth sorting in.
+SCORED, SORTED_IN = 2048, 16_384
 # Rows before the first look at the weights, and how much more rows there are at the next.
 FIRST_LOOK, NEXT_LOOK = 128, 1.5
 
@@ -54,6 +55,7 @@ class StreamTraining:
         self.labels = StreamLabels(classes, positive)
         self.bookmark = Bookmark()
         self.progress = ProgressiveAuc.empty()
+        self._scored = _nothing_scored()
         self._scorer: LinearScorer | None = None
         self._next_look = FIRST_LOOK
         self._pace: list[tuple[int, int]] = [(0, 0)]  # rows scored and rows learnt, at each look
@@ -90,15 +92,20 @@ class StreamTraining:
 
     def learning_curve(self) -> list[ProgressPoint]:
         """Return the progressive AUC over the rows learnt; of long pieces between two looks only a part was scored."""
-        scored, learnt = zip(*self._pace, (self.progress.n_rows, self.rows), strict=True)
-        return [
-            point._replace(rows=round(float(np.interp(point.rows, scored, learnt)))) for point in self.progress.curve()
-        ]
+        progress = self.progress.update(*self._scored)
+        scored, learnt = zip(*self._pace, (progress.n_rows, self.rows), strict=True)
+        return [point._replace(rows=round(float(np.interp(point.rows, scored, learnt)))) for point in progress.curve()]
+
+    def running_auc(self) -> float | None:
+        """Return the AUC of the rows scored before they were learnt, by and large; None before there is one."""
+        progress = self.progress if self.progress.n_rows else self.progress.update(*self._scored)
+        return progress.auc if progress.overall.counts.all() else None
 
     def parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return all there is, as a header and arrays."""
         header, arrays = model_parts(self.model)
         arrays |= {f"progress.{name}": array for name, array in self.progress.to_arrays().items()}
+        arrays["scored.labels"], arrays["scored.scores"] = self._scored
         if self._scorer is not None:
             scorer = self._scorer
             arrays["look.weights"] = scorer.weights
@@ -121,6 +128,7 @@ class StreamTraining:
         training.progress = ProgressiveAuc.from_arrays(
             {name.removeprefix("progress."): part for name, part in arrays.items() if name.startswith("progress.")}
         )
+        training._scored = [arrays["scored.labels"], arrays["scored.scores"]]
         training._next_look = int(header["next_look"])
         training._pace = [(int(scored), int(learnt)) for scored, learnt in header["pace"]]
         if "look.weights" in arrays:
@@ -145,7 +153,13 @@ class StreamTraining:
         if self._scorer is not None:
             known = self._scorer.weights.size
             scored = rows[:SCORED] if known == rows.shape[1] else rows[:SCORED, :known]
-            self.progress = self.progress.update(codes[:SCORED], self._scorer.scores(scored))
+            labels, scores = self._scored
+            self._scored = [
+                np.concatenate([labels, codes[:SCORED]]),
+                np.concatenate([scores, self._scorer.scores(scored)]),
+            ]
+            if self._scored[0].size >= SORTED_IN:
+                self.progress, self._scored = self.progress.update(*self._scored), _nothing_scored()
         self.model.solution_ = Solution(solution.learner, solution.learner.step(solution.state, rows, codes))
 
     def _look(self, seen: int) -> None:
@@ -156,7 +170,7 @@ class StreamTraining:
             # Kept apart from the model, which goes on changing the arrays of its state.
             self._scorer = Solution(learner, self.model.solution_.state).scorer
         self._next_look = int(NEXT_LOOK * seen) + 1
-        self._pace.append((self.progress.n_rows, seen))
+        self._pace.append((self.progress.n_rows + self._scored[0].size, seen))
 
     def _fitted_rows(self, chunk: LabelledChunk) -> Rows:
         """Return the rows as wide as the model, after making the model as wide as the rows."""
@@ -196,3 +210,8 @@ class StreamTraining:
                 f"with {before} ({model.solver_}, rank {model.rank_}); say at the start that there will be so many"
             )
         model.solution_ = Solution(solution.learner, grown(solution.learner, solution.state, width))
+
+
+def _nothing_scored() -> list[NDArray[Any]]:
+    """Return room for labels and scores of rows about to be learnt."""
+    return [np.empty(0, np.int8), np.empty(0)]

@@ -22,7 +22,7 @@ Arrays = dict[str, NDArray[Any]]
 VERSION = 1
 # Where the header stands in the text part of the safetensors file.
 ENTRY = "opauc"
-DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint8", "bool")
+DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
 
 
 def write_sealed(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:

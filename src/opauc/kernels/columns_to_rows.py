@@ -18,13 +18,18 @@ STRIPE = 2048
 
 
 def write_rows(columns, out):
-    """Write column j into out[:, j]; columns are contiguous arrays of the dtype of `out`, which lies in row order."""
+    """Write column j into out[:, j]; return True only if all numbers are finite, False also where they are huge.
+
+    Columns are contiguous arrays of the dtype of `out`, which lies in row order.
+    """
     n_rows, n_columns = out.shape
     if DISABLE_JIT or n_rows < SIDE or n_columns < SIDE:
         for j, column in enumerate(columns):
             out[:, j] = column
-        return
-    turn_columns(np.array([column.ctypes.data for column in columns], dtype=np.intp), out)
+        return bool(np.isfinite(out).all())
+    zeros = np.zeros(SIDE, out.dtype)
+    turn_columns(np.array([column.ctypes.data for column in columns], dtype=np.intp), out, zeros)
+    return bool((zeros == 0).all())
 
 
 def _turned(builder, vectors):
@@ -44,11 +49,18 @@ def _turned(builder, vectors):
     return vectors
 
 
-def _turn_square(typing_context, addresses, row, out, column):  # noqa: ARG001
-    """Copy SIDE columns from `column` on, SIDE rows of each from `row` on, into `out`."""
+def _added(builder, vectors):
+    """Return the sum of the vectors, by pairs."""
+    while len(vectors) > 1:
+        vectors = [builder.fadd(*pair) for pair in zip(vectors[::2], vectors[1::2], strict=True)]
+    return vectors[0]
+
+
+def _turn_square(typing_context, addresses, row, out, column, zeros):  # noqa: ARG001
+    """Copy SIDE columns from `column` on, SIDE rows of each from `row` on, into `out`; add zero times each to zeros."""
 
     def generate(context, builder, signature, arguments):
-        where, first_row, matrix, first_column = arguments
+        where, first_row, matrix, first_column, total = arguments
         dtype, word = signature.args[2].dtype, ir.IntType(64)
         vector = ir.VectorType(ir.FloatType() if dtype == types.float32 else ir.DoubleType(), SIDE)
         width = dtype.bitwidth // 8
@@ -64,21 +76,28 @@ def _turn_square(typing_context, addresses, row, out, column):  # noqa: ARG001
         for j in range(SIDE):
             start = builder.load(builder.gep(starts.data, [builder.add(first_column, word(j))]))
             vectors.append(builder.load(place(builder.add(start, down)), align=width))
+        kept = context.make_array(signature.args[4])(context, builder, total)
+        kept = place(builder.ptrtoint(kept.data, word))
+        # zero times a number that is not finite is nan, and stays so
+        nothing = builder.fmul(_added(builder, vectors), ir.Constant(vector, [0.0] * SIDE))
+        builder.store(builder.fadd(builder.load(kept, align=width), nothing), kept, align=width)
         corner = builder.add(builder.ptrtoint(made.data, word), builder.mul(first_column, word(width)))
         corner = builder.add(corner, builder.mul(first_row, stride))
         for i, lanes in enumerate(_turned(builder, vectors)):
             builder.store(lanes, place(builder.add(corner, builder.mul(stride, word(i)))), align=width)
         return context.get_dummy_value()
 
-    return types.void(addresses, types.intp, out, types.intp), generate
+    return types.void(addresses, types.intp, out, types.intp, zeros), generate
 
 
 turn_square = intrinsic(_turn_square)
 
 
 @borrowing
-def turn_columns(addresses, out):
+def turn_columns(addresses, out, zeros):
     """Write into `out` the columns that begin at `addresses`, each as long as `out`; at least SIDE by SIDE.
+
+    `zeros` stay zero while every number is finite; else some turn into nan.
 
     The last square of a side overlaps the one before it: it writes some
     numbers a second time rather than singly.
@@ -89,4 +108,4 @@ def turn_columns(addresses, out):
         for j in range(0, n_columns, SIDE):
             column = min(j, n_columns - SIDE)
             for i in range(top, bottom, SIDE):
-                turn_square(addresses, min(i, n_rows - SIDE), out, column)
+                turn_square(addresses, min(i, n_rows - SIDE), out, column, zeros)

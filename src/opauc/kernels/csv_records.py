@@ -1,5 +1,7 @@
 """Where the records of comma-separated text begin, how many fields they have and on which lines they stand."""
 
+import numpy as np
+
 from opauc.kernels.compile_kernel import kernel
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -17,6 +19,9 @@ def find_records(text, delimiter, starts, lines, fields):
     n_records, line, opened = 0, 0, -1
     within, at_start, in_record = False, True, False
     size = text.size
+    marks = np.zeros(256, np.bool_)
+    for mark in (NEWLINE, RETURN, QUOTE, delimiter):
+        marks[mark] = True
     i = 0
     while i < size:
         byte = text[i]
@@ -46,6 +51,9 @@ def find_records(text, delimiter, starts, lines, fields):
             else:
                 at_start = False
         i += 1
+        if not at_start:  # inside a field other bytes than these change nothing
+            while i < size and not marks[text[i]]:
+                i += 1
     if size and text[size - 1] != NEWLINE and text[size - 1] != RETURN:
         line += 1
     return n_records, line, opened if within else -1

@@ -7,9 +7,7 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 
-def _hint(typing_context, array, row, column):
-    """Fetch the cache line of array[row, column, ...] ahead of use; any numbers are safe."""
-
+def _fetch(array, locality):
     def generate(context, builder, signature, arguments):
         made = context.make_array(signature.args[0])(context, builder, arguments[0])
         strides = [builder.extract_value(made.strides, axis) for axis in range(2)]
@@ -20,11 +18,21 @@ def _hint(typing_context, array, row, column):
         number = ir.IntType(32)
         fetch = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
-        # for reading, to be kept in every level of the cache, data rather than instructions
-        builder.call(function, [address, number(0), number(3), number(1)])
+        # for reading, data rather than instructions
+        builder.call(function, [address, number(0), number(locality), number(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp), generate
+
+
+def _hint(typing_context, array, row, column):
+    """Fetch the cache line of array[row, column, ...] ahead of use; any numbers are safe."""
+    return _fetch(array, 3)
+
+
+def _second_hint(typing_context, array, row, column):
+    """Do as `prefetch`, but fetch no nearer than the second cache: the nearest has few places to wait for memory."""
+    return _fetch(array, 2)
 
 
 def _nothing(array, row, column):
@@ -32,3 +40,4 @@ def _nothing(array, row, column):
 
 
 prefetch = _nothing if DISABLE_JIT else intrinsic(_hint)
+prefetch_second = _nothing if DISABLE_JIT else intrinsic(_second_hint)

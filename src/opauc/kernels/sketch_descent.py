@@ -55,7 +55,7 @@ class Workspace(NamedTuple):
     out: np.ndarray  # (2, width)
     change: np.ndarray  # (width,) of a block of p
     short: np.ndarray  # (3, width) code and blocks of p and its sum, in the dtype of the table
-    found: np.ndarray  # (2, entries) places in the table and entries of the row
+    found: np.ndarray  # (3, entries) places in the table, entries of the row there, and entries without a place
 
 
 @inlined
@@ -210,7 +210,7 @@ def sketch_pass(rows, labels, codes, step_sizes, relative, shares, options, tabl
     for i in range(labels.size):
         longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
     code, inner, out, change = np.zeros(width), np.zeros((2, width)), np.zeros((2, width)), np.zeros(width)
-    short, found = np.zeros((3, width), table.rows.dtype), np.zeros((2, longest), np.int64)
+    short, found = np.zeros((3, width), table.rows.dtype), np.zeros((3, longest), np.int64)
     work = Workspace(code, inner, out, change, short, found)
     for i in range(labels.size):
         number, begin, end = np.int64(state.scalars[3]), rows.indptr[i], rows.indptr[i + 1]

@@ -1,10 +1,9 @@
 """Adding a sparse row to a feature table while reading its products with it."""
 
 from opauc.kernels.compile_kernel import borrowing, inlined
-from opauc.kernels.feature_table import AHEAD, WEIGHT, WEIGHT_SUM, find_rows
+from opauc.kernels.feature_table import ROWS_AHEAD, WEIGHT, WEIGHT_SUM, enter_early, fetch_row, look_up
 from opauc.kernels.lane_sums import inner_product
 from opauc.kernels.lanes import LANES, lanes_at, minus, plus, put_lanes, times, total, widened
-from opauc.kernels.prefetch import prefetch
 
 
 @borrowing
@@ -19,7 +18,8 @@ def visit_row(columns, values, k, number, table, state, work):
         short[0, c], short[1, c], short[2, c] = code[c], state.coefficients[k, c], state.coefficient_sums[k, c]
     along = inner_product(code, state.coefficients[k])
     along_sum = inner_product(code, state.coefficient_sums[k])
-    count, dot, square = find_rows(columns, values, 2 * number + k, table, inner, work.out, found)
+    count, dot, square = look_up(columns, values, table, found)
+    count = enter_early(columns, values, count, k, number, table, inner, work)
     if table.rows.itemsize == 8:
         add_exactly(values, k, short[0], count, table.rows, inner, found)
     else:
@@ -49,13 +49,6 @@ def add_products(values, t, end, numbers, out, found):
                 put_lanes(out, c, plus(lanes_at(out, c), x, widened(lanes_at(numbers, row + c))))
 
 
-@inlined
-def fetch_row(rows, place):
-    """Ask for all cache lines of a row of the table."""
-    for c in range(0, rows.shape[1], 64 // rows.itemsize):
-        prefetch(rows, place, c)
-
-
 @borrowing
 def add_exactly(values, k, code, count, rows, inner, found):
     """Add the products of the entries found with their rows to `inner` (2, width), and x code to the rows.
@@ -67,7 +60,8 @@ def add_exactly(values, k, code, count, rows, inner, found):
         end = min(t + 8, count)
         add_products(values, t, end, numbers, out, found)
         for s in range(t, end):
-            fetch_row(rows, found[0, min(s + AHEAD, count - 1)])
+            if s + ROWS_AHEAD < count:
+                fetch_row(rows, found[0, s + ROWS_AHEAD])
             x, near = values[found[1, s]], found[0, s] * out.size + k * code.size
             for c in range(0, code.size, LANES):
                 put_lanes(numbers, near + c, plus(lanes_at(numbers, near + c), x, lanes_at(code, c)))
@@ -87,7 +81,8 @@ def add_rounded(columns, values, k, short, count, table, state, inner, found):
         end = min(t + 8, count)
         add_products(values, t, end, numbers, out, found)
         for s in range(t, end):
-            fetch_row(table.rows, found[0, min(s + AHEAD, count - 1)])
+            if s + ROWS_AHEAD < count:
+                fetch_row(table.rows, found[0, s + ROWS_AHEAD])
             x, near, j = values[found[1, s]], found[0, s] * out.size + k * code.size, columns[found[1, s]]
             lost = lost_sum = times(0.0, lanes_at(code, 0))
             for c in range(0, code.size, LANES):

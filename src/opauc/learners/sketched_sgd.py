@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opauc.errors import IncompatibleMoments
 from opauc.kernels.feature_table import (
+    PATIENCE,
     PLACE,
+    VALUES,
     WEIGHT,
     WEIGHT_SUM,
     FeatureTable,
@@ -30,10 +33,11 @@ Floats = NDArray[np.float64]
 # (centred?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
 CENTRINGS = {"centred": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
 # From this many features on, most are met too rarely to be given a row of the table at once.
-DEFER_FROM = 200_000
-PATIENCE = 4
+DEFER_FROM = 50_000
 # Still stable, and in one pass over many features the theorem's own step does not get far enough.
 RELATIVE_STEP = 2.0
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2.0**53
 
 
 def aligned_zeros(shape: Any, dtype: Any = "float64") -> NDArray[Any]:
@@ -57,8 +61,9 @@ class SketchState(NamedTuple):
         used = int(self.table.used[0])
         rows = aligned_zeros(self.table.rows.shape, self.table.rows.dtype)
         rows[:used] = self.table.rows[:used]
-        cards, early, used_copy = (part.copy() for part in (self.table.cards, self.table.early, self.table.used))
-        table = self.table._replace(rows=rows, cards=cards, early=early, used=used_copy)
+        cards = aligned_zeros(self.table.cards.shape)
+        cards[:] = self.table.cards
+        table = self.table._replace(rows=rows, cards=cards, used=self.table.used.copy())
         return SketchState(table, SketchWeights(*(part.copy() for part in self.parts)), self.stream)
 
 
@@ -98,13 +103,10 @@ class SketchedSGD:
         """Return the state before any row; memory is taken as features turn up."""
         stream = CodeStream.seeded(self.rank, self.random_state, self.gaussian)
         patience = PATIENCE if n_features >= DEFER_FROM and not self.gaussian else 0
-        cards = np.zeros((n_features, 3))
-        cards[:, PLACE] = -1.0
         width = stream.width
         table = FeatureTable(
             rows=aligned_zeros((n_features, 2 * width), self.dtype),
-            cards=cards,
-            early=aligned_zeros((n_features, 2 * patience)),
+            cards=aligned_zeros((n_features, VALUES + patience)),
             used=np.zeros(1, np.int64),
             key=np.array([stream.key], np.uint64),
             rank=np.array([self.rank]),
@@ -154,6 +156,21 @@ class SketchedSGD:
         sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
         write_sums(state.table, sums)
         return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[3]))
+
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        return n_features // 50
+
+    def check_state(self, state: SketchState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        table, stream, used = state.table, state.stream, int(state.table.used[0])
+        places = table.cards[:, PLACE]
+        if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
+            raise IncompatibleMoments(f"expected each of the {used} rows of the table to belong to one feature")
+        if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
+            raise IncompatibleMoments(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
+        if not 0.0 <= state.parts.scalars[3] < MOST_ROWS:
+            raise IncompatibleMoments(f"expected a number of rows, got {state.parts.scalars[3]:g}")
 
     def summary(self, state: SketchState, weights: Floats) -> ScoreSummary:
         """Return what the sketch says of the scores."""

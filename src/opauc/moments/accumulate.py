@@ -1,4 +1,4 @@
-"""Count, mean and scatter of both classes of a chunk, by BLAS-3 over buffers that stay in cache."""
+"""Count, mean and scatter of both classes of a chunk, by matrix products over buffers that stay in cache."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +12,20 @@ from threadpoolctl import ThreadpoolController
 
 from opauc.kernels.blas_gram import add_gram
 from opauc.kernels.csr_gram import add_csr_products, column_ranges
+from opauc.kernels.lanes import LANES
+from opauc.kernels.narrow_gram import add_narrow_gram
 from opauc.kernels.row_buffers import fill_buffers
 from opauc.kernels.row_buffers_csr import fill_buffers_csr
 from opauc.kernels.symmetric_matrix import add_lower, add_two_outer, mirror_lower
-from opauc.moments.chunk_rows import NO_WEIGHTS, Labels, Rows, contiguous_blocks, kernel_rows, read_only
+from opauc.moments.chunk_rows import (
+    NO_WEIGHTS,
+    Labels,
+    Rows,
+    contiguous_blocks,
+    kernel_rows,
+    read_only,
+    unsigned_columns,
+)
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +36,7 @@ DENSE_FROM = 0.22
 # than its raw sum of squares: beyond five, the rows are centred first.
 SMALLEST_SHARE = 1e-5
 FIRST_ROWS = 64
+WIDEST_NARROW = 200
 SMALLEST_SHARD = 1024
 
 
@@ -84,7 +95,7 @@ def _sums_of_buffers(rows: Rows, labels: Labels, sample_weight: Floats, dtype: n
 def _sums_of_entries(rows: sparse.csr_array, labels: Labels, sample_weight: Floats) -> ClassSums | None:
     """Sums from products of stored entries only; None if they lost the digits of some feature."""
     n_features = rows.shape[1]
-    entries = kernel_rows(rows)
+    entries = unsigned_columns(kernel_rows(rows))
     counts, sums = np.zeros(2), np.zeros((2, n_features))
     lowers = np.zeros((2, n_features, n_features))
     add_csr_products(entries, labels, sample_weight, counts, sums, lowers)
@@ -118,13 +129,18 @@ class ClassBuffers:
     """
 
     def __init__(self, rows: Rows, labels: Labels, dtype: np.dtype[np.floating]) -> None:
-        width = rows.shape[1] + 1
+        self._sums = rows.shape[1]  # the line of sums, after those of the features
+        width = self._sums + 1
+        # Measured at 8 to 300 features: up to here 2 to 1.05 times as fast as BLAS.
+        self._narrow = width <= WIDEST_NARROW
+        if self._narrow:
+            width = -(-width // LANES) * LANES
         # Measured at 8 to 2000 features: 1 MiB a buffer, and at least 1024 rows to keep BLAS busy.
         capacity = max(1024, min(4096, 2**20 // (width * dtype.itemsize)))
         self.counts = np.zeros(2)
-        self.means = np.zeros((2, width))
+        self.means = np.zeros((2, self._sums + 1))
         self.lowers = np.zeros((2, width, width))
-        self._buffers = np.empty((2, min(capacity, rows.shape[0]), width), dtype)
+        self._buffers = np.zeros((2, min(capacity, rows.shape[0]), width), dtype)
         self._filled = np.zeros(2, np.int64)
         self._shifts = _first_means(rows, labels).astype(dtype)
         self._fresh_counts = np.zeros(2)
@@ -148,22 +164,24 @@ class ClassBuffers:
         for k in (0, 1):
             self._empty(k)
             mirror_lower(self.lowers[k])
-        return ClassSums(self.counts, self.means[:, :-1].copy(), self.lowers[:, :-1, :-1].copy())
+        d = self._sums
+        return ClassSums(self.counts, self.means[:, :-1].copy(), self.lowers[:, :d, :d].copy())
 
     def _empty(self, k: int) -> None:
         """Add the buffer to the sums, about the mean of all rows so far, which is the next shift."""
         lower, buffer = self.lowers[k], self._buffers[k, : self._filled[k]]
+        add = add_narrow_gram if self._narrow else add_gram
         if buffer.dtype == np.float64:
-            add_gram(buffer, lower)
+            add(buffer, lower)
         else:
-            add_gram(buffer, self._part)
+            add(buffer, self._part)
             add_lower(lower, self._part)
         weight, fresh = self.counts[k], self._fresh_counts[k]
         if fresh > 0.0:
             share = fresh / (weight + fresh)
-            fresh_sum = lower[-1].copy()
+            fresh_sum = lower[self._sums, : self._sums + 1].copy()
             away = fresh_sum / fresh + self._shifts[k] - self.means[k]
-            fresh_sum[-1] = away[-1] = lower[-1] = 0.0
+            fresh_sum[-1] = away[-1] = lower[self._sums :] = 0.0
             add_two_outer(lower, fresh_sum, -1.0 / fresh, away, weight * share)
             self.counts[k] += fresh
             self.means[k] += share * away

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri
 
 from opauc.scoring.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from opauc.scoring.delong import AucInterval, interval_of_pairs, auc_interval
+from opauc.scoring.delong import AucInterval, auc_interval, interval_of_pairs
 from opauc.scoring.exact_auc import Counts, Floats, checked_scores
 from opauc.scoring.report_thinning import needed_points
 from opauc.scoring.score_histogram import ScoreHistogram

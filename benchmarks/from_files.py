@@ -1,0 +1,137 @@
+"""Training from files: wall time against merely reading them, and peak memory, each in a process of its own.
+
+`python -m benchmarks.from_files [gigabytes]`: one by default. Every process is held to one core.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from benchmarks.reading import categories
+from benchmarks.table import heading, line
+from opauc.cli.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+
+# What a process runs, its seconds without starting and compiling, and its peak memory in MB.
+TIMED = """
+import resource, sys, time
+sys.argv = sys.argv[1:]
+{warm}
+start = time.perf_counter()
+{work}
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+TRAIN = """
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+"""
+READ = "for chunk in DataStream([sys.argv[0]], ReadOptions())._chunks(): pass"
+IMPORTS = """
+from opauc.chunks import DataStream, ReadOptions
+from opauc.cli import main
+"""
+# One small file is learnt first, so that nothing is compiled within the time.
+WARM = (
+    IMPORTS
+    + """
+given, sys.argv = sys.argv, ["opauc", "train", sys.argv[1], "-o", sys.argv[2], "--quiet"]
+try:
+    main()
+except SystemExit:
+    pass
+sys.argv = given
+"""
+)
+BATCHES = """
+for batch in parquet.ParquetFile(sys.argv[0]).iter_batches(batch_size=65536, use_threads=False): pass
+"""
+
+
+def run(warm, work, *arguments):
+    """Return seconds and megabytes of a process held to one core."""
+    command = [sys.executable, "-c", TIMED.format(warm=warm, work=work), *map(str, arguments)]
+    threads = {"OPENBLAS_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    core = max(os.sched_getaffinity(0))
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **threads},
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )  # fmt: skip
+    seconds, megabytes = done.stdout.split()[-2:]
+    return float(seconds), float(megabytes)
+
+
+def best(times, *arguments):
+    found = [run(*arguments) for _ in range(times)]
+    return min(seconds for seconds, _ in found), max(megabytes for _, megabytes in found)
+
+
+def train(data, small, model, *options):
+    """Return seconds and megabytes of `opauc train`."""
+    work = f"sys.argv = ['opauc', 'train', sys.argv[0], '-o', sys.argv[2], '--quiet', *{list(options)!r}]" + TRAIN
+    return WARM, work, data, small, model
+
+
+def repeated(path, text, size):
+    """Write the text again and again until the file has the size."""
+    with path.open("wb") as file:
+        for _ in range(max(1, round(size / len(text)))):
+            file.write(text)
+    return path
+
+
+def libsvm_table(folder, gigabytes):
+    print("\n### `opauc train` on LIBSVM text, d = 123, 14 entries a row, one core\n")
+    heading(["MB", "train / reading alone", "train s", "peak MB", "a checkpoint", "share at the default interval"])
+    text = categories(np.random.default_rng(0))
+    small = repeated(folder / "small.svm", text[: text.index(b"\n", 10**5) + 1], 0)
+    for share in (0.25, 1.0):
+        data = repeated(folder / "rows.svm", text, share * gigabytes * 1e9)
+        reading, _ = best(3, WARM, READ, data, small, folder / "m.opauc")
+        learning, peak = best(3, *train(data, small, folder / "m.opauc"))
+        often, _ = best(1, *train(data, small, folder / "m.opauc", "--checkpoint-every", "1"))
+        n_chunks = data.stat().st_size / (4 * 2**20)
+        each = max(0.0, often - learning) / n_chunks
+        share_of_time = each / max(LEAST_SECONDS + each, each / LARGEST_SHARE)
+        line([f"{data.stat().st_size / 1e6:.0f}", f"{learning / reading:.2f}", f"{learning:.1f}", f"{peak:.0f}",
+              f"{each * 1e3:.1f} ms each", f"{share_of_time:.2%}"])  # fmt: skip
+
+
+def parquet_table(folder, gigabytes):
+    n_rows = int(gigabytes * 1e7)
+    print(f"\n### Parquet, {n_rows:,} × 50 float32, one core\n")
+    heading(["row groups of", "MB", "speed of exact training / merely reading the batches", "train s", "peak MB"])
+    rng = np.random.default_rng(0)
+    small, path = folder / "small.parquet", folder / "rows.parquet"
+    for group in (100_000, 1_000_000):
+        schema = pa.schema([("label", pa.int8()), *((f"x{j}", pa.float32()) for j in range(50))])
+        with parquet.ParquetWriter(path, schema) as writer:
+            for begin in range(0, n_rows, 1_000_000):
+                size = min(1_000_000, n_rows - begin)
+                label = rng.integers(0, 2, size).astype(np.int8)
+                columns = [rng.normal(size=size).astype(np.float32) + 0.1 * label for _ in range(50)]
+                writer.write_table(pa.table([label, *map(pa.array, columns)], schema=schema), row_group_size=group)
+        parquet.write_table(parquet.ParquetFile(path).read_row_group(0).slice(0, 2000), small)
+        reading, _ = best(3, "from pyarrow import parquet", BATCHES, path)
+        learning, peak = best(3, *train(path, small, folder / "m.opauc"))
+        line([f"{group:,}", f"{path.stat().st_size / 1e6:.0f}", f"{reading / learning:.0%}", f"{learning:.1f}",
+              f"{peak:.0f}"])  # fmt: skip
+
+
+def main(gigabytes=1.0):
+    with tempfile.TemporaryDirectory() as name:
+        began = time.perf_counter()
+        libsvm_table(Path(name), gigabytes)
+        parquet_table(Path(name), gigabytes)
+        print(f"\n({time.perf_counter() - began:.0f} s)")
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:]))

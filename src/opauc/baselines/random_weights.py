@@ -1,0 +1,48 @@
+"""`RandomWeights`: the null competitor that learns nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from opauc.estimators.batch_classifier import BatchClassifier, solution_of
+from opauc.estimators.solution import Solution
+from opauc.moments.chunk_rows import Labels, Rows
+
+
+class RandomWeights(BatchClassifier):
+    """Linear scorer with standard normal weights, whatever the labels: what any method has to beat.
+
+    Labels are used for what every scorer here has beside its weights: the
+    intercept midway between the class means, and the fit of probabilities.
+    Where positives score lower on average, every row has the prior probability.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+        Of the weights.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
+
+    Examples
+    --------
+    >>> from opauc.baselines.random_weights import RandomWeights
+    >>> RandomWeights(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).coef_.round(3)
+    array([[1.764, 0.4  ]])
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+        weights = check_random_state(self.random_state).normal(size=self.n_features_in_)
+        return solution_of(weights, rows @ weights, labels)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

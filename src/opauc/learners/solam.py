@@ -1,0 +1,93 @@
+"""SOLAM: the square pair loss as a saddle point, one gradient step a row in O(entries)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.errors import StatisticsOverflow
+from opauc.kernels.means_descent import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
+from opauc.kernels.saddle_descent import LONGEST, STEP_SUM, SaddleState, saddle_pass
+from opauc.learners.card_statistics import checked_squares, counts_and_means, progressive_summary
+from opauc.learners.class_means import CountsAndMeans
+from opauc.moments.chunk_rows import Labels, Rows
+from opauc.moments.score_summary import ScoreSummary
+from opauc.moments.thin_rows import thin_blocks
+
+Floats = NDArray[np.float64]
+
+# What a step can lead to is held below this, so that no square of it overflows.
+FARTHEST = 1e140
+
+
+@dataclass(frozen=True)
+class SOLAM:
+    """Descend in the weights and two centres, ascend in one dual variable, one row at a time.
+
+    With p the share of positive rows so far, this one included, a positive row x has
+
+        G(w, a, b; alpha) = (1 - p) ((w.x - a)^2 - 2 (1 + alpha) w.x) - p (1 - p) alpha^2
+
+    and a negative one p ((w.x - b)^2 + 2 (1 + alpha) w.x) - p (1 - p) alpha^2.
+    The least over w, a, b of the greatest over alpha of the mean of G is that
+    of the square pair loss times 2 p (1 - p), less a constant (Ying, Wen, Lyu
+    2016). Step t is eta0 / sqrt(t); after it |w| <= radius, |a|, |b| <= radius k
+    and |alpha| <= 2 radius k, with k the largest |x| so far where the paper
+    has that of all rows. The weights are the mean of the iterates, each
+    weighted by the step that led to it.
+
+    A projection is a factor on w, so that a row costs its entries. `step`
+    reuses the arrays of the state it is given; if it raises, that state is as
+    it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.learners.solam import SOLAM
+    >>> learner = SOLAM(eta0=1.0, radius=10.0)
+    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> learner.weights(state).round(4).tolist()
+    [0.5858]
+    """
+
+    eta0: float = 1.0
+    radius: float = 1.0
+
+    def start(self, n_features: int) -> SaddleState:
+        """Return the state before any row."""
+        return SaddleState(
+            cards=np.zeros((n_features, 4)),
+            counts=np.zeros(2),
+            centres=np.zeros(2),
+            spreads=np.zeros((2, 3)),
+            scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        )
+
+    def step(self, state: SaddleState, rows: Rows, labels: Labels) -> SaddleState:
+        """Take a step on each row in order."""
+        longest = max(state.scalars[LONGEST], np.sqrt(checked_squares(rows)))
+        # Projections bound what a step starts from; this bounds where it can end.
+        if not (1.0 + self.eta0) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest) <= FARTHEST:
+            raise StatisticsOverflow(
+                f"steps of eta0={self.eta0:g} within radius={self.radius:g} on rows of length up to {longest:.3g} "
+                "might overflow float64; lower them or scale the features down"
+            )
+        for part, thin in thin_blocks(rows):
+            saddle_pass(thin, labels[part], self.eta0, self.radius, state)
+        return state
+
+    def weights(self, state: SaddleState) -> Floats:
+        """Return the mean of the iterates, each weighted by its step."""
+        total = state.scalars[FACTOR_SUM] * state.cards[:, WEIGHT] + state.cards[:, WEIGHT_SUM]
+        mean: Floats = total / (state.scalars[STEP_SUM] or 1.0)
+        return mean
+
+    def moments(self, state: SaddleState) -> CountsAndMeans:
+        """Return the counts and means of the classes."""
+        return counts_and_means(state.counts, state.cards[:, SUMS:])
+
+    def summary(self, state: SaddleState, weights: Floats) -> ScoreSummary:
+        """Return exact counts and mean scores, and progressive estimates of the variances."""
+        return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)

@@ -1,0 +1,201 @@
+"""The online competitors as users meet them: scikit-learn's own checks, chunks, labels, seeds, kinds of rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, minmax_scale
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.validation import has_fit_parameter
+
+import opauc.baselines
+from opauc.baselines import OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
+from opauc.errors import DivergedError, StatisticsOverflow
+from tests.problems import cuts, problem
+
+UNTUNED = [OAM(random_state=0), OAM(update="gradient", random_state=0), UniExp(), UniSqu(), SOLAM(), SPAUC(), AdaOAM()]
+PRINTED = [
+    OAM(C=0.01, buffer_size=7, random_state=1),
+    UniExp(eta0=0.01, learning_rate="constant", average=False),
+    UniSqu(eta0=0.001, learning_rate="invsqrt", average=False),
+    SPAUC(eta0=0.01, learning_rate="constant", average=False, alpha=0.1),
+    AdaOAM(average=True),
+]
+everyone = pytest.mark.parametrize("model", UNTUNED + PRINTED, ids=repr)
+untuned = pytest.mark.parametrize("model", UNTUNED, ids=repr)
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    [pair for model in UNTUNED + PRINTED for pair in estimator_checks_generator(model)],
+    ids=lambda thing: getattr(getattr(thing, "func", thing), "__name__", str(thing)),
+)
+@pytest.mark.filterwarnings("default")
+def test_scikit_learns_checks_pass(model, check):
+    check(model)
+
+
+def test_every_estimator_of_the_folder_is_a_name_of_the_package():
+    found = opauc.baselines.find_baselines()
+    assert {"OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM"} <= set(found)
+    assert set(opauc.baselines.__all__) == {*found, "find_baselines"}
+    assert all(getattr(opauc.baselines, name) is kind for name, kind in found.items())
+
+
+@everyone
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), cuts(60), st.booleans())
+def test_fit_in_one_call_or_in_chunks_gives_the_same_bits(model, seed, at, thin):
+    rows, labels = problem(seed, 60, 5)
+    rows = sparse.csr_array(rows) if thin else rows
+    whole, chunked = clone(model).fit(rows, labels), clone(model)
+    for part in np.split(np.arange(60), at):
+        chunked.partial_fit(rows[part], labels[part], classes=[0, 1])
+    assert_array_equal(chunked.coef_, whole.coef_)
+    assert_array_equal(chunked.intercept_, whole.intercept_)
+    assert_array_equal(chunked.predict_proba(rows), whole.predict_proba(rows))
+
+
+@everyone
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("make", [np.asfortranarray, sparse.csr_matrix, sparse.csc_array])
+def test_every_kind_of_matrix_gives_the_same_model(model, dtype, make):
+    rows, labels = problem(0, 80, 4, scale=3.0)
+    rows = rows.astype(dtype)
+    expected = clone(model).fit(rows.astype(float), labels)
+    found = clone(model).fit(make(rows), labels)
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12 * np.abs(expected.coef_).max())
+    assert found.coef_.dtype == np.float64
+
+
+@untuned
+def test_any_two_labels_will_do_and_one_class_alone_will_not(model):
+    rows, labels = problem(0, 60, 3)
+    words = np.array(["ham", "spam"])[labels]
+    found = clone(model).fit(rows, words)
+    assert found.classes_.tolist() == ["ham", "spam"]
+    assert_array_equal(found.coef_, clone(model).fit(rows, labels).coef_)
+    with pytest.raises(ValueError, match="one class: every row is of class 'spam'"):
+        clone(model).fit(rows, np.full(60, "spam"))
+    with pytest.raises(ValueError, match=r"classes must be passed on the first call to partial_fit.*here 'spam'"):
+        clone(model).partial_fit(rows, np.full(60, "spam"))
+
+
+@untuned
+def test_a_chunk_that_is_refused_changes_nothing(model):
+    rows, labels = problem(1, 60, 3)
+    found = clone(model).fit(rows, labels)
+    before = found.coef_.copy()
+    for bad in (rows * np.nan, rows[:, :2], np.full((60, 3), 1e200)):
+        with pytest.raises(ValueError, match=r"NaN|features|overflow"):
+            found.partial_fit(bad, labels)
+        assert_array_equal(found.coef_, before)
+    with pytest.raises(ValueError, match=r"classes=\[0, 2\]"):
+        found.partial_fit(rows, labels, classes=[0, 2])
+    again = clone(model).fit(rows, labels).partial_fit(rows, labels)
+    assert_array_equal(found.partial_fit(rows, labels).coef_, again.coef_)
+
+
+@untuned
+def test_untuned_they_rank_real_data_well(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = minmax_scale(X, (-1, 1))
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:400], order[400:]
+    scores = clone(model).fit(X[train], y[train]).decision_function(X[test])
+    assert roc_auc_score(y[test], scores) > 0.97
+
+
+@untuned
+def test_probabilities_tell_the_share_of_positives(model):
+    """Calibration rests on score means and variances that some learners estimate as rows come."""
+    rows, labels = problem(2, 4000, 4, positives=0.2)
+    chances = clone(model).fit(rows, labels).predict_proba(rows)[:, 1]
+    assert chances.mean() == pytest.approx(labels.mean(), abs=0.05)
+
+
+def test_a_seed_fixes_the_reservoirs_and_other_seeds_give_others():
+    rows, labels = problem(3, 500, 4)
+    coefs = [OAM(buffer_size=5, C=0.1, random_state=seed).fit(rows, labels).coef_ for seed in (0, 0, 1)]
+    assert_array_equal(coefs[0], coefs[1])
+    assert np.abs(coefs[0] - coefs[2]).max() > 1e-6 * np.abs(coefs[0]).max()
+    unseeded = [OAM(buffer_size=5, C=0.1).fit(rows, labels).coef_ for _ in range(2)]
+    assert np.abs(unseeded[0] - unseeded[1]).max() > 0.0
+    shared = np.random.RandomState(0)
+    drawn = [OAM(buffer_size=5, C=0.1, random_state=shared).fit(rows, labels).coef_ for _ in range(2)]
+    assert np.abs(drawn[0] - drawn[1]).max() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (OAM(update="both"), "'update' parameter of OAM must be one of {'sequential', 'gradient'}. Got 'both'"),
+        (OAM(buffer_size=0), r"'buffer_size' parameter of OAM must be an int in the range \[1, inf\). Got 0"),
+        (OAM(buffer_size=True), "Got True"),
+        (OAM(C=0.0), r"'C' parameter of OAM must be a float in the range \(0.0, inf\). Got 0.0"),
+        (UniExp(eta0=-1), "'eta0' parameter of UniExp"),
+        (UniSqu(learning_rate="fast"), "'learning_rate' parameter of UniSqu"),
+        (UniSqu(average=None), "'average' parameter of UniSqu"),
+        (SOLAM(radius=0.0), "'radius' parameter of SOLAM"),
+        (SPAUC(alpha=-1.0), "'alpha' parameter of SPAUC"),
+        (AdaOAM(epsilon=-1.0), "'epsilon' parameter of AdaOAM"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_its_value(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+def test_the_size_of_the_buffers_cannot_change_on_the_way():
+    rows, labels = problem(4, 60, 3)
+    model = OAM(buffer_size=5, random_state=0).fit(rows, labels).set_params(buffer_size=6)
+    with pytest.raises(ValueError, match="buffer_size was 5 at the start, now it is 6"):
+        model.partial_fit(rows, labels)
+
+
+def test_adaptive_steps_refuse_more_features_than_two_matrices_fit():
+    rows = sparse.csr_array((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 20_000))
+    with pytest.raises(
+        ValueError, match=r"two covariance matrices of 20000 features take 6\.0 GiB; AdaOAM uses at most 2"
+    ):
+        AdaOAM().fit(rows, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("model", "error"),
+    [
+        (UniSqu(eta0=1e9, learning_rate="constant"), DivergedError),
+        (SPAUC(eta0=1e9, learning_rate="constant"), DivergedError),
+        (AdaOAM(eta0=1e200), DivergedError),
+        (OAM(C=1e290), StatisticsOverflow),
+        (SOLAM(eta0=1e150), StatisticsOverflow),
+    ],
+    ids=repr,
+)
+def test_steps_that_overflow_are_refused_with_the_setting_to_blame(model, error):
+    rows, labels = problem(5, 200, 4)
+    with pytest.raises(error, match=r"eta0=1e\+|C=1e\+290|eta0=10"):
+        model.fit(rows, labels)
+    assert not hasattr(model, "solution_")
+
+
+def test_no_weights_of_rows_are_offered():
+    assert not any(has_fit_parameter(model, "sample_weight") for model in UNTUNED)
+
+
+def test_they_work_inside_pipelines_and_searches():
+    rows, labels = problem(6, 300, 4)
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), OAM(random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = GridSearchCV(pipeline, {"oam__C": [1e-4, 1e-2]}, scoring="roc_auc", cv=3).fit(rows, labels)
+    assert 0.5 < search.best_score_ <= 1.0
