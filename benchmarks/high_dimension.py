@@ -73,7 +73,8 @@ def sketch_table(loads):
         count = len(load.labels)
         line([
             describe(load), *(f"{best[name] / best['epoch']:.1f}" for name in ("float64", "float32")),
-            f"{best['float64'] / best['oam']:.2f}", f"{best['float64'] / best['own oam']:.2f}", f"{slow['literal'] / few / (best['float64'] / count):,.0f}",
+            *(f"{best['float64'] / best[name]:.2f}" for name in ("oam", "own oam")),
+            f"{slow['literal'] / few / (best['float64'] / count):,.0f}",
             *(f"{best[name] / count * 1e6:.2f}" for name in ("float64", "float32")),
         ])  # fmt: skip
 

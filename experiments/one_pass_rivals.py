@@ -1,4 +1,4 @@
-"""A one-pass learner for sparse rows that the study compares with and that is not one of the paper's, O(entries) a row."""
+"""A one-pass learner for sparse rows that the study compares with, beyond those of the paper."""
 
 from typing import Any
 
