@@ -8,7 +8,7 @@ from opauc.kernels.compile_kernel import kernel
 
 
 class CsrRows(NamedTuple):
-    """Canonical CSR: indices increase strictly within a row and every array is C-contiguous."""
+    """Canonical CSR: unsigned indices increase strictly within a row and every array is C-contiguous."""
 
     data: np.ndarray
     indices: np.ndarray

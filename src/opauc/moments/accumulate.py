@@ -24,7 +24,6 @@ from opauc.moments.chunk_rows import (
     contiguous_blocks,
     kernel_rows,
     read_only,
-    unsigned_columns,
 )
 
 Floats = NDArray[np.float64]
@@ -95,7 +94,7 @@ def _sums_of_buffers(rows: Rows, labels: Labels, sample_weight: Floats, dtype: n
 def _sums_of_entries(rows: sparse.csr_array, labels: Labels, sample_weight: Floats) -> ClassSums | None:
     """Sums from products of stored entries only; None if they lost the digits of some feature."""
     n_features = rows.shape[1]
-    entries = unsigned_columns(kernel_rows(rows))
+    entries = kernel_rows(rows)
     counts, sums = np.zeros(2), np.zeros((2, n_features))
     lowers = np.zeros((2, n_features, n_features))
     add_csr_products(entries, labels, sample_weight, counts, sums, lowers)

@@ -6,7 +6,7 @@ import numpy as np
 
 from opauc.kernels.csr_rows import CsrRows
 from opauc.kernels.nonzero_entries import nonzero_entries
-from opauc.moments.chunk_rows import Rows, kernel_rows, read_only
+from opauc.moments.chunk_rows import Rows, csr_rows, kernel_rows, read_only
 
 # So many dense entries at a time: their sparse form is larger than they are.
 ENTRIES_PER_BLOCK = 2**20
@@ -31,4 +31,4 @@ def thin_blocks(rows: Rows) -> Iterator[tuple[slice, CsrRows]]:
     for start in range(0, n_rows, rows_per_block):
         part = slice(start, min(start + rows_per_block, n_rows))
         block = read_only(np.require(rows[part], requirements=("C", "A")))
-        yield part, CsrRows(*(read_only(array) for array in nonzero_entries(block)))
+        yield part, csr_rows(*nonzero_entries(block))
