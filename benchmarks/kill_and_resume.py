@@ -52,15 +52,29 @@ def train(data, output, options, *more):
     ]  # fmt: skip
 
 
-def kill_and_resume(data, folder, options, wanted, delay):
-    """Kill a run `delay` seconds after its first checkpoint, take it up; return whether it was killed, and equal."""
-    output = folder / "killed.opauc"
-    checkpoint = folder / "killed.opauc.checkpoint"
+def started(data, output, options):
+    """Start training afresh and return the process once its first checkpoint is there, or it is done."""
+    checkpoint = output.with_name(output.name + ".checkpoint")
     for old in (output, checkpoint):
         old.unlink(missing_ok=True)
     running = subprocess.Popen(train(data, output, options))
     while running.poll() is None and not checkpoint.exists():
         time.sleep(0.001)
+    return running
+
+
+def left_alone(data, output, options):
+    """Return the model of a run left alone, and how long it went on after its first checkpoint."""
+    running, began = started(data, output, options), time.perf_counter()
+    if running.wait():
+        raise RuntimeError("training failed")
+    return output.read_bytes(), time.perf_counter() - began
+
+
+def kill_and_resume(data, folder, options, wanted, delay):
+    """Kill a run `delay` seconds after its first checkpoint, take it up; return whether it was killed, and equal."""
+    output = folder / "killed.opauc"
+    running = started(data, output, options)
     time.sleep(delay)
     running.send_signal(signal.SIGKILL)
     killed = running.wait() == -signal.SIGKILL
@@ -77,15 +91,12 @@ def main():
         cases = list(product(KINDS, inputs))
         wanted, length = {}, {}
         for kind, form in cases:
-            subprocess.run(train(inputs[form], folder / "whole.opauc", KINDS[kind]), check=True)
-            began = time.perf_counter()
-            subprocess.run(train(inputs[form], folder / "whole.opauc", KINDS[kind]), check=True)
-            length[kind, form] = time.perf_counter() - began
-            wanted[kind, form] = (folder / "whole.opauc").read_bytes()
+            left_alone(inputs[form], folder / "whole.opauc", KINDS[kind])  # compiles
+            wanted[kind, form], length[kind, form] = left_alone(inputs[form], folder / "whole.opauc", KINDS[kind])
         done = differing = 0
         while done < kills:
             kind, form = cases[done % len(cases)]
-            delay = rng.random() * 0.5 * length[kind, form]
+            delay = rng.random() * length[kind, form]
             killed, same = kill_and_resume(inputs[form], folder, KINDS[kind], wanted[kind, form], delay)
             if not killed:
                 continue  # it was done before the signal came

@@ -43,6 +43,9 @@ def test_rows_of_several_files_are_one_stream_that_goes_on_from_any_bookmark(tmp
     np.testing.assert_allclose(found, rows, rtol=1e-15)
     assert marks.tolist() == labels.tolist()
     assert chunks[-1].bookmark.rows == 300
+    passed = [chunk.bytes_read for chunk in chunks]
+    assert passed == sorted(passed)
+    assert passed[-1] == sum(path.stat().st_size for path in paths)
     assert [record["rows"] for record in chunks[-1].bookmark.records] == [170, 130]
     for at, chunk in enumerate(chunks):
         saved = Bookmark.of_json(chunk.bookmark.to_json())

@@ -75,7 +75,7 @@ class ArrowReader:
             known.check_start(place)
             batches = self._parquet if kind == PARQUET else self._arrow_file if kind == ARROW_FILE else self._stream
             before = place
-            for first_row, batch in batches(source.path, place.offset):
+            for first_row, batch in batches(source, place.offset):
                 known.check_unchanged()
                 # Batches lie in Arrow files as in memory: a broken one would be followed wherever it points.
                 batch.validate(full=True)
@@ -85,34 +85,46 @@ class ArrowReader:
                 before = after
             known.check_unchanged()
 
-    def _parquet(self, path: str, start: int) -> Batches:
+    def _parquet(self, source: ByteSource, start: int) -> Batches:
         with parquet.ParquetFile(
-            path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
+            source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
         ) as file:
             names = file.schema_arrow.names
-            wanted = [names[position] for position in self.columns.roles_in(names, path).used()]
+            wanted = [names[position] for position in self.columns.roles_in(names, source.path).used()]
             batch_rows = _rows_at_a_time([file.schema_arrow.field(name).type for name in wanted])
             first = 0
             for group in range(file.num_row_groups):
                 beyond = first + file.metadata.row_group(group).num_rows
+                source.passed = source.size * beyond // file.metadata.num_rows
                 if beyond > start:
                     # One thread: two took as long, and nothing else had a core meanwhile.
                     batches = file.iter_batches(batch_rows, [group], wanted, use_threads=False)
                     yield from _from_row(batches, first, start)
                 first = beyond
 
-    def _arrow_file(self, path: str, start: int) -> Batches:
-        with pa.OSFile(path, "rb") as file:
-            wanted = list(self.columns.roles_in(ipc.open_file(file).schema.names, path).used())
+    def _arrow_file(self, source: ByteSource, start: int) -> Batches:
+        with pa.OSFile(source.path, "rb") as file:
+            wanted = list(self.columns.roles_in(ipc.open_file(file).schema.names, source.path).used())
             opened = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=wanted, use_threads=False))
-            batches = (opened.get_batch(number) for number in range(opened.num_record_batches))
-            yield from _from_row(_sliced(batches), 0, start)
 
-    def _stream(self, path: str, start: int) -> Batches:
-        with pa.OSFile(path, "rb") as file, ipc.open_stream(file) as stream:
+            def batches() -> Iterator[pa.RecordBatch]:
+                for number in range(opened.num_record_batches):
+                    source.passed = source.size * (number + 1) // opened.num_record_batches
+                    yield opened.get_batch(number)
+
+            yield from _from_row(_sliced(batches()), 0, start)
+
+    def _stream(self, source: ByteSource, start: int) -> Batches:
+        with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
             names = stream.schema.names
-            wanted = [names[position] for position in self.columns.roles_in(names, path).used()]
-            yield from _from_row(_sliced(batch.select(wanted) for batch in stream), 0, start)
+            wanted = [names[position] for position in self.columns.roles_in(names, source.path).used()]
+
+            def batches() -> Iterator[pa.RecordBatch]:
+                for batch in stream:
+                    source.passed = file.tell()
+                    yield batch.select(wanted)
+
+            yield from _from_row(_sliced(batches()), 0, start)
 
 
 def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -74,7 +74,7 @@ class NumpyReader:
                 file = opened.enter_context(open(path, "rb"))
                 known = FilePrint.of(path, _samples(path))
                 rows = self._dense_rows(ArrayStream(file, os.path.getsize(path), path, (path, 0)), None)
-            yield from _parts(rows, known, place)
+            yield from _parts(rows, known, source, place)
 
     def _archive_rows(self, archive: zipfile.ZipFile, path: str, opened: ExitStack) -> ArrayRows:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
@@ -101,7 +101,7 @@ class NumpyReader:
         return DenseRows(array, roles, labels)
 
 
-def _parts(rows: ArrayRows, known: FilePrint, place: Place) -> Iterator[Part]:
+def _parts(rows: ArrayRows, known: FilePrint, source: ByteSource, place: Place) -> Iterator[Part]:
     known.check_start(place)
     rows.skip(place.offset)
     before = place
@@ -110,6 +110,7 @@ def _parts(rows: ArrayRows, known: FilePrint, place: Place) -> Iterator[Part]:
         block, labels = rows.read(count)
         known.check_unchanged()
         after = Place(before.offset + count, before.offset + count, known.sha256)
+        source.passed = source.size * after.offset // rows.n_rows
         yield Part(block, labels, None, before, after)
         before = after
 

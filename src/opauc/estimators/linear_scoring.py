@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.estimators.input_checks import checked_rows
 from opauc.estimators.solution import Solution
+from opauc.moments.score_summary import ScoreSummary
 
 
 class LinearScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,6 +72,17 @@ class LinearScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def moments_(self) -> Any:
         """Statistics of the two classes."""
         return self.solution_.moments
+
+    def _counts(self) -> tuple[float, float]:
+        """Rows learnt of the negative and of the positive class."""
+        solution = self.solution_
+        summary: ScoreSummary = solution.learner.summary(solution.state, np.zeros(self.n_features_in_))
+        return summary.counts
+
+    def _only_class(self) -> str:
+        """The label of the class that was seen, where one was not."""
+        label = self.classes_[-1 if self._counts()[1] > 0 else 0]
+        return repr(label.item() if hasattr(label, "item") else label)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,7 +24,6 @@ from opauc.estimators.solution import Solution
 from opauc.learners.exact import Exact
 from opauc.learners.sketched_exact import SketchedExact
 from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
 
 
 class OPAUC(LinearScoringClassifier):
@@ -347,12 +346,3 @@ class OPAUC(LinearScoringClassifier):
         if not isinstance(self.solution_.learner, Exact | SketchedExact):
             raise ValueError(f"{wanted_by} needs solver='exact': those of solver='sgd' depend on each row in turn")
         return self.solution_.state
-
-    def _counts(self) -> tuple[float, float]:
-        solution = self.solution_
-        summary: ScoreSummary = solution.learner.summary(solution.state, np.zeros(self.n_features_in_))
-        return summary.counts
-
-    def _only_class(self) -> str:
-        label = self.classes_[-1 if self._counts()[1] > 0 else 0]
-        return repr(label.item() if hasattr(label, "item") else label)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.estimators.input_checks import announced_classes, checked_chunk, unchanged_on_error
@@ -98,13 +97,3 @@ class StreamClassifier(LinearScoringClassifier):
         state = learner.step(state, chunk.rows, chunk.labels)
         self.classes_ = chunk.classes
         self.solution_ = Solution(learner, state)
-
-    def _counts(self) -> tuple[float, float]:
-        counts: tuple[float, float] = self.solution_.learner.summary(
-            self.solution_.state, np.zeros(self.n_features_in_)
-        ).counts
-        return counts
-
-    def _only_class(self) -> str:
-        label = self.classes_[-1 if self._counts()[1] > 0 else 0]
-        return repr(label.item() if hasattr(label, "item") else label)

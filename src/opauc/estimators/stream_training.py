@@ -24,7 +24,7 @@ from opauc.scoring.progressive_auc import ProgressiveAuc, ProgressPoint
 MOST_WAITING = 2**20
 # Of a chunk, or of the rows learnt between two looks at the weights, the first so many are scored before they are
 # learnt; scores are put together until there are enough to be worth sorting in.
-SCORED, SORTED_IN = 2048, 16_384
+SCORED, SORTED_IN = 1024, 16_384
 # Rows before the first look at the weights, and how much more rows there are at the next.
 FIRST_LOOK, NEXT_LOOK = 128, 1.5
 
@@ -56,6 +56,7 @@ class StreamTraining:
         self.bookmark = Bookmark()
         self.progress = ProgressiveAuc.empty()
         self._scored = _nothing_scored()
+        self._running: float | None = None
         self._scorer: LinearScorer | None = None
         self._next_look = FIRST_LOOK
         self._pace: list[tuple[int, int]] = [(0, 0)]  # rows scored and rows learnt, at each look
@@ -98,8 +99,10 @@ class StreamTraining:
 
     def running_auc(self) -> float | None:
         """Return the AUC of the rows scored before they were learnt, by and large; None before there is one."""
-        progress = self.progress if self.progress.n_rows else self.progress.update(*self._scored)
-        return progress.auc if progress.overall.counts.all() else None
+        if self._running is None:
+            progress = self.progress if self.progress.n_rows else self.progress.update(*self._scored)
+            self._running = progress.auc if progress.overall.counts.all() else None
+        return self._running
 
     def parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return all there is, as a header and arrays."""
@@ -160,6 +163,7 @@ class StreamTraining:
             ]
             if self._scored[0].size >= SORTED_IN:
                 self.progress, self._scored = self.progress.update(*self._scored), _nothing_scored()
+                self._running = None
         self.model.solution_ = Solution(solution.learner, solution.learner.step(solution.state, rows, codes))
 
     def _look(self, seen: int) -> None:
