@@ -222,7 +222,7 @@ def _show(
             f"{facts['auc']:.4f}" if "auc" in facts else "",
             f"{facts['low']:.4f} to {facts['high']:.4f}" if "low" in facts else "",
             f"{facts['p']:.2g}" if "p" in facts else "",
-            f"{one.seconds:.2f}",
+            f"{one.seconds:.3g}",
             one.trouble,
         )
     if not as_json:

@@ -67,7 +67,7 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
     saved, model = scored.saved, scored.model
     provenance = dict(saved.provenance)
     curve = [ProgressPoint(*point) for point in provenance.get("learning_curve", ())]
-    rank = "" if getattr(model, "rank_", None) is None else f", rank {model.rank_}"
+    rank = f", rank {model.rank_}" if getattr(model, "rank_", None) else ""
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
         ranking=found.ranking,

@@ -146,7 +146,7 @@ def finish(
     reporter.say(
         "trained",
         f"{output}: {training.rows:,} rows, {model.n_features_in_:,} features, {model.solver_}"
-        f"{'' if model.rank_ is None else f' of rank {model.rank_}'}, {seconds:.1f} s{told}",
+        f"{f' of rank {model.rank_}' if model.rank_ else ''}, {seconds:.1f} s{told}",
         model=str(output), rows=training.rows, features=model.n_features_in_, solver=model.solver_, rank=model.rank_,
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
         skipped=skipped,
