@@ -186,3 +186,22 @@ def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, mo
     monkeypatch.setattr(StreamTraining, "learn", learn_and_cut)
     assert re.search(r"rows.svm: the file changed while it was read", one_line(opauc("train", data, "-o", "model")))
     assert not (folder / "model").exists()
+
+
+WRITE_AND_WAIT = """
+import sys, time
+sys.stdout.write("+1 1:1\\n-1 1:2\\n3 1:1\\n" + "+1 1:1 2:0.123456\\n" * 400_000)
+sys.stdout.flush()
+time.sleep(60)
+"""
+
+
+def test_a_mistake_in_a_pipe_is_told_at_once_though_the_pipe_stays_open(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", WRITE_AND_WAIT], stdout=subprocess.PIPE) as writer:
+        done = subprocess.run(
+            [sys.executable, "-m", "opauc", "train", "-", "--format", "libsvm", "-o", tmp_path / "model"],
+            stdin=writer.stdout, capture_output=True, text=True, check=False, timeout=40,
+        )  # fmt: skip
+        writer.kill()
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("opauc: standard input, line 3: label 3 besides -1 and 1")

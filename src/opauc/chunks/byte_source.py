@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import lzma
 import os
 import stat
@@ -116,8 +117,20 @@ class ByteSource:
 
     def _raw(self) -> Any:
         if self.path == STANDARD_INPUT:
-            return _Borrowed(sys.stdin.buffer)
+            return _Borrowed(_standard_input())
         return open(self.path, "rb", buffering=2**20)
+
+
+def _standard_input() -> Any:
+    """Return standard input through a buffer of our own.
+
+    Python waits for the lock of its own buffer when it ends, and a reader that
+    nobody sends anything to would hold it for ever.
+    """
+    try:
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), 2**20)
+    except (AttributeError, OSError):
+        return sys.stdin.buffer
 
 
 class _Borrowed:

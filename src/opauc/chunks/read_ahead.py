@@ -11,13 +11,15 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 _END = object()
+LONGEST_WAIT = 1.0
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
     """Yield the items of a generator that runs in a thread of its own, at most `depth` items ahead.
 
     What it raises is raised here, after the items before it. The thread ends
-    when this iterator does, also when it is given up half way.
+    when this iterator does, also when it is given up half way, unless it waits
+    for a pipe that nobody writes to.
 
     Examples
     --------
@@ -48,7 +50,8 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[I
             yield item  # type: ignore[misc]
     finally:
         given_up.set()
-        thread.join()
+        # A thread that waits for a pipe cannot be told; it ends with the program.
+        thread.join(LONGEST_WAIT)
 
 
 class _Raised:
