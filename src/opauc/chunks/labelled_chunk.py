@@ -29,7 +29,8 @@ class Part(NamedTuple):
     """Some consecutive rows of one source, as its reader gives them.
 
     `rows` is an array (n, d) of float32 or float64 in row order or a canonical
-    scipy CSR array, all finite, or a pyarrow RecordBatch still to be encoded.
+    scipy CSR array, or a pyarrow RecordBatch. Only those of LIBSVM text are
+    checked already; the others may hold missing values until they are encoded.
     `labels` are as they stand in the source, None where it has none or where
     they are a column of the batch.
     """

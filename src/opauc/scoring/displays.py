@@ -6,6 +6,7 @@ estimator, with `ax_`, `figure_` and `line_` after plotting. Names differ from s
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,7 +51,7 @@ class _Display:
         return figures if self.name is None else f"{self.name} ({figures})"
 
 
-class _ScoreDisplay(_Display):
+class _ScoreDisplay(_Display, ABC):
     """A display that scored rows are enough for."""
 
     @classmethod
@@ -71,12 +72,13 @@ class _ScoreDisplay(_Display):
         return cls.from_scores(_positive(estimator, y), scores, name=name or _name(estimator), ax=ax, **kwargs)
 
     @classmethod
+    @abstractmethod
     def _of(cls, positive: Flags, score: Floats, name: str | None) -> Self:
-        raise NotImplementedError
+        """Return the display of checked scores."""
 
+    @abstractmethod
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw on `ax`, or on new axes."""
-        raise NotImplementedError
 
 
 class RocDisplay(_ScoreDisplay):
