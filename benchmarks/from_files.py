@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from benchmarks.reading import categories
+from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
+from opauc import OPAUC
+from opauc.chunks import DataStream, ReadOptions
 from opauc.cli.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+from opauc.estimators.stream_training import StreamTraining
 
 # What a process runs, its seconds without starting and compiling, and its peak memory in MB.
 TIMED = """
@@ -127,11 +132,27 @@ def parquet_table(folder, gigabytes):
               f"{peak:.0f}"])  # fmt: skip
 
 
+def learn(path, ahead):
+    """Learn a file in this process, with its reader in a thread of its own or not."""
+    training, stream = StreamTraining(OPAUC()), DataStream([path], ReadOptions())
+    for chunk in stream.chunks() if ahead else stream._chunks():
+        training.learn(chunk)
+
+
+def overlap_table(folder):
+    print("\n### A reader that runs ahead, two cores: one thread / two threads\n")
+    heading(["file", "one thread / two threads"])
+    for path in sorted(folder.glob("rows.*")):
+        best = race({"alone": partial(learn, path, False), "ahead": partial(learn, path, True)}, turns=2, budget=60.0)
+        line([f"{path.suffix[1:]}, {path.stat().st_size / 1e6:.0f} MB", f"{best['alone'] / best['ahead']:.2f}"])
+
+
 def main(gigabytes=1.0):
     with tempfile.TemporaryDirectory() as name:
         began = time.perf_counter()
         libsvm_table(Path(name), gigabytes)
         parquet_table(Path(name), gigabytes)
+        overlap_table(Path(name))
         print(f"\n({time.perf_counter() - began:.0f} s)")
 
 
