@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 # numba does not notice when a kernel it inlined into another file changes, so
 # machine code is kept per state of the kernels.
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell cat src/opauc/kernels/*.py | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc/kernels -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
 .PHONY: run test check format bench clean
 

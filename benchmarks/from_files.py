@@ -19,9 +19,9 @@ from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
 from opauc import OPAUC
-from opauc.chunks import DataStream, ReadOptions
-from opauc.cli.checkpoints import LARGEST_SHARE, LEAST_SECONDS
-from opauc.estimators.stream_training import StreamTraining
+from opauc.reading import DataStream, ReadOptions
+from opauc.training.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+from opauc.training.stream_training import StreamTraining
 
 # What a process runs, its seconds without starting and compiling, and its peak memory in MB.
 TIMED = """
@@ -42,7 +42,7 @@ except SystemExit as done:
 """
 READ = "for chunk in DataStream([sys.argv[0]], ReadOptions())._chunks(): pass"
 IMPORTS = """
-from opauc.chunks import DataStream, ReadOptions
+from opauc.reading import DataStream, ReadOptions
 from opauc.cli import main
 """
 # One small file is learnt first, so that nothing is compiled within the time.

@@ -11,7 +11,7 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import workload
 from opauc import OPAUC
-from opauc.moments import ClassMoments
+from opauc.statistics import ClassMoments
 
 ALPHAS = 2.0 ** np.arange(-10, 3)
 

@@ -14,7 +14,7 @@ from opauc.learners.class_means import ClassMeans
 from opauc.learners.contest import Contest
 from opauc.learners.oam import OAM
 from opauc.learners.sketched_sgd import SketchedSGD
-from opauc.moments.code_stream import CodeStream
+from opauc.statistics.code_stream import CodeStream
 
 RANK = 50
 ROWS = 20_000  # of the table against the dimension

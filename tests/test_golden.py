@@ -8,8 +8,8 @@ from opauc.learners.exact import Exact
 from opauc.learners.sgd import SGD
 from opauc.learners.sketched_exact import SketchedExact
 from opauc.learners.sketched_sgd import CENTRINGS, SketchedSGD
-from opauc.moments.class_sketch import ClassSketch
-from opauc.moments.code_stream import CodeStream
+from opauc.statistics.class_sketch import ClassSketch
+from opauc.statistics.code_stream import CodeStream
 
 
 @pytest.fixture

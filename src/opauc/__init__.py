@@ -18,7 +18,7 @@ from opauc.errors import (
     UnreadableFile,
 )
 from opauc.estimators import OPAUC
-from opauc.estimators.model_file import load, save
+from opauc.training.model_file import load, save
 
 __version__ = "0.1.0.dev0"
 

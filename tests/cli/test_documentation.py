@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from opauc.chunks.find_sources import ENDINGS, FORMATS
 from opauc.cli.app import build
+from opauc.reading.find_sources import ENDINGS, FORMATS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 import opauc as library
-from opauc.chunks.byte_source import ByteSource
 from opauc.cli import main
-from opauc.estimators.stream_training import StreamTraining
+from opauc.reading.byte_source import ByteSource
+from opauc.training.stream_training import StreamTraining
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30

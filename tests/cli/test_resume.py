@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from benchmarks.kill_and_resume import KINDS, kill_and_resume, train, write_rows
 
-from opauc.chunks import byte_source
 from opauc.cli import main
-from opauc.estimators.stream_training import StreamTraining
 from opauc.files import read_sealed
+from opauc.reading import byte_source
+from opauc.training.stream_training import StreamTraining
 
 
 class StopHere(Exception):

@@ -219,7 +219,9 @@ def test_too_many_features_for_full_covariance_say_what_they_would_take():
 def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):
     model = OPAUC().fit(ROWS, LABELS)
     before = snapshot(model)
-    monkeypatch.setattr("opauc.moments.class_moments.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        "opauc.statistics.class_moments.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(ROWS, LABELS)
     assert_unchanged(model, before)

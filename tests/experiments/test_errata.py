@@ -19,9 +19,9 @@ from opauc.errors import DivergedError, DivergenceWarning
 from opauc.learners.exact import Exact
 from opauc.learners.sgd import SGD
 from opauc.learners.sketched_sgd import SketchedSGD
-from opauc.moments import ExactMoments
-from opauc.moments.class_sketch import ClassSketch
-from opauc.moments.code_stream import CodeStream
+from opauc.statistics import ExactMoments
+from opauc.statistics.class_sketch import ClassSketch
+from opauc.statistics.code_stream import CodeStream
 from tests import literal
 from tests.problems import problem
 

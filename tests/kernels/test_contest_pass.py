@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.contest_pass import CANDIDATES, RECENT, SIZE, ContestState, contest_pass
-from opauc.kernels.csr_rows import CsrRows
+from opauc.kernels.descent.contest_pass import CANDIDATES, RECENT, SIZE, ContestState, contest_pass
+from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.contest import Contest
 
 

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.csr_rows import CsrRows
-from opauc.kernels.means_descent import MeansWeights, combine_cards, means_pass, sum_of_squares
+from opauc.kernels.descent.means_descent import MeansWeights, combine_cards, means_pass, sum_of_squares
+from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.class_means import RELATIVE_STEP, ClassMeans
 from opauc.learners.sgd import LEARNING_RATES
 from tests.problems import problem

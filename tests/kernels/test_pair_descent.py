@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.csr_rows import CsrRows
-from opauc.kernels.pair_descent import DescentState, dense_pass
-from opauc.kernels.pair_descent_csr import csr_pass
+from opauc.kernels.descent.pair_descent import DescentState, dense_pass
+from opauc.kernels.descent.pair_descent_csr import csr_pass
+from opauc.kernels.rows.csr_rows import CsrRows
 from tests import literal
 from tests.problems import problem
 

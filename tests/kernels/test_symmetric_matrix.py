@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.blas_gram import add_gram
-from opauc.kernels.symmetric_matrix import (
+from opauc.kernels.sums.blas_gram import add_gram
+from opauc.kernels.sums.symmetric_matrix import (
     add_low_rank_product,
     add_lower,
     add_outer_products,

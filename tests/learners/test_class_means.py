@@ -10,7 +10,7 @@ from scipy import sparse
 from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflow
 from opauc.learners.class_means import ClassMeans
 from opauc.learners.exact import Exact
-from opauc.moments import ClassMoments
+from opauc.statistics import ClassMoments
 from tests.problems import cuts, problem, problems
 
 SCALED = ClassMeans(scale_power=0.35, scale_rows=25)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.contest_pass import CANDIDATES
+from opauc.kernels.descent.contest_pass import CANDIDATES
 from opauc.learners.contest import Contest
 from tests.problems import problem
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.kernels.codes import code_word
+from opauc.kernels.sums.codes import code_word
 from opauc.learners import oam
 from opauc.learners.oam import OAM, OAMState
 from tests.problems import cuts, problem

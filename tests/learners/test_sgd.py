@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from opauc.errors import DivergedError
 from opauc.learners.exact import Exact
 from opauc.learners.sgd import LEARNING_RATES, SGD
-from opauc.moments import ClassMoments
+from opauc.statistics import ClassMoments
 from tests import literal
 from tests.problems import problem
 

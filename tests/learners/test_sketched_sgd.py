@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import DivergedError
-from opauc.kernels.feature_table import NUMBERS_END, PLACE
+from opauc.kernels.descent.feature_table import NUMBERS_END, PLACE
 from opauc.learners import sketched_sgd
 from opauc.learners.sketched_sgd import CENTRINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal

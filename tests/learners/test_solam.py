@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.saddle_descent import saddle_gradient
+from opauc.kernels.descent.saddle_descent import saddle_gradient
 from opauc.learners.solam import SOLAM
 from tests import literal as plain
 from tests.problems import cuts, problem

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import DivergedError
-from opauc.kernels.means_descent import SUMS, WEIGHT
+from opauc.kernels.descent.means_descent import SUMS, WEIGHT
 from opauc.learners.spauc import SPAUC
 from tests import literal as plain
 from tests.problems import cuts, problem

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from opauc.estimators.parameter_checks import check_number, check_option
-from opauc.estimators.settings import FULL_COVARIANCE_BYTES
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.learners import ada_oam as learner
+from opauc.training.settings import FULL_COVARIANCE_BYTES
 
 
 class AdaOAM(StreamClassifier):

@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 
 from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
 from opauc.estimators.parameter_checks import check_number
-from opauc.estimators.solution import Solution
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.solution import Solution
 
 
 class BatchUniSqu(BatchClassifier):

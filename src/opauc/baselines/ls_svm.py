@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from opauc.estimators.batch_classifier import BatchClassifier
 from opauc.estimators.parameter_checks import check_number
-from opauc.estimators.settings import FULL_COVARIANCE_BYTES
-from opauc.estimators.solution import Solution
 from opauc.learners.exact import Exact
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.settings import FULL_COVARIANCE_BYTES
+from opauc.training.solution import Solution
 
 
 class LSSVM(BatchClassifier):

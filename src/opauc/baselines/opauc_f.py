@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.moments.chunk_rows import Rows
+from opauc.statistics.chunk_rows import Rows
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
 from opauc.estimators.parameter_checks import check_count
 from opauc.estimators.projected_classifier import full_covariance
-from opauc.estimators.solution import Solution
-from opauc.moments import ExactMoments
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics import ExactMoments
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.solution import Solution
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.moments.chunk_rows import Rows
-from opauc.moments.code_stream import CodeStream
+from opauc.statistics.chunk_rows import Rows
+from opauc.statistics.code_stream import CodeStream
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from opauc.estimators.batch_classifier import BatchClassifier, solution_of
-from opauc.estimators.solution import Solution
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.solution import Solution
 
 
 class RandomWeights(BatchClassifier):

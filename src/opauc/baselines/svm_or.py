@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
 from opauc.estimators.parameter_checks import check_count, check_number
-from opauc.estimators.solution import Solution
 from opauc.learners.pairwise_hinge import PairwiseHinge
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.solution import Solution
 
 
 class SVMOR(BatchClassifier):
@@ -57,7 +57,7 @@ class SVMOR(BatchClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import minmax_scale
     >>> from opauc.baselines.svm_or import SVMOR
-    >>> from opauc.scoring import exact_auc
+    >>> from opauc.evaluation import exact_auc
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SVMOR(C=100.0).fit(minmax_scale(X), y)
     >>> model.gap_ <= 1e-3

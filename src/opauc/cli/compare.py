@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from opauc.chunks.byte_source import STANDARD_INPUT
-from opauc.chunks.data_stream import DataStream
-from opauc.chunks.labelled_chunk import LabelledChunk
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
 from opauc.cli.scored_stream import as_wide
 from opauc.errors import InputError, OpaucError
-from opauc.estimators.stream_labels import StreamLabels
+from opauc.evaluation import StreamingAuc, auc_interval, compare_aucs
 from opauc.learners import find_learners
 from opauc.learners.state_arrays import grown, state_arrays
-from opauc.models import LinearScorer
-from opauc.scoring import StreamingAuc, auc_interval, compare_aucs
+from opauc.reading.byte_source import STANDARD_INPUT
+from opauc.reading.data_stream import DataStream
+from opauc.reading.labelled_chunk import LabelledChunk
+from opauc.scorers import LinearScorer
+from opauc.training.stream_labels import StreamLabels
 
 # A learner whose state would be larger sits this one out.
 LARGEST_STATE = 2 * 2**30

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from opauc.cli.console import Reporter
 from opauc.cli.predict import probabilities
 from opauc.cli.scored_stream import ScoredStream
-from opauc.estimators.model_file import SavedModel
-from opauc.estimators.stream_labels import shown_label
+from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
-from opauc.scoring import CalibrationBins, ProgressPoint, Ranking, Report, StreamingAuc, render_report
+from opauc.report import Report, render_report
+from opauc.training.model_file import SavedModel
+from opauc.training.stream_labels import shown_label
 
 # Up to so many rows scores are kept and ranked exactly; after that only the streaming AUC goes on.
 EXACT_ROWS = 10**6

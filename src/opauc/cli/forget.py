@@ -12,7 +12,7 @@ from opauc.cli.console import Reporter
 from opauc.cli.scored_stream import ScoredStream
 from opauc.cli.train import refuse_unwritable
 from opauc.errors import InputError
-from opauc.estimators.model_file import SavedModel, save_model
+from opauc.training.model_file import SavedModel, save_model
 
 
 def command(

@@ -11,8 +11,8 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import emit, show_table
 from opauc.cli.evaluation import named_weights
-from opauc.estimators.model_file import MODEL, load_model
 from opauc.files import read_sealed
+from opauc.training.model_file import MODEL, load_model
 
 # Parts of a header worth a line each.
 NESTED = ("bookmark", "plan", "reading", "provenance")

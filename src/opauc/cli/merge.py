@@ -13,7 +13,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.train import refuse_unwritable
 from opauc.errors import InputError
-from opauc.estimators.model_file import SavedModel, load_model, save_model
+from opauc.training.model_file import SavedModel, load_model, save_model
 
 
 def command(

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from opauc.chunks.bad_rows import BadRows
-from opauc.chunks.read_options import ReadOptions
 from opauc.errors import InputError
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.read_options import ReadOptions
 
 READING, ROWS = "Reading", "Bad rows"
 

@@ -15,9 +15,9 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
 from opauc.cli.scored_stream import ScoredStream
 from opauc.errors import InputError
-from opauc.estimators.stream_labels import shown_label
 from opauc.files import atomic_write
-from opauc.models import LinearScorer
+from opauc.scorers import LinearScorer
+from opauc.training.stream_labels import shown_label
 
 KINDS = ("score", "probability", "label")
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.chunks.bad_rows import BadRows
-from opauc.chunks.data_stream import DataStream
-from opauc.chunks.labelled_chunk import LabelledChunk
-from opauc.chunks.read_options import ReadOptions
 from opauc.errors import InputError
-from opauc.estimators.model_file import SavedModel, load_model, refusing
-from opauc.estimators.stream_labels import StreamLabels
-from opauc.moments.chunk_rows import Rows
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.data_stream import DataStream
+from opauc.reading.labelled_chunk import LabelledChunk
+from opauc.reading.read_options import ReadOptions
+from opauc.statistics.chunk_rows import Rows
+from opauc.training.model_file import SavedModel, load_model, refusing
+from opauc.training.stream_labels import StreamLabels
 
 Floats = NDArray[np.float64]
 

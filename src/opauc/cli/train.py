@@ -11,16 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from opauc.chunks.data_stream import DataStream
-from opauc.chunks.read_options import ReadOptions
 from opauc.cli import options as shared
-from opauc.cli.checkpoints import Checkpoints
 from opauc.cli.console import Reporter
-from opauc.cli.provenance import provenance_of
 from opauc.errors import InputError
-from opauc.estimators.model_file import SavedModel, save_model
 from opauc.estimators.opauc_estimator import OPAUC
-from opauc.estimators.stream_training import StreamTraining
+from opauc.reading.data_stream import DataStream
+from opauc.reading.read_options import ReadOptions
+from opauc.training.checkpoints import Checkpoints
+from opauc.training.model_file import SavedModel, save_model
+from opauc.training.provenance import provenance_of
+from opauc.training.stream_training import StreamTraining
 
 LEARNING, SAFETY = "Learning", "Checkpoints"
 INTERRUPTED = 130

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from opauc.estimators.input_checks import checked_chunk, unchanged_on_error
 from opauc.estimators.linear_scoring import LinearScoringClassifier
-from opauc.estimators.solution import Solution
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.training.solution import Solution
 
 Floats = NDArray[np.float64]
 

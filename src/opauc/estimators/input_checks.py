@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from opauc.estimators.label_codes import encode_labels, two_classes
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
 
 REAL = (np.float64, np.float32)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from opauc.moments.chunk_rows import Labels
+from opauc.statistics.chunk_rows import Labels
 
 
 def two_classes(classes: ArrayLike) -> NDArray[Any]:

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.estimators.input_checks import checked_rows
-from opauc.estimators.solution import Solution
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.training.solution import Solution
 
 
 class LinearScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -19,11 +19,11 @@ from opauc.estimators.input_checks import (
 )
 from opauc.estimators.linear_scoring import LinearScoringClassifier
 from opauc.estimators.parameter_checks import check_number
-from opauc.estimators.settings import make_learner
-from opauc.estimators.solution import Solution
 from opauc.learners.exact import Exact
 from opauc.learners.sketched_exact import SketchedExact
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.training.settings import make_learner
+from opauc.training.solution import Solution
 
 
 class OPAUC(LinearScoringClassifier):

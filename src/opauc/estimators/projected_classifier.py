@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.estimators.parameter_checks import check_count, check_option
-from opauc.estimators.settings import make_learner
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.training.settings import make_learner
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from opauc.estimators.input_checks import announced_classes, checked_chunk, unchanged_on_error
 from opauc.estimators.linear_scoring import LinearScoringClassifier
-from opauc.estimators.solution import Solution
+from opauc.training.solution import Solution
 
 
 class StreamClassifier(LinearScoringClassifier):

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import DivergedError
-from opauc.kernels.adaptive_descent import adaptive_csr_pass, adaptive_pass
-from opauc.kernels.pair_descent import DescentState
+from opauc.kernels.descent.adaptive_descent import adaptive_csr_pass, adaptive_pass
+from opauc.kernels.descent.pair_descent import DescentState
 from opauc.learners.sgd import SGD
-from opauc.moments import ClassMoments
-from opauc.moments.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics import ClassMoments
+from opauc.statistics.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.means_descent import sum_of_squares
-from opauc.kernels.score_spread import SCATTER, SHARES
+from opauc.kernels.descent.means_descent import sum_of_squares
+from opauc.kernels.descent.score_spread import SCATTER, SHARES
 from opauc.learners.class_means import LARGEST_SQUARES, CountsAndMeans
-from opauc.moments.chunk_rows import Rows, read_only
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Rows, read_only
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

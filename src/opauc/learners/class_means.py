@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.csr_rows import CsrRows
-from opauc.kernels.means_descent import (
+from opauc.kernels.descent.means_descent import (
     FACTOR,
     FACTOR_SUM,
     RECENT_EXCESS,
@@ -23,9 +22,10 @@ from opauc.kernels.means_descent import (
     scale_values,
     sum_of_squares,
 )
+from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.moments.chunk_rows import Labels, Rows, kernel_rows, read_only
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows, read_only
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.kernels.contest_pass import CANDIDATES, RECENT, SIZE, Candidate, ContestState, contest_pass
-from opauc.moments.chunk_rows import Labels, Rows, kernel_rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.kernels.descent.contest_pass import CANDIDATES, RECENT, SIZE, Candidate, ContestState, contest_pass
+from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

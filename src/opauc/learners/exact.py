@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
-from opauc.moments import ClassMoments
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics import ClassMoments
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

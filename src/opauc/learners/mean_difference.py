@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.kernels.lanes import LANES
-from opauc.kernels.pair_buffers import PairBuffers, buffer_pass, pay_pulls
+from opauc.kernels.descent.pair_buffers import PairBuffers, buffer_pass, pay_pulls
+from opauc.kernels.simd.lanes import LANES
 from opauc.learners.card_statistics import checked_squares, counts_and_means, mean_scores
 from opauc.learners.class_means import CountsAndMeans
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.code_stream import CodeStream
-from opauc.moments.score_summary import ScoreSummary
-from opauc.moments.thin_rows import thin_blocks
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.code_stream import CodeStream
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.statistics.thin_rows import thin_blocks
 
 Floats = NDArray[np.float64]
 

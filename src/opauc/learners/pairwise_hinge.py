@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.pair_counts import write_pair_counts
-from opauc.moments.chunk_rows import Labels, Rows
+from opauc.kernels.sums.pair_counts import write_pair_counts
+from opauc.statistics.chunk_rows import Labels, Rows
 
 Floats = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import DivergedError, DivergenceWarning, IncompatibleMoments
-from opauc.kernels.pair_descent import DescentState, dense_pass
-from opauc.kernels.pair_descent_csr import csr_pass
-from opauc.kernels.symmetric_matrix import mirror_lower
-from opauc.moments import ClassMoments, ExactMoments
-from opauc.moments.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.kernels.descent.pair_descent import DescentState, dense_pass
+from opauc.kernels.descent.pair_descent_csr import csr_pass
+from opauc.kernels.sums.symmetric_matrix import mirror_lower
+from opauc.statistics import ClassMoments, ExactMoments
+from opauc.statistics.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

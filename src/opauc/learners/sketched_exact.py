@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.class_sketch import ClassSketch
-from opauc.moments.code_stream import CodeStream
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.class_sketch import ClassSketch
+from opauc.statistics.code_stream import CodeStream
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

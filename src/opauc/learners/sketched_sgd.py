@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
-from opauc.kernels.feature_table import (
+from opauc.kernels.descent.feature_table import (
     PATIENCE,
     PLACE,
     VALUES,
@@ -21,12 +21,12 @@ from opauc.kernels.feature_table import (
     table_product,
     write_sums,
 )
-from opauc.kernels.sketch_descent import SketchWeights, sketch_pass
+from opauc.kernels.descent.sketch_descent import SketchWeights, sketch_pass
 from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.moments.chunk_rows import Labels, Rows, kernel_rows
-from opauc.moments.class_sketch import ClassSketch, summary_of_products
-from opauc.moments.code_stream import CodeStream
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows
+from opauc.statistics.class_sketch import ClassSketch, summary_of_products
+from opauc.statistics.code_stream import CodeStream
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.means_descent import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
-from opauc.kernels.saddle_descent import LONGEST, STEP_SUM, SaddleState, saddle_pass
+from opauc.kernels.descent.means_descent import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
+from opauc.kernels.descent.saddle_descent import LONGEST, STEP_SUM, SaddleState, saddle_pass
 from opauc.learners.card_statistics import checked_squares, counts_and_means, progressive_summary
 from opauc.learners.class_means import CountsAndMeans
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
-from opauc.moments.thin_rows import thin_blocks
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.statistics.thin_rows import thin_blocks
 
 Floats = NDArray[np.float64]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.kernels.centred_descent import centred_pass
-from opauc.kernels.means_descent import RECENT_EXCESS, MeansWeights
+from opauc.kernels.descent.centred_descent import centred_pass
+from opauc.kernels.descent.means_descent import RECENT_EXCESS, MeansWeights
 from opauc.learners.card_statistics import checked_squares
 from opauc.learners.class_means import ClassMeans, CountsAndMeans, MeansState
 from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
-from opauc.moments.thin_rows import thin_blocks
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.statistics.thin_rows import thin_blocks
 
 Floats = NDArray[np.float64]
 

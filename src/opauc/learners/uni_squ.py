@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.kernels.means_descent import SUMS
-from opauc.kernels.univariate_descent import UnivariateState
+from opauc.kernels.descent.means_descent import SUMS
+from opauc.kernels.descent.univariate_descent import UnivariateState
 from opauc.learners.card_statistics import counts_and_means, progressive_summary
 from opauc.learners.class_means import CountsAndMeans
 from opauc.learners.univariate import descend, iterate, no_weights
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.score_summary import ScoreSummary
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.score_summary import ScoreSummary
 
 Floats = NDArray[np.float64]
 

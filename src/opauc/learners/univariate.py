@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.kernels.means_descent import WEIGHT, WEIGHT_SUM
-from opauc.kernels.univariate_descent import RECENT_EXCESS, SHARE_SUM, UnivariateState, univariate_pass
+from opauc.kernels.descent.means_descent import WEIGHT, WEIGHT_SUM
+from opauc.kernels.descent.univariate_descent import RECENT_EXCESS, SHARE_SUM, UnivariateState, univariate_pass
 from opauc.learners.card_statistics import checked_squares
 from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.moments.chunk_rows import Labels, Rows
-from opauc.moments.thin_rows import thin_blocks
+from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.statistics.thin_rows import thin_blocks
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""One pass of an online learner over rows, one algorithm a file."""

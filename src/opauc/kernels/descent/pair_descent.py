@@ -1,0 +1,116 @@
+"""Algorithm 1 of the paper on full covariance matrices, with the covariance updates done in blocks."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.kernels.compile_kernel import inlined, kernel
+from opauc.kernels.sums.symmetric_matrix import add_low_rank_product, add_outer_products, symmetric_product
+
+# Below this share of its weight a class is forgotten no further: covariances are
+# ratios and stay right, and neither side of them can underflow to zero.
+FAINTEST = 1e-100
+# Weight of the newest row in the running mean of squared excess.
+RECENT = 0.01
+
+
+class DescentState(NamedTuple):
+    """What the pass reads and writes; index 0 is the negative class, 1 the positive.
+
+    The scatter of class k is scales[k] * (lowers[k] + P^T P) with P the first
+    filled[k] rows of pending[k]: recent rows wait there, because one update of
+    rank B costs far less than B updates of rank one. `scales` differs from one
+    only when old rows are forgotten. Only the lower triangles of `lowers` count.
+    """
+
+    counts: np.ndarray  # (2,) weight of the rows seen
+    means: np.ndarray  # (2, d)
+    lowers: np.ndarray  # (2, d, d)
+    pending: np.ndarray  # (2, B, d)
+    filled: np.ndarray  # (2,) int64
+    scales: np.ndarray  # (2,)
+    traces: np.ndarray  # (2,) of lowers + P^T P
+    weights: np.ndarray  # (d,)
+    weight_sum: np.ndarray  # (d,) sum of the iterates
+    progress: np.ndarray  # (4,) rows seen, steps taken, largest curvature met, recent squared excess
+
+
+@inlined
+def take_in(row, k, forgetting, state):
+    """Add `row` to the statistics of its class k (Welford), leaving its scatter in the pending block."""
+    for c in range(2):
+        if state.counts[c] > FAINTEST:
+            state.counts[c] *= forgetting
+            state.scales[c] *= forgetting
+    count = state.counts[k] + 1.0
+    state.counts[k] = count
+    mean, slot = state.means[k], state.pending[k, state.filled[k]]
+    root = np.sqrt((1.0 - 1.0 / count) / state.scales[k])
+    inverse, trace = 1.0 / count, 0.0
+    for j in range(row.size):
+        away = row[j] - mean[j]
+        mean[j] += away * inverse
+        slot[j] = root * away
+        trace += slot[j] * slot[j]
+    state.traces[k] += trace
+    state.filled[k] += 1
+
+
+@inlined
+def fold_when_full(k, state):
+    """Move the pending block of class k into its matrix once it is full."""
+    if state.filled[k] == state.pending.shape[1]:
+        add_outer_products(state.lowers[k], state.pending[k])
+        state.filled[k] = 0
+        if state.scales[k] < FAINTEST:
+            state.lowers[k] *= state.scales[k]
+            state.traces[k] *= state.scales[k]
+            state.scales[k] = 1.0
+
+
+@inlined
+def step_on(row, k, alpha, step_size, relative, state, spread):
+    """Move the weights one step on `row` of class k; `spread` is scratch.
+
+    With gap = row - mean of the other class and excess = weights.gap - label,
+    the gradient is alpha*w + excess*gap + covariance_other @ w. A relative
+    step is in units of 1/curvature, curvature being the largest
+    alpha + mean of |row - other row|^2 met so far.
+    """
+    other = 1 - k
+    mean, weights = state.means[other], state.weights
+    excess, square = 1.0 - 2.0 * k, 0.0
+    for j in range(row.size):
+        gap = row[j] - mean[j]
+        excess += weights[j] * gap
+        square += gap * gap
+    symmetric_product(state.lowers[other], weights, spread)
+    add_low_rank_product(state.pending[other, : state.filled[other]], weights, spread)
+    share = state.scales[other] / state.counts[other]
+    state.progress[2] = max(state.progress[2], alpha + square + share * state.traces[other])
+    state.progress[3] += RECENT * (excess * excess - state.progress[3])
+    if relative:
+        step_size /= state.progress[2]
+    keep, pull, damp = 1.0 - step_size * alpha, step_size * excess, step_size * share
+    for j in range(row.size):
+        weights[j] = keep * weights[j] - pull * (row[j] - mean[j]) - damp * spread[j]
+        state.weight_sum[j] += weights[j]
+    state.progress[1] += 1.0
+
+
+@inlined
+def learn_row(row, k, alpha, step_size, relative, forgetting, state, spread):
+    """Run one round of Algorithm 1: statistics first, then a step unless the other class is unseen."""
+    state.progress[0] += 1.0
+    take_in(row, k, forgetting, state)
+    if state.counts[1 - k] > 0.0:
+        step_on(row, k, alpha, step_size, relative, state, spread)
+    fold_when_full(k, state)
+
+
+@kernel
+def dense_pass(rows, labels, step_sizes, relative, alpha, forgetting, state):
+    """Run Algorithm 1 over dense rows in order, updating `state` in place."""
+    spread = np.empty(rows.shape[1])
+    for i in range(rows.shape[0]):
+        learn_row(rows[i], labels[i], alpha, step_sizes[i], relative, forgetting, state, spread)

@@ -1,0 +1,1 @@
+"""The shapes rows come in, and from one to another."""

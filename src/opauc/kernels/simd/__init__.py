@@ -1,0 +1,1 @@
+"""Vector registers and prefetching, as numba can be told of them."""

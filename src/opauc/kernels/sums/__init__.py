@@ -1,0 +1,1 @@
+"""Sums over rows: Gram matrices, sketches, histograms of scores, counts of pairs."""

@@ -1,6 +1,0 @@
-"""Labelled rows in, class statistics out: sums that merge, can be taken back, and never grow with the data."""
-
-from opauc.moments.class_moments import ClassMoments
-from opauc.moments.exact_moments import ExactMoments
-
-__all__ = ["ClassMoments", "ExactMoments"]

@@ -1,0 +1,190 @@
+"""Files, pipes and standard input as blocks of whole lines, unpacked, hashed and read once."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from xopen import xopen
+
+from opauc.errors import InputChanged, InputError
+from opauc.reading.labelled_chunk import BEGINNING, Place
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError
+else:
+    from backports.zstd import ZstdError
+
+BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError)
+# Content is cut at the last end of line before each multiple of this, whatever the file was packed with.
+BLOCK_BYTES = 4 * 2**20
+LONGEST_LINE = 256 * 2**20
+STANDARD_INPUT = "-"
+SIGNATURES = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+
+
+class Block(NamedTuple):
+    """Whole lines of a source; only the last block may lack its end of line."""
+
+    data: NDArray[np.uint8]
+    begin: int
+    sha256: str  # of all content up to the end of this block
+
+    @property
+    def end(self) -> int:
+        """Offset of the first byte after the block."""
+        return self.begin + self.data.size
+
+
+class ByteSource:
+    """A file by its path, or standard input as "-"; packed content (gz, bz2, xz, zst) is told by its first bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.reading.byte_source import ByteSource
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"one\\ntwo\\n"), file.flush()
+    ...     [block.data.tobytes() for block in ByteSource(file.name).blocks()]
+    [b'one\\ntwo\\n']
+    """
+
+    def __init__(self, path: str, block_bytes: int = BLOCK_BYTES) -> None:
+        self.path, self.block_bytes = path, block_bytes
+        self.passed = 0  # bytes of the file, packed as it is, that reading has come to
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file as it is on the disk; 0 for what is no file."""
+        return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
+
+    @property
+    def name(self) -> str:
+        """How messages call the source."""
+        return "standard input" if self.path == STANDARD_INPUT else self.path
+
+    def blocks(self, place: Place = BEGINNING) -> Iterator[Block]:
+        """Yield the blocks from `place` on; the same blocks that a reading from the start would give.
+
+        What comes before `place` is read too, to know that it did not change.
+        """
+        with self._opened() as (raw, stream):
+            hasher = hashlib.sha256()
+            _pass_over(stream, place.offset, hasher, self.name)
+            if place.offset and hasher.hexdigest() != place.sha256:
+                raise InputChanged(f"{self.name}: the first {place.offset} bytes are not those read before")
+            begin, kept = place.offset, b""
+            goal = -(-begin // self.block_bytes) * self.block_bytes + self.block_bytes
+            while True:
+                piece = _read_fully(stream, goal - begin - len(kept))
+                at_end = len(piece) < goal - begin - len(kept)
+                joined, goal = kept + piece, goal + self.block_bytes
+                cut = len(joined) if at_end else joined.rfind(b"\n") + 1
+                if cut:
+                    self.passed = _position(raw, begin + cut)
+                    hasher.update(memoryview(joined)[:cut])
+                    yield Block(np.frombuffer(joined, np.uint8, cut), begin, hasher.hexdigest())
+                if at_end:
+                    return
+                begin, kept = begin + cut, joined[cut:]
+                if len(kept) > LONGEST_LINE:
+                    raise InputError(f"{self.name}: a line is longer than {LONGEST_LINE // 2**20} MiB")
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, IO[bytes]]]:
+        """Open the source, as it is and unpacked; afterwards make sure that a file is still the one opened."""
+        try:
+            with self._raw() as raw:
+                before = _state_of(raw)
+                packing = _packing(raw)
+                with xopen(raw, "rb", threads=0, format=packing) if packing else _Borrowed(raw) as stream:
+                    yield raw, stream
+                if _state_of(raw) != before:
+                    raise InputChanged(f"{self.name}: the file changed while it was read")
+        except BROKEN as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise InputError(f"{self.name}: {reason}") from error
+
+    def _raw(self) -> Any:
+        if self.path == STANDARD_INPUT:
+            return _Borrowed(_standard_input())
+        return open(self.path, "rb", buffering=2**20)
+
+
+def _standard_input() -> Any:
+    """Return standard input through a buffer of our own.
+
+    Python waits for the lock of its own buffer when it ends, and a reader that
+    nobody sends anything to would hold it for ever.
+    """
+    try:
+        return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), 2**20)
+    except (AttributeError, OSError):
+        return sys.stdin.buffer
+
+
+class _Borrowed:
+    """A stream that stays open when its user is done with it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> Any:
+        return self._stream
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _packing(raw: Any) -> str | None:
+    """Return how the content is packed, by its first bytes, without moving on."""
+    begin = raw.peek(6)[:6]
+    return next((name for signature, name in SIGNATURES.items() if begin.startswith(signature)), None)
+
+
+def _state_of(raw: Any) -> tuple[int, int] | None:
+    """Return size and time of change of a regular file; a pipe has none."""
+    try:
+        state = os.fstat(raw.fileno())
+    except (OSError, AttributeError, ValueError):
+        return None
+    return (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else None
+
+
+def _position(raw: Any, otherwise: int) -> int:
+    """Return how far a file was read; of a pipe only what came out of it is known."""
+    try:
+        return int(raw.tell())
+    except OSError:
+        return otherwise
+
+
+def _read_fully(stream: IO[bytes], size: int) -> bytes:
+    """Read `size` bytes, fewer only at the end: a pipe may give less than asked for."""
+    first = stream.read(size)
+    if len(first) == size or not first:
+        return first
+    pieces, missing = [first], size - len(first)
+    while missing and (more := stream.read(missing)):
+        pieces.append(more)
+        missing -= len(more)
+    return b"".join(pieces)
+
+
+def _pass_over(stream: IO[bytes], size: int, hasher: Any, name: str) -> None:
+    while size:
+        piece = stream.read(min(size, BLOCK_BYTES))
+        if not piece:
+            raise InputChanged(f"{name}: ends {size} bytes before the place to go on from")
+        hasher.update(piece)
+        size -= len(piece)

@@ -1,0 +1,107 @@
+"""From what a user names to the files to be read and the format of each."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from opauc.errors import InputError
+from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
+
+# Endings by which a format is told; packed text has one more ending.
+ENDINGS = {
+    "libsvm": (".libsvm", ".svm", ".svmlight"),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "numpy": (".npz", ".npy"),
+}
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+FORMATS = tuple(ENDINGS)
+
+
+def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the files meant by files, patterns and folders, those of a pattern or folder in order of their names.
+
+    In a folder, files of a known ending count, at any depth; hidden ones and those that begin with "_" do not.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from opauc.reading.find_sources import find_sources
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", "_SUCCESS"):
+    ...         (Path(folder) / name).touch()
+    ...     [Path(found).name for found in find_sources([folder])]
+    ['a.csv', 'b.csv']
+    """
+    found = []
+    for path in [os.fspath(path) for path in paths]:
+        if path == STANDARD_INPUT or os.path.isfile(path):
+            found.append(path)
+        elif os.path.isdir(path):
+            found += _files_of(path)
+        elif os.path.exists(path):
+            found.append(path)  # a pipe
+        else:
+            found += _matches(path)
+    if found.count(STANDARD_INPUT) > 1:
+        raise InputError("standard input can be read only once")
+    return found
+
+
+def format_of(path: str, asked: str | None = None) -> str:
+    """Return the format of a source: the one asked for, else what its ending or its first line tell."""
+    if asked is not None:
+        if asked not in FORMATS:
+            raise InputError(f"format must be one of {', '.join(FORMATS)}, got {asked!r}")
+        return asked
+    known = _format_by_ending(path)
+    if known is not None:
+        return known
+    if not os.path.isfile(path):
+        name = ByteSource(path).name
+        raise InputError(f"{name}: its format cannot be told beforehand; name it, one of {', '.join(FORMATS)}")
+    return _format_by_content(path)
+
+
+def _format_by_ending(path: str) -> str | None:
+    name = PurePath(path)
+    ending = name.suffix.lower()
+    if ending in PACKED:
+        ending = name.with_suffix("").suffix.lower()
+    return next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+
+
+def _format_by_content(path: str) -> str:
+    """Return the format of a text by its first line: libsvm rows have entries index:value, tables have columns."""
+    block = next(iter(ByteSource(path, block_bytes=2**16).blocks()), None)
+    lines = block.data.tobytes().splitlines() if block is not None else []
+    first = next((line.split(b"#")[0] for line in lines if line.split(b"#")[0].strip()), b"")
+    if all(b":" in token for token in first.split()[1:]) and b"," not in first:
+        return "libsvm"
+    return "tsv" if b"\t" in first else "csv"
+
+
+def _files_of(folder: str) -> list[str]:
+    inside = sorted(
+        os.path.join(where, name)
+        for where, _, names in os.walk(folder)
+        for name in names
+        if not name.startswith((".", "_")) and _format_by_ending(name) is not None
+    )
+    if not inside:
+        endings = " ".join(ending for known in ENDINGS.values() for ending in known)
+        raise InputError(f"{folder}: no data in this folder; looked for files ending in {endings}")
+    return inside
+
+
+def _matches(pattern: str) -> list[str]:
+    matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not matches:
+        raise InputError(f"{pattern}: no such file")
+    return matches

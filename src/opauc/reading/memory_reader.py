@@ -1,0 +1,160 @@
+"""Arrays and tables in memory as the parts that a file of them would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opauc.errors import InputError
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.column_values import label_values
+from opauc.reading.labelled_chunk import Part, Place
+from opauc.reading.sparse_rows import canonical_rows, float_type
+from opauc.reading.table_columns import ColumnRoles, TableColumns
+
+MOST_ROWS = 65_536
+NAME = "data in memory"
+
+# Rows, or a batch of a table, and the labels where they are known by now.
+Blocks: TypeAlias = Iterator[tuple[Any, NDArray[Any] | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryReader:
+    """Rows of NumPy arrays, SciPy sparse arrays, and tables of pandas, polars and pyarrow (also datasets and readers).
+
+    Labels are given as an array, or are a column of the data, which arrays call
+    by its position. Tables are converted a part at a time. A pyarrow
+    `RecordBatchReader` can be read once; anything else from any place again.
+
+    Parameters
+    ----------
+    columns : TableColumns
+        The label, the features and which of them are categorical.
+    labels : array-like of shape (n,), optional
+        Labels beside the data; columns of the data are then features only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.reading.bad_rows import BadRows
+    >>> from opauc.reading.labelled_chunk import BEGINNING
+    >>> from opauc.reading.memory_reader import MemoryReader
+    >>> [part] = MemoryReader(labels=["a", "b"]).parts(np.eye(2), BEGINNING, BadRows())
+    >>> part.rows, part.labels
+    (array([[1., 0.],
+           [0., 1.]]), array(['a', 'b'], dtype='<U1'))
+    """
+
+    columns: TableColumns = field(default_factory=TableColumns)
+    labels: Any = None
+
+    def parts(self, source: Any, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
+        """Yield the rows of `source` from `place` on; rows take the part of lines."""
+        labels = None if self.labels is None else label_array(self.labels)
+        before = place
+        for block, column in self._blocks(source, place.offset):
+            n_rows = block.num_rows if isinstance(block, pa.RecordBatch) else block.shape[0]
+            rows = before.offset + n_rows
+            if labels is not None and rows > labels.size:
+                raise InputError(f"{NAME}: {labels.size} labels for {rows} rows or more")
+            after = Place(rows, rows)
+            yield Part(block, column if labels is None else labels[before.offset : rows], None, before, after)
+            before = after
+        if labels is not None and labels.size != before.offset:
+            raise InputError(f"{NAME}: {labels.size} labels for {before.offset} rows")
+
+    def _blocks(self, source: Any, start: int) -> Blocks:
+        """Yield the rows from row `start` on, with their labels where those are a column of an array."""
+        if sparse.issparse(source):
+            return self._sparse_blocks(source.tocsr(), start)
+        if isinstance(source, (list, tuple)):
+            source = np.asarray(source)
+        if isinstance(source, np.ndarray):
+            return self._array_blocks(source, start)
+        return ((batch, None) for batch in self._batches(source, start))
+
+    def _array_blocks(self, array: NDArray[Any], start: int) -> Blocks:
+        if array.ndim != 2:
+            raise InputError(f"{NAME}: expected an array of rows and columns, its shape is {array.shape}")
+        roles = self._roles([str(position) for position in range(array.shape[1])])
+        if roles.categorical:
+            raise InputError(f"{NAME}: arrays have no categorical columns; they need a table")
+        dtype, every = float_type(array.dtype, NAME), roles.numeric == tuple(range(array.shape[1]))
+        for first in range(start, array.shape[0], MOST_ROWS):
+            block = array[first : first + MOST_ROWS]
+            chosen = block if every else block[:, roles.numeric]
+            labels = None if roles.label is None else block[:, roles.label].copy()
+            yield np.ascontiguousarray(chosen, dtype=dtype), labels
+
+    def _sparse_blocks(self, rows: Any, start: int) -> Blocks:
+        if self.columns.features is not None or (self.columns.labelled and self.labels is None):
+            raise InputError(
+                f"{NAME}: of sparse rows all columns are features, and the labels are an array of their own"
+            )
+        for first in range(start, rows.shape[0], MOST_ROWS):
+            ends = rows.indptr[first : first + MOST_ROWS + 1]
+            entries = slice(ends[0], ends[-1])
+            block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], NAME)
+            yield block, None
+
+    def _batches(self, table: Any, start: int) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that are used of any table, at most 65,536 rows at a time."""
+        if hasattr(table, "iloc"):  # pandas
+            schema = pa.Schema.from_pandas(table, preserve_index=False)
+            names = self._used(schema)
+            for first in range(start, len(table), MOST_ROWS):
+                block = table.iloc[first : first + MOST_ROWS]
+                yield pa.RecordBatch.from_pandas(block, schema, preserve_index=False).select(names)
+            return
+        if isinstance(table, pa.RecordBatch):
+            table = pa.Table.from_batches([table])
+        if isinstance(table, pa.Table):
+            yield from table.select(self._used(table.schema)).slice(start).to_batches(MOST_ROWS)
+            return
+        if hasattr(table, "scanner"):  # a dataset of pyarrow
+            names = self._used(table.schema)
+            yield from _sliced(
+                table.scanner(columns=names, batch_size=MOST_ROWS, use_threads=False).to_batches(), start
+            )
+            return
+        if not hasattr(table, "__arrow_c_stream__"):
+            raise InputError(f"{NAME}: expected an array, sparse rows or a table, got {type(table).__name__}")
+        with pa.RecordBatchReader.from_stream(table) as stream:
+            names = self._used(stream.schema)
+            yield from _sliced((batch.select(names) for batch in stream), start)
+
+    def _used(self, schema: pa.Schema) -> list[str]:
+        return [schema.names[position] for position in self._roles(schema.names).used()]
+
+    def _roles(self, names: list[str]) -> ColumnRoles:
+        columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
+        return columns.roles_in(names, NAME)
+
+
+def label_array(labels: Any) -> NDArray[Any]:
+    """Return labels as a flat array of numbers or words; None becomes nan or the empty word."""
+    given = np.asarray(labels)
+    if given.ndim != 1 and given.shape != (given.shape[0], 1):
+        raise InputError(f"{NAME}: expected a flat array of labels, its shape is {given.shape}")
+    if given.dtype.kind != "O":
+        return given.reshape(-1)
+    try:
+        return label_values(pa.array(given.reshape(-1), from_pandas=True), "y", NAME)[0]
+    except pa.ArrowException as error:
+        raise InputError(f"{NAME}: labels are neither all numbers nor all words") from error
+
+
+def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:
+    """Yield what comes after `start` rows, at most 65,536 rows at a time."""
+    first = 0
+    for batch in batches:
+        for offset in range(min(max(start - first, 0), batch.num_rows), batch.num_rows, MOST_ROWS):
+            yield batch.slice(offset, MOST_ROWS)
+        first += batch.num_rows

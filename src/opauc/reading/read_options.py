@@ -1,0 +1,61 @@
+"""How rows are to be read, as a value that can be kept beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+MISSING = ("error", "zero", "mean")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a user says about the data; whatever is None is told from the data itself.
+
+    Examples
+    --------
+    >>> from opauc.reading.read_options import ReadOptions
+    >>> ReadOptions.of_json(ReadOptions(label="spam").to_json()).label
+    'spam'
+    """
+
+    format: str | None = None
+    label: str | int | None = None  # name of the column, or its position from 0
+    features: tuple[str | int, ...] | None = None
+    categorical: tuple[str | int, ...] = ()
+    missing: str = "error"
+    hash_bits: int | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    delimiter: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing not in MISSING:
+            raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {self.missing!r}")
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
+            raise ValueError(f"hash_bits must lie between 1 and 30, got {self.hash_bits}")
+        if self.n_features is not None and not 1 <= self.n_features < 2**31:
+            raise ValueError(f"n_features must lie between 1 and {2**31 - 1}, got {self.n_features}")
+        if self.hash_bits is not None and self.n_features is not None:
+            raise ValueError("hash_bits fixes the number of features; leave n_features out")
+
+    def with_format(self, asked: str | None) -> ReadOptions:
+        """Return the same options for data of another format, or of one to be told anew."""
+        return replace(self, format=asked)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as JSON has them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def of_json(cls, saved: Mapping[str, Any]) -> ReadOptions:
+        """Return the options `to_json` gave."""
+        known = {part.name for part in fields(cls)}
+        if set(saved) != known:
+            raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
+        }
+        return cls(**values)

@@ -1,0 +1,207 @@
+"""The report of an evaluation as one HTML file that needs nothing else: no network, no script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from opauc.evaluation.calibration import CalibrationBins
+from opauc.evaluation.progressive_auc import ProgressPoint
+from opauc.evaluation.ranking import Ranking
+from opauc.report.charts import (
+    calibration_chart,
+    histogram_chart,
+    learning_chart,
+    precision_recall_chart,
+    roc_chart,
+    weight_bar,
+)
+from opauc.report.style import style_sheet
+from opauc.report.text import aligned, outward, percent, plain, safe, seconds, share
+
+MOST_WEIGHTS = 20
+# The browser itself refuses to fetch or run anything, whatever a feature is called.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Report:
+    """Everything the page shows, in a few thousand numbers; what is absent is left out of the page.
+
+    `weights` are names and weights of features in any order, all or the largest: the
+    page shows twenty. `data`, `settings` and `provenance` are rows of tables, `timings` are seconds.
+    """
+
+    title: str
+    ranking: Ranking
+    model: str = ""
+    n_features: int | None = None
+    calibration: CalibrationBins | None = None
+    learning_curve: Sequence[ProgressPoint] = ()
+    weights: Sequence[tuple[str, float]] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, object] = field(default_factory=dict)
+
+
+def render_report(report: Report) -> str:
+    """Return the page as HTML text, to be written as UTF-8.
+
+    Examples
+    --------
+    >>> from opauc.evaluation import Ranking
+    >>> from opauc.report import Report, render_report
+    >>> ranking = Ranking.of([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9])
+    >>> page = render_report(Report(title="Six rows", ranking=ranking))
+    >>> page[:15], "<h1>Six rows</h1>" in page, "0.8889" in page
+    ('<!doctype html>', True, True)
+    """
+    title = safe(report.title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n<main>\n"
+        f"<header><h1>{title}</h1>{_under(safe(report.model))}</header>\n"
+        f"{_summary(report)}\n"
+        f'<section class="charts" aria-label="Charts">\n{_lines(_charts(report))}\n</section>\n'
+        f'<section class="tables" aria-label="Tables">\n{_lines(_tables(report))}\n</section>\n'
+        f"<footer>{_footer(report.ranking)}</footer>\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _summary(report: Report) -> str:
+    ranking = report.ranking
+    n_rows = ranking.n_positives + ranking.n_negatives
+    facts = {
+        "Rows": plain(n_rows),
+        "Positives": f"{plain(ranking.n_positives)}<small>{percent(ranking.n_positives / n_rows)}</small>",
+        "Negatives": f"{plain(ranking.n_negatives)}<small>{percent(ranking.n_negatives / n_rows)}</small>",
+        "Features": None if report.n_features is None else plain(report.n_features),
+        "Average precision": share(ranking.average_precision),
+        "Brier score": None if report.calibration is None else share(report.calibration.brier_score()),
+    }
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
+    found = ranking.confidence
+    limits = f"{share(found.low)} to {share(found.high)}"
+    return (
+        '<section class="summary" aria-label="Summary"><div>'
+        f'<p class="soft">AUC</p><p class="auc">{share(found.auc)}</p>'
+        f'<p class="interval">95 % confidence interval <span class="whole">{limits}</span></p>'
+        f'{_under(_how_sure(ranking))}</div><dl class="facts">{listed}</dl></section>'
+    )
+
+
+def _how_sure(ranking: Ranking) -> str:
+    if ranking.certain is None:
+        return "DeLong’s method, from the exact ranks of all rows."
+    low, high = ranking.certain
+    if low == high:
+        return "DeLong’s method; streamed in fixed memory, and the AUC of these rows is exact."
+    return (
+        "DeLong’s method, widened for streaming in fixed memory: "
+        f"the exact AUC of these rows is certain to lie within {outward(low, high)}."
+    )
+
+
+def _charts(report: Report) -> Iterable[str]:
+    ranking = report.ranking
+    yield _figure("ROC curve", f"Area {share(ranking.confidence.auc)}", roc_chart(ranking))
+    prior = ranking.n_positives / (ranking.n_positives + ranking.n_negatives)
+    average = f"Average precision {share(ranking.average_precision)}; dashes: share of positives {prior:.3g}"
+    yield _figure("Precision and recall", average, precision_recall_chart(ranking))
+    beyond = round(float(ranking.histogram.beyond.sum()))
+    left_out = f" {plain(beyond)} {'row' if beyond == 1 else 'rows'} beyond the axis" if beyond else ""
+    key = f'<span class="negative">negatives</span><span class="positive">positives</span>{left_out}'
+    yield _figure("Scores by class", f'<span class="key">{key}</span>', histogram_chart(ranking.histogram))
+    if report.calibration is not None and report.calibration.n_rows:
+        yield _figure(
+            "Calibration",
+            f"Expected error {share(report.calibration.expected_error())}; bars: 95 % limits; dashes: agreement",
+            calibration_chart(report.calibration.reliability()),
+        )
+    learning = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
+    if learning:
+        yield _figure("Learning curve", "Each row scored before it was learnt", learning_chart(learning))
+    if ranking.operating_points:
+        yield _operating_points(ranking)
+
+
+def _operating_points(ranking: Ranking) -> str:
+    points = ranking.operating_points
+    limits = [point.threshold for point in points]
+    spread = limits[0] - limits[-1] or abs(limits[0])
+    thresholds = aligned(limits, spread, 5)
+    head = '<th scope="col">False positive rate</th>' + "".join(
+        f'<th scope="col" class="number">{name}</th>' for name in ("Recall", "Precision", "Threshold")
+    )
+    body = "".join(
+        f'<tr><th scope="row">≤ {percent(point.allowed)}</th>'
+        f'<td class="number">{100 * point.true_positive_rate:.1f} %</td>'
+        f'<td class="number">{100 * point.precision:.1f} %</td><td class="number">{threshold}</td></tr>'
+        for point, threshold in zip(points, thresholds, strict=True)
+    )
+    about = _under("Calling positive every score of at least the threshold")
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<section><h2>Operating points</h2>{about}{_scroll('Operating points', table)}</section>"
+
+
+def _tables(report: Report) -> Iterable[str]:
+    if report.weights:
+        yield _weights(report.weights, report.n_features or len(report.weights))
+    for name, rows in (("Data", report.data), ("Settings", report.settings)):
+        yield _pairs(name, {key: plain(value) for key, value in rows.items()})
+    yield _pairs("Timings", {key: seconds(value) for key, value in report.timings.items()}, "pairs times")
+    yield _pairs("Provenance", {key: plain(value) for key, value in report.provenance.items()})
+
+
+def _weights(weights: Sequence[tuple[str, float]], n_features: int) -> str:
+    # What is no number goes last; it would leave the others in no order.
+    shown = sorted(weights, key=lambda pair: (math.isnan(pair[1]), -abs(pair[1])))[:MOST_WEIGHTS]
+    largest = max((abs(weight) for _, weight in shown if np.isfinite(weight)), default=0.0)
+    body = "".join(
+        f'<tr><th scope="row"><bdi>{safe(name)}</bdi></th><td class="number">{number}</td>'
+        f"<td>{weight_bar(weight, largest)}</td></tr>"
+        for (name, weight), number in zip(shown, aligned([weight for _, weight in shown], largest, 4), strict=True)
+    )
+    heads = '<th scope="col">Feature</th><th scope="col" class="number">Weight</th><td></td>'
+    table = f'<table class="weights"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    about = _under(f"{len(shown)} of {plain(n_features)}, by size")
+    return f"<section><h2>Largest weights</h2>{about}{_scroll('Largest weights', table)}</section>"
+
+
+def _pairs(name: str, rows: Mapping[str, str], look: str = "pairs") -> str:
+    if not rows:
+        return ""
+    body = "".join(f'<tr><th scope="row">{safe(key)}</th><td>{safe(value)}</td></tr>' for key, value in rows.items())
+    table = f'<table class="{look}"><tbody>{body}</tbody></table>'
+    return f"<section><h2>{name}</h2>{_scroll(name, table)}</section>"
+
+
+def _footer(ranking: Ranking) -> str:
+    pairs = plain(ranking.n_positives * ranking.n_negatives)
+    return (
+        f"AUC is the share of the {pairs} pairs of a positive and a negative in which the positive scores higher, "
+        "ties counting half."
+    )
+
+
+def _figure(title: str, note: str, chart: str) -> str:
+    return f"<figure><figcaption><h2>{title}</h2>{_under(note)}</figcaption>{chart}</figure>"
+
+
+def _scroll(name: str, table: str) -> str:
+    return f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
+
+
+def _under(words: str) -> str:
+    return f'<p class="under">{words}</p>' if words else ""
+
+
+def _lines(parts: Iterable[str]) -> str:
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,68 @@
+"""Scores and probabilities from weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from opauc.statistics.chunk_rows import Rows
+from opauc.statistics.score_summary import ScoreSummary
+
+Floats = NDArray[np.float64]
+
+ROWS_PER_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScorer:
+    """A score weights.row + intercept, and the log-odds slope * score + offset of the positive class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.scorers import LinearScorer
+    >>> scorer = LinearScorer(np.array([1.0, 0.0]), intercept=-2.0, slope=1.0, offset=0.0)
+    >>> scorer.scores(np.array([[2.0, 5.0], [4.0, 5.0]])).tolist()
+    [0.0, 2.0]
+    """
+
+    weights: Floats
+    intercept: float
+    slope: float
+    offset: float
+
+    @classmethod
+    def of(cls, weights: Floats, summary: ScoreSummary) -> LinearScorer:
+        """Centre the scores between the classes and calibrate them.
+
+        The score is zero midway between the class means. The probabilities are
+        those of two normal distributions of scores with the classes' means,
+        their pooled variance and the observed share of positives.
+        """
+        (n0, n1), (mean0, mean1), (variance0, variance1) = summary
+        if n0 == 0 or n1 == 0:
+            # Rows of one class only: the prior is all there is to go by.
+            seen = float(np.sign(n1 - n0))
+            return cls(weights, seen, 0.0, np.inf * seen if seen else 0.0)
+        pooled = (n0 * variance0 + n1 * variance1) / (n0 + n1)
+        gap = max(0.0, mean1 - mean0)
+        slope = gap / pooled if pooled > gap * 1e-300 else 0.0 if gap == 0.0 else 1e300
+        return cls(weights, -(mean0 + mean1) / 2, slope, float(np.log(n1 / n0)))
+
+    def scores(self, rows: Rows) -> Floats:
+        """Scores of the rows in float64; positive where the positive class is nearer."""
+        out = np.empty(rows.shape[0])
+        for start in range(0, rows.shape[0], ROWS_PER_BLOCK):
+            part = slice(start, start + ROWS_PER_BLOCK)
+            out[part] = rows[part] @ self.weights
+        out += self.intercept
+        return out
+
+    def probabilities(self, rows: Rows) -> Floats:
+        """Probability of the positive class for each row."""
+        with np.errstate(over="ignore"):
+            chances: Floats = expit(self.slope * self.scores(rows) + self.offset)
+        return chances

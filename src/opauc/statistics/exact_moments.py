@@ -1,0 +1,192 @@
+"""Count, mean and scatter of the rows of one class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.statistics.accumulate import accumulate
+from opauc.statistics.chunk_rows import NO_WEIGHTS, Rows
+
+Floats = NDArray[np.float64]
+
+# Taking rows out leaves rounding of the order of this share of what was there.
+ROUNDING = 1e-9
+# A class is never forgotten below this weight: covariances are ratios and stay right.
+FAINTEST = 1e-100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactMoments:
+    """Row count, mean and scatter of one class.
+
+    `count` is the sum of the sample weights. `scatter` is the weighted sum of
+    (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
+    averages do not. `covariance()` divides on reading.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.statistics import ExactMoments
+    >>> shard = ExactMoments.of(np.array([[0.0, 1.0], [2.0, 3.0]]))
+    >>> both = shard.merge(ExactMoments.of(np.array([[4.0, 5.0]])))
+    >>> both.count, both.mean.tolist()
+    (3.0, [2.0, 3.0])
+    >>> np.round(both.covariance(), 3).tolist()
+    [[2.667, 2.667], [2.667, 2.667]]
+    """
+
+    count: float
+    mean: Floats
+    scatter: Floats
+
+    def __post_init__(self) -> None:
+        # |scatter_ij| <= sqrt(scatter_ii scatter_jj): the diagonal speaks for the matrix.
+        if not (np.isfinite(self.mean).all() and np.isfinite(np.diagonal(self.scatter)).all()):
+            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+
+    @classmethod
+    def empty(cls, n_features: int) -> ExactMoments:
+        """Statistics of no rows: the identity of `merge`."""
+        return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+
+    @classmethod
+    def of(cls, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics of `rows` (n, d), each with weight one unless told otherwise."""
+        weight = NO_WEIGHTS if sample_weight is None else sample_weight
+        total = cls.empty(rows.shape[1])
+        for sums in accumulate(rows, np.zeros(rows.shape[0], np.int8), weight, n_jobs):
+            total = total.merge(cls(float(sums.counts[0]), sums.means[0], sums.scatters[0]))
+        return total
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.mean.size
+
+    def covariance(self) -> Floats:
+        """Covariance matrix with divisor `count`; zero while no row was seen."""
+        return self.scatter / self.count if self.count else self.scatter
+
+    def update(self, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics of the rows so far and `rows`."""
+        return self.merge(ExactMoments.of(rows, sample_weight, n_jobs))
+
+    def merge(self, other: ExactMoments) -> ExactMoments:
+        """Statistics of both sets of rows together (Chan, Golub and LeVeque)."""
+        self._same_features(other)
+        if other.count == 0:
+            return self
+        if self.count == 0:
+            return other
+        total = self.count + other.count
+        away, share = other.mean - self.mean, other.count / total
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = _outer(self.count * share, away)
+            scatter += self.scatter
+            scatter += other.scatter
+            return ExactMoments(total, self.mean + share * away, scatter)
+
+    def forget(self, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics as if `rows` had never been seen."""
+        return self.without(ExactMoments.of(rows, sample_weight, n_jobs))
+
+    def without(self, other: ExactMoments) -> ExactMoments:
+        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
+        self._same_features(other)
+        left = self.count - other.count
+        if left < -ROUNDING * self.count:
+            raise IncompatibleMoments(
+                f"cannot take out rows of total weight {other.count:g}: only {self.count:g} were seen"
+            )
+        if other.count == 0:
+            return self
+        if left <= ROUNDING * self.count:
+            return ExactMoments.empty(self.n_features)
+        away = (other.mean - self.mean) * (other.count / left)
+        scatter = _outer(-self.count * left / other.count, away)
+        scatter += self.scatter
+        scatter -= other.scatter
+        had, has = np.diagonal(self.scatter), np.diagonal(scatter)
+        taken = np.diagonal(other.scatter)
+        if (has < -ROUNDING * np.maximum(had, taken)).any():
+            feature = int(np.argmin(has + ROUNDING * had))
+            raise IncompatibleMoments(
+                f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
+            )
+        _clip_diagonal(scatter)
+        return ExactMoments(left, self.mean - away, scatter)
+
+    def decayed(self, factor: float) -> ExactMoments:
+        """Statistics with the weight of every row so far multiplied by `factor`."""
+        if self.count == 0 or factor == 1:
+            return self
+        factor = max(factor, min(1.0, FAINTEST / self.count))
+        return ExactMoments(self.count * factor, self.mean, self.scatter * factor)
+
+    def restrict(self, features: ArrayLike) -> ExactMoments:
+        """Statistics of the given features only, in the given order."""
+        at = np.asarray(features)
+        return ExactMoments(self.count, self.mean[at], self.scatter[np.ix_(at, at)])
+
+    def rescale(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> ExactMoments:
+        """Statistics of the rows scale * row + shift, from those of the rows."""
+        factor = np.broadcast_to(np.asarray(scale, float), self.mean.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return ExactMoments(
+                self.count,
+                self.mean * factor + np.asarray(shift, float),
+                self.scatter * np.outer(factor, factor),
+            )
+
+    def to_arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Copies of the three sums, for a file or the network."""
+        return {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ExactMoments:
+        """Statistics from what `to_arrays` gave, refused unless they can be statistics of rows."""
+        try:
+            count, mean, scatter = (np.array(arrays[key], float) for key in ("count", "mean", "scatter"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise IncompatibleMoments(f"expected numeric arrays count, mean and scatter: {error}") from error
+        if count.shape != () or mean.ndim != 1 or scatter.shape != (mean.size, mean.size):
+            raise IncompatibleMoments(
+                f"expected shapes (), (d,) and (d, d), got {count.shape}, {mean.shape} and {scatter.shape}"
+            )
+        if not (np.isfinite(count) and np.isfinite(mean).all() and np.isfinite(scatter).all()):
+            raise IncompatibleMoments("count, mean and scatter must be finite")
+        spread = np.diagonal(scatter)
+        bound = np.sqrt(np.outer(np.abs(spread), np.abs(spread)))
+        if count < 0 or (spread < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any():
+            raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
+        if (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
+            raise IncompatibleMoments("scatter must be symmetric")
+        if count == 0 and (mean.any() or scatter.any()):
+            raise IncompatibleMoments("mean and scatter must be zero when count is")
+        return cls(float(count), mean, scatter)
+
+    def _same_features(self, other: ExactMoments) -> None:
+        if other.n_features != self.n_features:
+            raise IncompatibleMoments(
+                f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
+            )
+
+
+def _outer(factor: float, vector: Floats) -> Floats:
+    """Return factor * vector vector^T, symmetric to the last bit."""
+    product: Floats = np.multiply.outer(vector, vector)
+    product *= factor
+    return product
+
+
+def _clip_diagonal(scatter: Floats) -> None:
+    """Set to zero what rounding left of a feature that no longer varies."""
+    diagonal = np.diagonal(scatter)
+    gone = diagonal <= 0.0
+    scatter[gone, :] = 0.0
+    scatter[:, gone] = 0.0

@@ -1,0 +1,63 @@
+"""A training run on disk, so that it can go on after a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opauc.errors import InputError, UnreadableFile
+from opauc.files import read_sealed, write_sealed
+from opauc.training.model_file import refusing
+from opauc.training.stream_training import StreamTraining
+
+KIND = "checkpoint"
+# Unless rows are counted: not more often than this, nor for more than this share of the time.
+LEAST_SECONDS, LARGEST_SHARE = 15.0, 0.02
+
+
+class Checkpoints:
+    """Writes the state of a training run now and then: every so many rows, or at a small share of the time."""
+
+    def __init__(self, path: Path, every: int | None, plan: Mapping[str, Any]) -> None:
+        self.path, self._every, self._plan = path, every, dict(plan)
+        self.seconds = 0.0
+        self._next_rows = every or 0
+        self._next_time = time.perf_counter() + LEAST_SECONDS
+
+    def due(self, rows: int) -> bool:
+        """Tell whether it is time for another one."""
+        return rows >= self._next_rows if self._every else time.perf_counter() >= self._next_time
+
+    def write(self, training: StreamTraining) -> None:
+        """Write the training as it is now."""
+        began = time.perf_counter()
+        header, arrays = training.parts()
+        write_sealed(self.path, KIND, {**header, "plan": self._plan}, arrays)
+        cost = time.perf_counter() - began
+        self.seconds += cost
+        self._next_rows = training.rows + (self._every or 0)
+        self._next_time = time.perf_counter() + max(LEAST_SECONDS, cost / LARGEST_SHARE)
+
+    def taken_up(self) -> StreamTraining:
+        """Return the training where the last checkpoint left it; it must be of the same plan."""
+        kind, header, arrays = read_sealed(self.path)
+        if kind != KIND:
+            raise UnreadableFile(f"{self.path}: holds a {kind}, expected a checkpoint")
+        with refusing(self.path):
+            plan = header["plan"]
+            differing = [name for name in self._plan if plan.get(name) != self._plan[name]]
+            if differing:
+                name = differing[0]
+                raise InputError(
+                    f"{self.path}: was made with {name} = {plan.get(name)!r}, now it is {self._plan[name]!r}; "
+                    "resume with the same settings, or start without --resume"
+                )
+            training = StreamTraining.of_parts(header, arrays)
+        self._next_rows = training.rows + (self._every or 0)
+        return training
+
+    def remove(self) -> None:
+        """Take the file away, once the model is there."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,19 @@
+"""Where a model comes from: nothing here depends on when or how fast it was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opauc
+from opauc.training.stream_training import StreamTraining
+
+
+def provenance_of(training: StreamTraining) -> dict[str, Any]:
+    """Return what is told in a model file of the rows it was learnt from."""
+    return {
+        "library": opauc.__version__,
+        "rows": training.rows,
+        "skipped_rows": training.bookmark.bad_rows,
+        "inputs": list(training.bookmark.records),
+        "learning_curve": [list(point) for point in training.learning_curve()],
+    }

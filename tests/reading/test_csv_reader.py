@@ -1,0 +1,306 @@
+import gzip
+import io
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opauc.errors import InputChanged, InputError, MalformedRow, TooManyBadRows
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.byte_source import ByteSource
+from opauc.reading.csv_reader import CsvReader
+from opauc.reading.labelled_chunk import BEGINNING
+from opauc.reading.table_columns import TableColumns
+
+WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+COLUMNS = TableColumns("label", ["a"], ["w"])
+WORDS = st.one_of(st.sampled_from(['"', "\n", "\r\n", ",", "\r"]), WITHOUT_SURROGATES)
+TABLES = st.lists(st.tuples(st.integers(0, 1), st.floats(allow_nan=False), WORDS), min_size=1, max_size=12)
+
+
+def written(tmp_path, content, name="table.csv"):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def parts_of(path, reader=None, block_bytes=4096, place=BEGINNING, bad=None):
+    return list((reader or CsvReader()).parts(ByteSource(str(path), block_bytes), place, bad or BadRows()))
+
+
+def lines_of(part):
+    return (part.before.line + 1 + np.arange(part.rows.num_rows) if part.lines is None else part.lines).tolist()
+
+
+def columns_of(parts):
+    tables = [part.rows.to_pydict() for part in parts]
+    return {name: [value for table in tables for value in table[name]] for name in tables[0]}
+
+
+def text_of(table, ending, empty_lines, delimiter=",", mark=""):
+    """The table as text, every word in quotes, with empty lines; and the line of each row."""
+    lines, text, line = [], f"label{delimiter}a{delimiter}w" + ending, 2
+    for row, (label, number, word) in enumerate(table):
+        if row in empty_lines:
+            text, line = text + ending, line + 1
+        lines.append(line)
+        quoted = '"' + word.replace('"', '""') + '"'
+        text += f"{label}{delimiter}{number!r}{delimiter}{quoted}{ending}"
+        line += 1 + quoted.replace("\r\n", "\n").replace("\r", "\n").count("\n")
+    return mark + text, lines
+
+
+@given(
+    table=TABLES,
+    ending=st.sampled_from(["\n", "\r\n"]),
+    empty_lines=st.sets(st.integers(0, 20), max_size=3),
+    delimiter=st.sampled_from([",", "\t", ";"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+    block_bytes=st.sampled_from([1, 32, 100, 4096]),
+)
+@settings(max_examples=150)
+def test_any_table_comes_back_with_its_lines_however_it_is_cut(
+    tmp_path_factory, table, ending, empty_lines, delimiter, mark, block_bytes
+):
+    text, lines = text_of(table, ending, empty_lines, delimiter, mark)
+    path = written(tmp_path_factory.mktemp("csv"), text)
+    parts = parts_of(path, CsvReader(COLUMNS), block_bytes)
+    found = columns_of(parts)
+    assert found["label"] == [float(label) for label, _, _ in table]
+    assert found["a"] == [number for _, number, _ in table]
+    assert found["w"] == [word for _, _, word in table]
+    assert [line for part in parts for line in lines_of(part)] == lines
+
+
+@given(table=TABLES, block_bytes=st.sampled_from([1, 20, 64]))
+@settings(max_examples=60)
+def test_reading_goes_on_from_every_part_with_the_parts_that_followed(tmp_path_factory, table, block_bytes):
+    text, _ = text_of(table, "\n", {2, 5})
+    path = written(tmp_path_factory.mktemp("csv"), text)
+    parts = parts_of(path, CsvReader(COLUMNS), block_bytes)
+    for number, part in enumerate(parts):
+        rest = parts_of(path, CsvReader(COLUMNS), block_bytes, part.after)
+        assert [(p.before, p.after, lines_of(p)) for p in rest] == [
+            (p.before, p.after, lines_of(p)) for p in parts[number + 1 :]
+        ]
+        assert all(p.rows.equals(q.rows) for p, q in zip(rest, parts[number + 1 :], strict=True))
+
+
+@pytest.mark.parametrize("n_rows", [1, 3000])
+def test_numbers_are_those_pandas_wrote_exactly(tmp_path, n_rows):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(n_rows, 5)) * 10.0 ** random.integers(-300, 300, (n_rows, 5)))
+    frame.columns = list("abcdy")
+    frame.iloc[0, 0] = np.nan
+    text = frame.to_csv(index=False)
+    found = columns_of(parts_of(written(tmp_path, text), block_bytes=2**16))
+    for name in frame.columns:
+        np.testing.assert_array_equal(np.array(found[name], dtype=float), frame[name])
+
+
+def test_only_columns_that_are_used_are_converted(tmp_path):
+    path = written(tmp_path, "id,y,a,note\nx7,1,2,hello\nx8,0,3,\n")
+    found = columns_of(parts_of(path, CsvReader(TableColumns(features=["a"]))))
+    assert found == {"y": [1.0, 0.0], "a": [2.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("t.csv", "y;a;b,c\n1;2;3\n", ["y", "a", "b,c"]),
+        ("t.csv", "y\ta\n1\t2\n", ["y", "a"]),
+        ("t.csv", '"y;;;",a,label\n1,2,3\n', ["y;;;", "a", "label"]),
+        ("t.tsv", "label\ta,b,c\n1\t2\n", ["label", "a,b,c"]),
+        ("t.tsv.gz", "label\ta,b,c\n1\t2\n", ["label", "a,b,c"]),
+    ],
+)
+def test_the_delimiter_is_told_by_the_name_or_the_first_line(tmp_path, name, text, wanted):
+    data = gzip.compress(text.encode()) if name.endswith("gz") else text
+    [part] = parts_of(written(tmp_path, data, name))
+    assert part.rows.schema.names == wanted
+
+
+def test_text_without_a_header_calls_columns_by_their_positions(tmp_path):
+    path = written(tmp_path, "1,2.5\n0,3.5\n")
+    for header in (False, None):
+        [part] = parts_of(path, CsvReader(TableColumns(label=0), header=header))
+        assert part.rows.to_pydict() == {"0": [1.0, 0.0], "1": [2.5, 3.5]}
+        assert part.lines is None
+
+
+def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numbers(tmp_path):
+    assert parts_of(written(tmp_path, "y,a\n1,2\n"), CsvReader(header=None))[0].rows.num_rows == 1
+    path = written(tmp_path, "yes,1,2\nno,3,4\n")
+    with pytest.raises(InputError) as error:
+        parts_of(path, CsvReader(header=None))
+    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header"
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"), [(["1", "0", ""], "double"), (["1", "yes"], "string"), (["", ""], "string")]
+)
+def test_labels_are_numbers_where_all_of_the_first_block_are(tmp_path, labels, kind):
+    path = written(tmp_path, "a,y\n" + "".join(f"0,{label}\n" for label in labels))
+    [part] = parts_of(path)
+    assert str(part.rows.schema.field("y").type) == kind
+
+
+def test_the_kind_of_the_labels_stays_that_of_the_first_block_also_when_reading_goes_on(tmp_path):
+    path = written(tmp_path, "a,y\n0,1\n1,no\n1,2\n")
+    first = parts_of(path, block_bytes=9, bad=BadRows("skip"))[0]
+    assert first.rows.to_pydict() == {"a": [0.0], "y": [1.0]}
+    with pytest.raises(
+        MalformedRow, match="line 3, column y: 'no' is not a number, as the labels at the beginning are"
+    ):
+        parts_of(path, block_bytes=9, place=first.after)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("y,a\n1,2\n0,x\n", "line 3, column a: 'x' is not a number; a column of words must be declared categorical"),
+        ("y,a\n\n1,2\n0\n", "line 4: 1 field, expected 2"),
+        ("y,a\n1,2,3\n", "line 2: 3 fields, expected 2"),
+        ('y,a\n"1\n",2\n0,1_0\n', "line 4, column a: '1_0' is not a number"),
+        ("y,a\n1,2\n1,0x10\n", "line 3, column a: '0x10' is not a number"),
+        ("y,a\n1," + "x" * 99 + "\n", f"line 2, column a: '{'x' * 37}...' is not a number"),
+        ('y,a\n1,2\n0,"3\n1,4\n', "line 3: a quoted field begins here and does not end"),
+        ("y,a\r1,2\r1,z\r", "line 3, column a: 'z' is not a number"),
+    ],
+)
+@pytest.mark.parametrize("block_bytes", [1, 4096])
+def test_a_bad_row_is_named_with_file_line_and_column(tmp_path, text, message, block_bytes):
+    path = written(tmp_path, text)
+    with pytest.raises(MalformedRow) as error:
+        parts_of(path, block_bytes=block_bytes)
+    assert str(error.value).startswith(f"{path}, {message}")
+
+
+def test_words_that_are_not_text_are_named_too(tmp_path):
+    path = written(tmp_path, b"label,a,w\n1,2,ok\n1,2,\xff\xfe\n")
+    with pytest.raises(MalformedRow) as error:
+        parts_of(path, CsvReader(COLUMNS))
+    assert str(error.value) == f"{path}, line 3, column w: '\\xff\\xfe' is not UTF-8 text"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is nothing in it"),
+        ("\n\r\n", "there is nothing in it"),
+        ("a,b\n1,2\n", "no column is called label, target, class or y; name the label (--label), one of a, b"),
+        ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (--label), one of y, label"),
+        ("y,a,a\n1,2,3\n", "more than one column is called a"),
+        (",y\n0,1\n", "column 0, from 0, has no name; give it one, or name the features (--features) to leave it out"),
+        ("y\n1\n", "no column is left to be a feature beside y"),
+    ],
+)  # fmt: skip
+def test_a_header_that_cannot_be_used_is_refused_with_the_reason(tmp_path, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as error:
+        parts_of(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+def test_skipped_rows_are_counted_in_their_order_and_the_others_kept(tmp_path):
+    path = written(tmp_path, 'y,a\n1,1\n0\n1,x\n0,4\n"1",5\n?,6\n')
+    bad = BadRows("skip")
+    [part] = parts_of(path, bad=bad)
+    assert part.rows.to_pydict() == {"y": [1.0, 0.0, 1.0, None], "a": [1.0, 4.0, 5.0, 6.0]}
+    assert lines_of(part) == [2, 5, 6, 7]
+    assert bad.total == 2
+    assert [text.split(", ")[1][:6] for text in bad.first] == ["line 3", "line 4"]
+    with pytest.raises(TooManyBadRows):
+        parts_of(path, bad=BadRows("skip", most=1))
+
+
+def test_a_byte_order_mark_is_passed_over_at_the_beginning_only(tmp_path):
+    mark = "\ufeff"
+    path = written(tmp_path, f"{mark}a,y\n2,1\n{mark}3,0\n")
+    for block_bytes in (1, 4096):
+        bad = BadRows("skip")
+        assert columns_of(parts_of(path, block_bytes=block_bytes, bad=bad)) == {"a": [2.0], "y": [1.0]}
+        assert bad.first[0].startswith(f"{path}, line 3, column a: '\\ufeff3' is not a number")
+
+
+def test_a_row_longer_than_what_pyarrow_parses_at_once_is_read(tmp_path):
+    words = ["x" * 600_000, "y" * 2_000_000]
+    path = written(tmp_path, "label,a,w\n" + "".join(f"1,2,{word}\n" for word in words))
+    [part] = parts_of(path, CsvReader(COLUMNS), block_bytes=2**22)
+    assert part.rows.column("w").to_pylist() == words
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", " NA "])
+def test_missing_numbers_are_told_from_words(tmp_path, missing):
+    path = written(tmp_path, f"label,a,w\n1,{missing},{missing}\n1,2,z\n")
+    [part] = parts_of(path, CsvReader(COLUMNS))
+    [absent, there] = part.rows.column("a").to_pylist()
+    assert absent is None or math.isnan(absent)
+    assert there == 2
+    assert part.rows.column("w").to_pylist() == [missing, "z"]
+
+
+def test_a_changed_or_shortened_file_is_refused_where_reading_goes_on(tmp_path):
+    path = written(tmp_path, "y,a\n" + "1,2\n" * 50)
+    place = parts_of(path, block_bytes=16)[4].after
+    path.write_text("y,a\n1,3\n" + "1,2\n" * 49)
+    with pytest.raises(InputChanged) as error:
+        parts_of(path, block_bytes=16, place=place)
+    assert str(error.value) == f"{path}: the first {place.offset} bytes are not those read before"
+    path.write_text("y,a\n1,2\n")
+    with pytest.raises(InputChanged, match="ends before the place to go on from"):
+        parts_of(path, block_bytes=16, place=place)
+    path.write_text("y,a\n" + "1,22\n" * 50)
+    with pytest.raises(InputChanged, match="not those read before"):
+        parts_of(path, block_bytes=16, place=place)
+
+
+def test_standard_input_is_taken_up_again_though_its_header_has_passed(monkeypatch, tmp_path):
+    content = b"y,a\n" + b"".join(b"%d,%d\n" % (i % 2, i) for i in range(40))
+    parts = parts_of(written(tmp_path, content), block_bytes=32)
+
+    class Pipe:
+        def __init__(self):
+            self.buffer = io.BufferedReader(io.BytesIO(content))
+
+    monkeypatch.setattr(sys, "stdin", Pipe())
+    rest = list(CsvReader().parts(ByteSource("-", 32), parts[2].after, BadRows()))
+    assert [part.rows for part in rest] == [part.rows for part in parts[3:]]
+
+
+def test_a_delimiter_must_be_one_plain_character():
+    for wrong in (",,", '"', "\n", "é", ""):
+        with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
+            CsvReader(delimiter=wrong)
+
+
+MEMORY = """
+import sys
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.byte_source import ByteSource
+from opauc.reading.csv_reader import CsvReader
+from opauc.reading.labelled_chunk import BEGINNING
+from opauc.reading.table_encoder import TableEncoder
+encoder = TableEncoder()
+peaks = []
+for path in sys.argv[1:]:
+    for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()):
+        encoder.encode(part, path, BadRows())
+    with open("/proc/self/status") as status:
+        peaks.append(next(row.split()[1] for row in status if row.startswith("VmHWM")))
+print(*peaks)
+"""
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path):
+    row = b"1,0.25,-17.5,3e-5,100\n"
+    header = b"y,a,b,c,d\n"
+    paths = [str(written(tmp_path, header + row * n, f"{n}.csv")) for n in (1_500_000, 5_000_000)]
+    done = subprocess.run([sys.executable, "-c", MEMORY, paths[0], *paths], capture_output=True, text=True, check=True)
+    _, small, large = map(int, done.stdout.split())  # the first reading warms up
+    assert large - small < 20_000  # KiB; the texts differ by 73,000
