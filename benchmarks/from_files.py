@@ -19,7 +19,7 @@ from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
 from opauc import OPAUC
-from opauc.reading import DataStream, ReadOptions
+from opauc.features import open_stream
 from opauc.training.checkpoints import LARGEST_SHARE, LEAST_SECONDS
 from opauc.training.stream_training import StreamTraining
 
@@ -40,9 +40,9 @@ try:
 except SystemExit as done:
     assert not done.code, done.code
 """
-READ = "for chunk in DataStream([sys.argv[0]], ReadOptions())._chunks(): pass"
+READ = "for chunk in open_stream([sys.argv[0]])._chunks(): pass"
 IMPORTS = """
-from opauc.reading import DataStream, ReadOptions
+from opauc.features import open_stream
 from opauc.cli import main
 """
 # One small file is learnt first, so that nothing is compiled within the time.
@@ -147,7 +147,7 @@ def parquet_table(folder, gigabytes):
 
 def learn(path, ahead):
     """Learn a file in this process, with its reader in a thread of its own or not."""
-    training, stream = StreamTraining(OPAUC()), DataStream([path], ReadOptions())
+    training, stream = StreamTraining(OPAUC()), open_stream([path])
     for chunk in stream.chunks() if ahead else stream._chunks():
         training.learn(chunk)
 

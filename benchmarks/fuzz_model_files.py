@@ -17,7 +17,7 @@ from opauc import OPAUC, UnreadableFile
 
 KINDS = [
     {"solver": "exact"}, {"solver": "sgd"}, {"solver": "sgd", "rank": 3}, {"solver": "exact", "rank": 3},
-    {"solver": "sgd", "rank": 0}, {"solver": "contest"},
+    {"solver": "sgd", "rank": 0}, {"solver": "progressive_selection"},
 ]  # fmt: skip
 
 

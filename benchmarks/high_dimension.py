@@ -11,8 +11,8 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, text_like, workload
 from opauc.learners.class_means import ClassMeans
-from opauc.learners.contest import Contest
 from opauc.learners.oam import OAM
+from opauc.learners.progressive_selection import ProgressiveSelection
 from opauc.learners.sketched_sgd import SketchedSGD
 from opauc.statistics.code_stream import CodeStream
 
@@ -88,7 +88,7 @@ def means_table(loads):
     for load in loads:
         best = race({
             "means": one_pass(ClassMeans(), load),
-            "default": one_pass(Contest(), load),
+            "default": one_pass(ProgressiveSelection(), load),
             "univariate": univariate(load.rows, load.labels.astype(float)),
             "epoch": epochs(load.rows, load.labels)["epoch"],
         })  # fmt: skip
@@ -107,7 +107,7 @@ def dimension_table():
         best = race({
             "sketch": one_pass(SketchedSGD(rank=RANK), load),
             "means": one_pass(ClassMeans(), load),
-            "default": one_pass(Contest(), load),
+            "default": one_pass(ProgressiveSelection(), load),
         })  # fmt: skip
         per_entry = {name: seconds / rows.nnz for name, seconds in best.items()}
         first = first or per_entry

@@ -23,7 +23,7 @@ KINDS = {
     "exact, sketched": ["--solver", "exact", "--rank", "8"],
     "sgd": ["--solver", "sgd"],
     "sgd, sketched": ["--solver", "sgd", "--rank", "8"],
-    "contest": ["--solver", "contest"],
+    "progressive selection": ["--solver", "progressive_selection"],
 }
 
 

@@ -17,6 +17,7 @@ from pyarrow import csv, parquet
 
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
+from opauc.features.table_encoder import TableEncoder
 from opauc.reading.arrow_reader import BATCH_ROWS, ArrowReader
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import BLOCK_BYTES, ByteSource
@@ -25,7 +26,6 @@ from opauc.reading.csv_reader import CsvReader
 from opauc.reading.csv_values import PIECE_BYTES
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.table_columns import TableColumns
-from opauc.reading.table_encoder import TableEncoder
 from opauc.statistics.accumulate import accumulate
 
 NUMBERS = [f"x{j}" for j in range(50)]
@@ -37,7 +37,7 @@ from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.csv_reader import CsvReader
 from opauc.reading.labelled_chunk import BEGINNING
-from opauc.reading.table_encoder import TableEncoder
+from opauc.features.table_encoder import TableEncoder
 reader = CsvReader() if sys.argv[1].endswith("csv") else ArrowReader()
 encoder = TableEncoder()
 for part in reader.parts(ByteSource(sys.argv[1]), BEGINNING, BadRows()):
@@ -148,7 +148,7 @@ def turning_table():
     batch = pa.RecordBatch.from_pandas(numbers(BATCH_ROWS)[NUMBERS], preserve_index=False)
     columns = [column.to_numpy() for column in batch.columns]
     best = race({
-        "opauc": lambda: number_matrix(batch.columns, NUMBERS, ""),
+        "opauc": lambda: number_matrix(batch, NUMBERS, ""),
         "np.column_stack": lambda: np.column_stack(columns),
         "RecordBatch.to_tensor": lambda: batch.to_tensor(row_major=True),
     }, turns=20)  # fmt: skip

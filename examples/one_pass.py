@@ -48,7 +48,7 @@ def main() -> None:
     print()
     print(f"AUC that the statistics alone predict on the training rows: {model.moments_.binormal_auc(weights):.4f}")
     names = load_breast_cancer().feature_names
-    scale = np.sqrt(np.diagonal(model.moments_.spread()) / 2)
+    scale = np.sqrt(np.diagonal(model.moments_.covariance_sum()) / 2)
     strongest = np.argsort(-np.abs(weights * scale))[:3]
     print("strongest features:", ", ".join(f"{names[j]} ({weights[j] * scale[j]:+.2f})" for j in strongest))
 

@@ -11,19 +11,20 @@ rows with a grid that goes on downwards. Methods that came after the paper have
 no printed figure; their grids are like those of the others.
 """
 
-import warnings
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import train_test_split
 
 from experiments.datasets import available, load
+from experiments.methods import aucs_on, estimator_method
 from opauc import OPAUC
 from opauc.baselines import OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
+from opauc.evaluation import FittedMethod, Split, stratified_folds
+from opauc.rows import Labels, Rows
 
 STEPS = tuple(2.0 ** np.arange(-12, 11))
 SMALLER_STEPS = tuple(2.0 ** np.arange(-24, -11))
@@ -31,7 +32,7 @@ RIDGES = tuple(2.0 ** np.arange(-10, 3, 4))
 ORDERS = 25
 CONSTANT: Mapping[str, Any] = {"learning_rate": "constant", "average": False}
 # Name: the method with its fixed settings, the grid of the others, and the AUC in Table 2 of the paper.
-METHODS: dict[str, tuple[Any, Mapping[str, tuple[float, ...]], float | None]] = {
+METHODS: dict[str, tuple[BaseEstimator, Mapping[str, tuple[float, ...]], float | None]] = {
     "OPAUC": (OPAUC(solver="sgd", **CONSTANT), {"eta0": STEPS, "alpha": RIDGES}, 0.9002),
     "OAM_seq": (OAM(update="sequential", random_state=0), {"C": STEPS}, 0.8420),
     "OAM_gra": (OAM(update="gradient", random_state=0), {"C": STEPS}, 0.8571),
@@ -45,36 +46,37 @@ METHODS: dict[str, tuple[Any, Mapping[str, tuple[float, ...]], float | None]] = 
 }
 
 
-def a9a_split() -> tuple[Any, Any, Any, Any]:
-    """Rows to learn from and held out, and the labels of both."""
+class Data(NamedTuple):
+    """All rows and labels, and which are learnt and which held out."""
+
+    rows: Rows
+    labels: Labels
+    split: Split
+
+
+def a9a_split() -> Data:
+    """The rows of a9a, 80 % to learn from and 20 % held out."""
     rows, labels = load("a9a")
-    train, test = train_test_split(np.arange(labels.size), test_size=0.2, stratify=labels, random_state=0)
-    return rows[train], rows[test], labels[train], labels[test]
+    split = train_test_split(np.arange(labels.size), test_size=0.2, stratify=labels, random_state=0)
+    return Data(rows, labels, Split(*split))
 
 
-def tuned_auc(name: str, split: tuple[Any, Any, Any, Any]) -> tuple[list[float], dict[str, float]]:
+def with_setting(name: str, setting: Mapping[str, float]) -> FittedMethod:
+    """A method with one setting of its grid."""
+    return estimator_method(name, clone(METHODS[name][0]).set_params(**setting))
+
+
+def tuned_auc(name: str, data: Data) -> tuple[list[float], dict[str, float]]:
     """Held-out AUC of a method, once for each order of the rows, and the setting that cross-validation chose."""
-    model, grid, _ = METHODS[name]
-    rows, held_out, labels, truth = split
+    grid, (learnt, held_out) = METHODS[name][1], data.split
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(rows, labels))
-    means = [
-        np.mean([auc(model, setting, rows[a], labels[a], rows[b], labels[b]) for a, b in folds]) for setting in settings
-    ]
-    best = settings[int(np.argmax(means))]
-    orders = [np.random.default_rng(seed).permutation(labels.size) for seed in range(ORDERS)]
-    return [auc(model, best, rows[order], labels[order], held_out, truth) for order in orders], best
-
-
-def auc(model: Any, setting: Mapping[str, float], rows: Any, labels: Any, held_out: Any, truth: Any) -> float:
-    """Held-out AUC with one setting; 0.5 if its steps diverge."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            scores = clone(model).set_params(**setting).fit(rows, labels).decision_function(held_out)
-            return float(roc_auc_score(truth, scores))
-        except ValueError:
-            return 0.5
+    candidates = [with_setting(name, setting) for setting in settings]
+    folds = stratified_folds(data.labels[learnt])
+    means = aucs_on(candidates, data.rows[learnt], data.labels[learnt], folds).mean(axis=1)
+    best = int(np.argmax(means))
+    orders = [np.random.default_rng(seed).permutation(learnt.size) for seed in range(ORDERS)]
+    splits = [Split(learnt[order], held_out) for order in orders]
+    return aucs_on([candidates[best]], data.rows, data.labels, splits)[0].tolist(), settings[best]
 
 
 def main() -> None:
@@ -82,14 +84,13 @@ def main() -> None:
     if not available(("a9a",)):
         print("a9a is not here; set OPAUC_SHARED to the folder that holds data/a9a.npz")
         return
-    split = a9a_split()
+    data = a9a_split()
     print("| method | held-out AUC | ± over orders | one run | printed | difference | setting chosen |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, (_, _, printed) in METHODS.items():
-        draws, best = tuned_auc(name, split)
+        draws, best = tuned_auc(name, data)
         found = float(np.mean(draws))
-        rows, held_out, labels, truth = split
-        once = auc(METHODS[name][0], best, rows, labels, held_out, truth)
+        once = aucs_on([with_setting(name, best)], *data[:2], [data.split])[0, 0]
         chosen = ", ".join(f"{key} = {value:.4g}" for key, value in best.items())
         beside = ["–", "–"] if printed is None else [f"{printed:.4f}", f"{found - printed:+.4f}"]
         print(

@@ -5,9 +5,8 @@ library itself never uses them.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from opauc.rows import Floats, Labels
 
 
 def printed_covariance(rows: Floats) -> Floats:
@@ -23,7 +22,7 @@ def printed_covariance(rows: Floats) -> Floats:
     return covariance
 
 
-def printed_descent(rows: Floats, labels: NDArray[np.int8], alpha: float, eta0: float) -> Floats:
+def printed_descent(rows: Floats, labels: Labels, alpha: float, eta0: float) -> Floats:
     """Weights after Algorithm 1 with the covariance recursion as printed.
 
     >>> rows, labels = np.array([[0.0], [2.0], [3.0]]), np.array([0, 1, 0], np.int8)
@@ -46,7 +45,7 @@ def printed_descent(rows: Floats, labels: NDArray[np.int8], alpha: float, eta0: 
     return weights
 
 
-def printed_linear_term(rows: Floats, labels: NDArray[np.int8]) -> Floats:
+def printed_linear_term(rows: Floats, labels: Labels) -> Floats:
     """The vector a of the appendix, with its sign for negative rows as printed.
 
     >>> printed_linear_term(np.array([[0.0], [2.0], [1.0]]), np.array([0, 1, 0], np.int8)).tolist()

@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+
+from opauc.rows import Arrays, DenseRows, Labels, Rows
 
 FOLDER = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 
@@ -21,20 +21,20 @@ def available(names: tuple[str, ...] = DENSE) -> list[str]:
     return [name for name in names if (FOLDER / f"{name}.npz").exists()]
 
 
-def load(name: str, dtype: type = np.float64, seed: int = 0) -> tuple[Any, NDArray[np.int8]]:
+def load(name: str, dtype: type = np.float64, seed: int = 0) -> tuple[Rows, Labels]:
     """Rows as distributed and labels 0/1; classes of a multi-class set are split at random into two equal groups."""
     with np.load(FOLDER / f"{name}.npz") as archive:
         parts = {key: archive[key] for key in archive.files}
     return _rows(parts, dtype), _labels(parts, seed)
 
 
-def scaled(rows: NDArray[Any]) -> NDArray[Any]:
+def scaled(rows: DenseRows) -> DenseRows:
     """Dense rows with every feature mapped onto [-1, 1], as in the paper."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     return (2 * (rows - low) / np.where(high > low, high - low, 1) - 1).astype(rows.dtype)
 
 
-def _rows(parts: dict[str, NDArray[Any]], dtype: type) -> Any:
+def _rows(parts: Arrays, dtype: type) -> Rows:
     if "indptr" not in parts:
         return np.ascontiguousarray(parts["X"], dtype=dtype)
     lengths = np.diff(parts["indptr"])
@@ -45,7 +45,7 @@ def _rows(parts: dict[str, NDArray[Any]], dtype: type) -> Any:
     )
 
 
-def _labels(parts: dict[str, NDArray[Any]], seed: int) -> NDArray[np.int8]:
+def _labels(parts: Arrays, seed: int) -> Labels:
     if "y" in parts:
         return (parts["y"] > 0).astype(np.int8)
     classes = np.random.default_rng(seed).permutation(np.unique(parts["y_multiclass"]))

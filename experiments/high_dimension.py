@@ -9,42 +9,46 @@ bound that favours the method tuned.
 
 import json
 import sys
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from experiments.datasets import FOLDER, available, load
+from experiments.methods import aucs_on, weights_method
 from experiments.one_pass_rivals import adagrad_logistic
+from opauc.evaluation import Split
 from opauc.learners.class_means import ClassMeans
-from opauc.learners.contest import Contest
+from opauc.learners.learner import Learner
+from opauc.learners.progressive_selection import ProgressiveSelection
 from opauc.learners.sketched_exact import SketchedExact
 from opauc.learners.sketched_sgd import SketchedSGD
 from opauc.learners.uni_exp import UniExp
 from opauc.learners.uni_squ import UniSqu
+from opauc.rows import Floats, Labels, Rows
 
 SETS = ("reuters21578", "webkb", "news20", "news20_binary_rebuilt", "sector_part", "nsmc")
 RARE = ("reuters21578: sugar", "webkb: staff", "news20: one class", "nsmc: rare")
 SPLITS = (1, 2, 3, 4, 5)
 ONE_PASS, BATCH = "one pass", "batch"
+Fit: TypeAlias = Callable[[Rows, Labels], Floats]
 
 
-def learnt(learner: Any) -> Callable[[Any, Any], Any]:
+def learnt(learner: Learner[Any]) -> Fit:
     """Weights of a learner after one pass."""
     return lambda rows, labels: learner.weights(learner.step(learner.start(rows.shape[1]), rows, labels))
 
 
-def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Callable[[Any, Any], Any]]]:
+def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Fit]]:
     """Family, kind, whether it is the untuned default, and how to fit it."""
-    yield "default (contest)", ONE_PASS, True, learnt(Contest())
+    yield "default (progressive selection)", ONE_PASS, True, learnt(ProgressiveSelection())
     yield "means only", ONE_PASS, True, learnt(ClassMeans())
     for alpha, power, average in product((0.0, 1e-5, 1e-4, 1e-3), (0.0, 0.25, 0.5), (True, False)):
         yield "means only", ONE_PASS, False, learnt(ClassMeans(alpha=alpha, scale_power=power, average=average))
@@ -97,13 +101,13 @@ def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Callable[[Any, Any
         yield "OPAUCr as printed", ONE_PASS, False, learnt(setting)
 
 
-def pairwise_least_squares(rows: Any, labels: Any, alpha: float) -> Any:
+def pairwise_least_squares(rows: csr_array, labels: Labels, alpha: float) -> Floats:
     """The exact minimiser of the pair loss, covariances only ever multiplied with vectors."""
     parts = [rows[labels == k] for k in (0, 1)]
     means = [np.asarray(part.mean(axis=0)).ravel() for part in parts]
     difference = means[1] - means[0]
 
-    def product_with(vector: Any) -> Any:
+    def product_with(vector: Floats) -> Floats:
         out = alpha * vector + difference * (difference @ vector)
         for part, mean in zip(parts, means, strict=True):
             out += part.T @ (part @ vector) / part.shape[0] - mean * (mean @ vector)
@@ -113,7 +117,7 @@ def pairwise_least_squares(rows: Any, labels: Any, alpha: float) -> Any:
     return cg(operator, difference, rtol=1e-4, maxiter=200)[0]
 
 
-def task(name: str) -> tuple[Any, Any]:
+def task(name: str) -> tuple[csr_array, Labels]:
     """Rows of unit length and labels; after a colon, a task with 1 to 2 % positives."""
     base, _, variant = name.partition(": ")
     rows, labels = load(base)
@@ -135,7 +139,7 @@ def task(name: str) -> tuple[Any, Any]:
     return rows, labels
 
 
-def thinned(rows: Any, labels: Any, share: float = 0.015) -> tuple[Any, Any]:
+def thinned(rows: csr_array, labels: Labels, share: float = 0.015) -> tuple[csr_array, Labels]:
     """Leave only so many positives that they are 1.5 % of the rows."""
     negative, positive = np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)
     few = np.random.default_rng(7).choice(positive, round(share / (1 - share) * negative.size), replace=False)
@@ -157,24 +161,13 @@ def measure(store: Path) -> list[dict[str, Any]]:
                 if (name, split, number) in done:
                     continue
                 entry = {"set": name, "split": split, "number": number, "family": family, "kind": kind}
-                entry |= {"default": default, "auc": held_out(fit, rows, labels, train, held)}
+                found = aucs_on([weights_method(family, fit)], rows, labels, [Split(train, held)])
+                entry |= {"default": default, "auc": float(found[0, 0])}
                 known.append(entry)
                 with store.open("a") as file:
                     file.write(json.dumps(entry) + "\n")
         print(f"{name}: done", file=sys.stderr, flush=True)
     return known
-
-
-def held_out(fit: Callable[[Any, Any], Any], rows: Any, labels: Any, train: Any, held: Any) -> float:
-    """AUC on the held-out rows, 0.5 where the weights are of no use."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            weights = fit(rows[train], labels[train])
-        except ValueError:
-            return 0.5
-    scores = rows[held] @ weights
-    return float(roc_auc_score(labels[held], scores)) if np.isfinite(scores).all() else 0.5
 
 
 def report(known: list[dict[str, Any]]) -> None:
@@ -202,7 +195,7 @@ def report(known: list[dict[str, Any]]) -> None:
                     print(f"| {family} | {setting} | " + " | ".join(cells) + " |")
     gaps = []
     for name in names:
-        mine = [np.mean(v) for k, v in runs.items() if k[:3] == (name, "default (contest)", True)]
+        mine = [np.mean(v) for k, v in runs.items() if k[:3] == (name, "default (progressive selection)", True)]
         gaps.append(f"{mine[0] - best_one_pass[name]:+.4f}")
     print("| default less the best one-pass method tuned | | " + " | ".join(gaps) + " |")
 

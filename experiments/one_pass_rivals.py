@@ -1,12 +1,13 @@
 """A one-pass learner for sparse rows that the study compares with, beyond those of the paper."""
 
-from typing import Any
-
 import numpy as np
 from numba import njit
+from scipy.sparse import csr_array
+
+from opauc.rows import Floats, Labels
 
 
-def adagrad_logistic(rows: Any, labels: Any, eta0: float, start: float) -> Any:
+def adagrad_logistic(rows: csr_array, labels: Labels, eta0: float, start: float) -> Floats:
     """Class-balanced logistic regression with a step eta0 / sqrt(start + sum of squared gradients) per feature.
 
     >>> from scipy import sparse

@@ -24,29 +24,33 @@ def minimiser(rows, labels, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
-def descent(rows, labels, alpha, step_sizes):
+def descent(rows, labels, alpha, step_sizes, weights=None):
     """All iterates of Algorithm 1 with the true covariance, one a row."""
-    d, w, seen, iterates = rows.shape[1], np.zeros(rows.shape[1]), ([], []), []
-    for x, k, step in zip(rows, labels, step_sizes, strict=True):
+    d, w, seen, weighed, iterates = rows.shape[1], np.zeros(rows.shape[1]), ([], []), ([], []), []
+    weights = np.ones(len(labels)) if weights is None else weights
+    for x, k, step, weight in zip(rows, labels, step_sizes, weights, strict=True):
         seen[k].append(x)
+        weighed[k].append(weight)
         if seen[1 - k]:
-            other = np.array(seen[1 - k])
-            gap = x - other.mean(0)
-            w = w - step * (alpha * w + (w @ gap - (2.0 * k - 1)) * gap + covariance(other) @ w)
+            other, shares = np.array(seen[1 - k]), np.array(weighed[1 - k])
+            gap = x - np.average(other, axis=0, weights=shares)
+            slope = (w @ gap - (2.0 * k - 1)) * gap + covariance(other, shares) @ w
+            w = w - step * (alpha * w + weight * slope)
         iterates.append(w)
     return np.array(iterates).reshape(-1, d)
 
 
-def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred"):
+def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred", weights=None):
     """All iterates of OPAUCr with dense sketches, one a row; `codes` without the closing one."""
     d, rank = rows.shape[1], codes.shape[1]
     w, counts, sums = np.zeros(d), np.zeros(2), np.zeros((2, d))
     sketches, code_sums, iterates = np.zeros((2, d, rank)), np.zeros((2, rank)), []
-    for x, k, code, step in zip(rows, labels, codes, step_sizes, strict=True):
-        counts[k] += 1
-        sums[k] += x
-        sketches[k] += np.outer(x, code)
-        code_sums[k] += code
+    weights = np.ones(len(labels)) if weights is None else weights
+    for x, k, code, step, weight in zip(rows, labels, codes, step_sizes, weights, strict=True):
+        counts[k] += weight
+        sums[k] += weight * x
+        sketches[k] += np.sqrt(weight) * np.outer(x, code)
+        code_sums[k] += np.sqrt(weight) * code
         if counts[1 - k]:
             mean, z, s, n = sums[1 - k] / counts[1 - k], sketches[1 - k], code_sums[1 - k], counts[1 - k]
             covariance = {
@@ -55,6 +59,6 @@ def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred")
                 "mean": lambda z=z, m=mean, n=n: z @ z.T / n - np.outer(m, m),
             }[centring]()
             gap = x - mean
-            w = w - step * (alpha * w + (w @ gap - (2.0 * k - 1)) * gap + covariance @ w)
+            w = w - step * (alpha * w + weight * ((w @ gap - (2.0 * k - 1)) * gap + covariance @ w))
         iterates.append(w)
     return np.array(iterates)

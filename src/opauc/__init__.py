@@ -5,6 +5,9 @@
 OPAUC()
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from opauc.errors import (
     DivergedError,
     DivergenceWarning,
@@ -16,11 +19,13 @@ from opauc.errors import (
     StatisticsOverflow,
     TooManyBadRows,
     UnreadableFile,
+    UnsupportedOperation,
 )
-from opauc.estimators import OPAUC
-from opauc.training.model_file import load, save
+from opauc.version import __version__
 
-__version__ = "0.1.0.dev0"
+if TYPE_CHECKING:
+    from opauc.estimators import OPAUC
+    from opauc.saving import load, save
 
 __all__ = [
     "OPAUC",
@@ -34,7 +39,23 @@ __all__ = [
     "StatisticsOverflow",
     "TooManyBadRows",
     "UnreadableFile",
+    "UnsupportedOperation",
     "__version__",
     "load",
     "save",
 ]
+
+# Names that need scikit-learn, and where they are: imported when first asked for, so that the command need not wait.
+_LAZY = {"OPAUC": "opauc.estimators", "load": "opauc.saving", "save": "opauc.saving"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'opauc' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,6 +3,7 @@
 OpaucError
 ├── StatisticsOverflow   (ValueError)  sums of the data left the range of float64
 ├── IncompatibleMoments  (ValueError)  statistics that do not belong together, or not to those rows
+├── UnsupportedOperation (ValueError)  something this kind of model cannot do: merge, forget, take weights
 ├── DivergedError        (ValueError)  a step size so large that the weights left the range of float64
 ├── InputError           (ValueError)  data that cannot be read
 │   ├── MalformedRow                   a row that says nothing clear; names file, line and column
@@ -15,6 +16,11 @@ DivergenceWarning        (UserWarning) weights that do far worse than none: the 
 Each error is a `ValueError` too, so code written for scikit-learn catches them.
 Wrong arguments raise a plain `ValueError` in scikit-learn's words.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 
 class OpaucError(Exception):
@@ -29,12 +35,48 @@ class IncompatibleMoments(OpaucError, ValueError):
     """Statistics that cannot be merged, taken out or loaded."""
 
 
+class UnsupportedOperation(OpaucError, ValueError):
+    """Something this kind of model cannot do, whatever the data."""
+
+
 class DivergedError(OpaucError, ValueError):
     """Descent left the range of float64: the step size is too large for the data."""
 
 
+class Remedy(NamedTuple):
+    """A parameter that would help, with its value where that is known, as a message names it: in brackets.
+
+    >>> from opauc.errors import Remedy
+    >>> str(Remedy("categorical", "colour")), str(Remedy("label"))
+    ('(categorical=colour)', '(label=...)')
+    """
+
+    parameter: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"({self.parameter}={self.value or '...'})"
+
+
 class InputError(OpaucError, ValueError):
-    """Data that cannot be read."""
+    """Data that cannot be read; `remedies` are the parameters its message names.
+
+    >>> from opauc.errors import InputError, Remedy
+    >>> error = InputError(f"a.csv: name the label {Remedy('label')}", Remedy("label"))
+    >>> error.reworded(lambda remedy: f"(--{remedy.parameter})")
+    'a.csv: name the label (--label)'
+    """
+
+    def __init__(self, message: str, *remedies: Remedy) -> None:
+        super().__init__(message)
+        self.remedies = remedies
+
+    def reworded(self, wording: Callable[[Remedy], str]) -> str:
+        """Return the message with its remedies in other words: a command names its flags."""
+        message = str(self)
+        for remedy in self.remedies:
+            message = message.replace(str(remedy), wording(remedy))
+        return message
 
 
 class MalformedRow(InputError):
@@ -47,9 +89,11 @@ class MalformedRow(InputError):
     "a.csv, line 2, column age: 'x' is not a number"
     """
 
-    def __init__(self, source: str, line: int, message: str, column: str | int | None = None) -> None:
+    def __init__(
+        self, source: str, line: int, message: str, column: str | int | None = None, remedies: tuple[Remedy, ...] = ()
+    ) -> None:
         where = f"{source}, line {line}" if column is None else f"{source}, line {line}, column {column}"
-        super().__init__(f"{where}: {message}")
+        super().__init__(f"{where}: {message}", *remedies)
         self.source, self.line, self.column, self.reason = source, line, column, message
 
 

@@ -14,13 +14,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, minmax_scale
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.validation import has_fit_parameter
 
 import opauc.baselines
 from opauc.baselines import OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
 from opauc.errors import DivergedError, StatisticsOverflow
 from tests.problems import cuts, problem
+from tests.scikit_checks import checks_of
 
 UNTUNED = [OAM(random_state=0), OAM(update="gradient", random_state=0), UniExp(), UniSqu(), SOLAM(), SPAUC(), AdaOAM()]
 PRINTED = [
@@ -34,13 +33,9 @@ everyone = pytest.mark.parametrize("model", UNTUNED + PRINTED, ids=repr)
 untuned = pytest.mark.parametrize("model", UNTUNED, ids=repr)
 
 
-@pytest.mark.parametrize(
-    ("model", "check"),
-    [pair for model in UNTUNED + PRINTED for pair in estimator_checks_generator(model)],
-    ids=lambda thing: getattr(getattr(thing, "func", thing), "__name__", str(thing)),
-)
+@pytest.mark.parametrize(("model", "check"), checks_of({repr(model): model for model in PRINTED}))
 @pytest.mark.filterwarnings("default")
-def test_scikit_learns_checks_pass(model, check):
+def test_scikit_learns_checks_pass_with_other_settings(model, check):
     check(model)
 
 
@@ -186,10 +181,6 @@ def test_steps_that_overflow_are_refused_with_the_setting_to_blame(model, error)
     with pytest.raises(error, match=r"eta0=1e\+|C=1e\+290|eta0=10"):
         model.fit(rows, labels)
     assert not hasattr(model, "solution_")
-
-
-def test_no_weights_of_rows_are_offered():
-    assert not any(has_fit_parameter(model, "sample_weight") for model in UNTUNED)
 
 
 def test_they_work_inside_pipelines_and_searches():

@@ -35,12 +35,12 @@ def test_opauc_f_draws_every_feature_as_often_as_any_other():
 @pytest.mark.parametrize("solver", ["exact", "sgd"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_opauc_rp_is_opauc_on_the_projected_rows(solver, make, monkeypatch):
-    monkeypatch.setattr("opauc.baselines.opauc_rp.FEATURES_PER_BLOCK", 4)
-    monkeypatch.setattr("opauc.estimators.projected_classifier.ROWS_PER_BLOCK", 50)
+    monkeypatch.setattr("opauc.features.linear_maps.gaussian_projection.FEATURES_PER_BLOCK", 4)
+    monkeypatch.setattr("opauc.training.solution.ROWS_PER_BLOCK", 50)
     rows, labels = problem(4, 120, 9)
     rows[:, 5] = 0.0
     model = OPAUCrp(n_components=3, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)
-    matrix = model.solution_.state.projection.matrix(np.arange(9))
+    matrix = model.map_.matrix(np.arange(9))
     expected = OPAUC(solver=solver, alpha=0.1).fit(rows @ matrix, labels)
     assert model.n_components_ == 3
     assert_allclose(model.coef_[0], matrix @ expected.coef_[0], rtol=1e-8)
@@ -49,14 +49,14 @@ def test_opauc_rp_is_opauc_on_the_projected_rows(solver, make, monkeypatch):
 
 def test_the_projection_is_gaussian_and_keeps_lengths_on_average():
     rows, labels = problem(4, 20, 2000)
-    projection = OPAUCrp(n_components=500, random_state=1).fit(rows, labels).solution_.state.projection
+    projection = OPAUCrp(n_components=500, random_state=1).fit(rows, labels).map_
     matrix = projection.matrix(np.arange(2000)) * np.sqrt(500)
     # A million normal numbers: five standard deviations of each estimate.
     assert abs(matrix.mean()) < 5e-3
     assert abs((matrix**2).mean() - 1) < 5 * np.sqrt(2) * 1e-3
     assert abs((matrix**4).mean() - 3) < 5 * np.sqrt(96) * 1e-3
     assert abs(np.corrcoef(matrix[:-1].ravel(), matrix[1:].ravel())[0, 1]) < 5e-3
-    assert_allclose((projection.project(rows) ** 2).sum(), (rows**2).sum(), rtol=0.15)
+    assert_allclose((projection.rows(rows) ** 2).sum(), (rows**2).sum(), rtol=0.15)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_the_map_comes_from_the_random_state_and_stays_for_all_chunks(kind):
     assert not np.array_equal(fit(1), fit(2))
     # Without a seed as well, the second chunk meets the map of the first.
     model = kind(n_components=3).partial_fit(rows[:60], labels[:60])
-    before = model.solution_.state.projection
-    assert model.partial_fit(rows[60:], labels[60:]).solution_.state.projection is before
-    assert model.fit(rows, labels).solution_.state.projection is not before
+    before = model.map_
+    assert model.partial_fit(rows[60:], labels[60:]).map_ is before
+    assert model.fit(rows, labels).map_ is not before

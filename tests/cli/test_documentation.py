@@ -4,23 +4,23 @@ import re
 from pathlib import Path
 
 from opauc.cli.app import build
-from opauc.reading.find_sources import ENDINGS, FORMATS
+from opauc.reading.data_format import find_formats
 
 TEXT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
 def test_every_verb_is_documented_and_no_other():
-    verbs = {command.name for command in build().registered_commands}
+    verbs = {command.name for command in build([]).registered_commands}
     assert set(re.findall(r"^opauc (\w+)", TEXT, re.MULTILINE)) == verbs
 
 
 def test_every_option_named_in_the_text_exists(opauc):
-    helps = "".join(opauc(command.name, "--help").out for command in build().registered_commands)
+    helps = "".join(opauc(command.name, "--help").out for command in build([]).registered_commands)
     for option in set(re.findall(r"`?(--[a-z][a-z-]+)", TEXT)):
         assert option in helps, option
 
 
 def test_every_ending_is_documented():
-    for kind in FORMATS:
-        for ending in ENDINGS[kind]:
+    for kind in find_formats().values():
+        for ending in kind.endings:
             assert ending in TEXT

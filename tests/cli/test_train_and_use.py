@@ -33,7 +33,8 @@ def test_every_format_gives_the_model_of_the_arrays_themselves(tmp_path, opauc, 
 
 
 @pytest.mark.parametrize(
-    "options", [["--solver", "sgd"], ["--solver", "sgd", "--rank", "3"], ["--rank", "0"], ["--solver", "contest"]]
+    "options",
+    [["--solver", "sgd"], ["--solver", "sgd", "--rank", "3"], ["--rank", "0"], ["--solver", "progressive_selection"]],
 )
 def test_other_solvers_learn_from_files_what_they_learn_from_arrays(tmp_path, opauc, options):
     rows, labels = rows_and_labels(1)

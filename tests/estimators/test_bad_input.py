@@ -85,13 +85,16 @@ def test_bad_rows_or_labels_are_refused_and_nothing_is_half_updated(solver, rows
         ({"forgetting": 1.5}, "'forgetting' parameter"),
         (
             {"solver": "newton"},
-            r"'solver' parameter of OPAUC must be one of \{'auto', 'exact', 'sgd', 'contest'\}. Got 'newton'",
+            r"'solver' parameter of OPAUC must be one of \{'auto', 'exact', 'sgd', 'progressive_selection'\}. Got 'new",
         ),
         ({"learning_rate": "optimal"}, "'learning_rate' parameter"),
         ({"average": 3}, "'average' parameter"),
         ({"rank": -1}, r"'rank' parameter of OPAUC must be None, 'auto' or an int in the range \[0, inf\). Got -1"),
         ({"rank": 2.0}, "'rank' parameter"),
-        ({"rank": 2, "solver": "contest"}, "solver='contest' keeps no covariance: rank must be 'auto' or 0, got 2"),
+        (
+            {"rank": 2, "solver": "progressive_selection"},
+            "solver='progressive_selection' keeps no covariance: rank must be 'auto' or 0, got 2",
+        ),
         ({"rank": "full"}, "'rank' parameter"),
         ({"rank": 2, "forgetting": 0.9}, "forgetting=0.9 needs full covariance, rank=None; here the rank is 2"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
@@ -220,7 +223,7 @@ def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):
     model = OPAUC().fit(ROWS, LABELS)
     before = snapshot(model)
     monkeypatch.setattr(
-        "opauc.statistics.class_moments.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        "opauc.statistics.group_moments.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
     )
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(ROWS, LABELS)

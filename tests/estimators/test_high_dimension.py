@@ -22,7 +22,7 @@ KINDS = [
     {"solver": "exact", "rank": 4},
     {"rank": 0},
     {"solver": "exact", "rank": 0},
-    {"solver": "contest"},
+    {"solver": "progressive_selection"},
 ]
 every_kind = pytest.mark.parametrize("settings", KINDS, ids=lambda kind: " ".join(map(str, kind.values())))
 
@@ -121,8 +121,8 @@ def test_rows_without_entries_are_rows_all_the_same(settings):
 def test_auto_takes_what_the_study_found_where_full_covariance_does_not_fit():
     rows, labels = texts(3, 400, 20_000)
     model = OPAUC().fit(rows, labels)
-    assert (model.solver_, model.rank_) == ("contest", 0)
-    assert model.moments_.winner in range(8)
+    assert (model.solver_, model.rank_) == ("progressive_selection", 0)
+    assert model.selection_.winner in range(8)
     assert (OPAUC(solver="sgd").fit(rows, labels).rank_, OPAUC(solver="exact").fit(rows, labels).rank_) == (0, 50)
     assert OPAUC().fit(rows[:, :50], labels).solver_ == "exact"
 
@@ -203,13 +203,6 @@ def test_divergence_names_eta0_and_keeps_the_model(rank):
     again = OPAUC(solver="sgd", rank=rank, random_state=0).fit(rows, labels)
     model.set_params(learning_rate="theorem", eta0=1e4)
     assert_array_equal(model.partial_fit(rows, labels).coef_, again.partial_fit(rows, labels).coef_)
-
-
-@every_kind
-def test_weights_of_rows_are_refused(settings):
-    rows, labels = texts(12)
-    with pytest.raises(ValueError, match="sample_weight needs solver='exact', full covariance"):
-        OPAUC(**settings).partial_fit(rows, labels, sample_weight=np.ones(300))
 
 
 @every_kind

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from experiments.interval_coverage import Setting, coverage, size_of_test
 from numpy.testing import assert_allclose
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from opauc.evaluation import auc_interval, compare_aucs
+from opauc.evaluation.auc_limits import normal_variance
 
 
 def placements(labels, scores):
@@ -19,6 +21,17 @@ def covariance(labels, first, second):
     return sum(np.cov(one, other)[0, 1] / one.size for one, other in pairs)
 
 
+def normal_placement_variance(auc):
+    """Mean square less squared mean of the share of negatives that a positive beats, by quadrature."""
+    x, apart = np.linspace(-12, 12, 4001), np.sqrt(2) * norm.ppf(auc)
+    return np.trapezoid(norm.pdf(x) * norm.cdf(x + apart) ** 2, x) - auc**2
+
+
+@pytest.mark.parametrize("auc", [1e-6, 0.02, 0.5, 0.7, 0.99, 0.99999])
+def test_the_variance_of_normal_placements_is_that_of_the_integral(auc):
+    assert_allclose(normal_variance(auc), normal_placement_variance(auc), rtol=1e-7, atol=1e-15)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_variance_and_test_equal_all_pairs_written_out(seed):
     rng = np.random.default_rng(seed)
@@ -28,14 +41,22 @@ def test_variance_and_test_equal_all_pairs_written_out(seed):
     found = auc_interval(labels, first, level=0.9)
     variance = covariance(labels, first, first)
     assert_allclose(found.standard_error, np.sqrt(variance), rtol=1e-12)
-    odds = np.log(found.auc / (1 - found.auc))
-    reach = norm.ppf(0.95) * found.standard_error / (found.auc * (1 - found.auc))
-    assert_allclose([found.low, found.high], 1 / (1 + np.exp([reach - odds, -reach - odds])), rtol=1e-10)
+    factor = 0.0
+    for placed in placements(labels, first):
+        ratio = np.var(placed, ddof=1) / normal_placement_variance(found.auc)
+        factor += (ratio + 20 / (placed.size + 19) * max(1 - ratio, 0)) / placed.size
+    for limit in (found.low, found.high):
+        reach = norm.ppf(0.95) * np.sqrt(factor * normal_placement_variance(limit))
+        assert_allclose(abs(found.auc - limit), reach, rtol=1e-8)
+    assert found.low < found.auc < found.high
     paired = compare_aucs(labels, first, second)
     spread = variance + covariance(labels, second, second) - 2 * covariance(labels, first, second)
     assert_allclose(paired.difference, found.auc - auc_interval(labels, second).auc, atol=1e-15)
     assert_allclose(paired.standard_error, np.sqrt(spread), rtol=1e-10)
-    assert_allclose(paired.p_value, 2 * norm.sf(abs(paired.difference) / np.sqrt(spread)), rtol=1e-10)
+    gaps = [one - other for one, other in zip(placements(labels, first), placements(labels, second), strict=True)]
+    parts = np.array([np.var(gap, ddof=1) / gap.size for gap in gaps])
+    freedom = parts.sum() ** 2 / sum(part**2 / (gap.size - 1) for part, gap in zip(parts, gaps, strict=True))
+    assert_allclose(paired.p_value, 2 * t.sf(abs(paired.difference) / np.sqrt(spread), freedom), rtol=1e-10)
 
 
 def test_variance_and_covariance_equal_the_golden_ones(golden):
@@ -55,6 +76,39 @@ def test_the_interval_covers_as_often_as_it_says():
         found = auc_interval(labels, rng.normal(size=80) + labels)
         hits += found.low <= truth <= found.high
     assert 0.92 <= hits / 400 <= 0.98  # 0.95, give or take three deviations of 0.011
+
+
+@pytest.mark.parametrize(
+    ("setting", "least", "widest"),
+    [
+        (Setting(5, 500, 0.8), 0.90, 1.15),
+        (Setting(5, 500, 0.95), 0.90, 1.6),
+        (Setting(10, 500, 0.6), 0.93, 1.1),
+        (Setting(10, 500, 0.95), 0.93, 1.4),
+        (Setting(500, 10, 0.95), 0.93, 1.4),
+        (Setting(20, 500, 0.99), 0.93, 1.7),
+        (Setting(10, 10, 0.9), 0.93, 1.4),
+        (Setting(50, 500, 0.999), 0.93, 3.5),
+    ],
+)
+def test_few_rows_of_a_class_are_covered_nearly_as_often_without_much_more_width(setting, least, widest):
+    """Of DeLong's interval alone, .76 to .92 of those with few positives cover."""
+    found = coverage(setting, 500, seed=1)
+    assert found.coverage >= least
+    assert found.width < widest * found.oracle_width
+
+
+@pytest.mark.parametrize(("n_positives", "auc"), [(5, 0.6), (5, 0.8), (10, 0.6)])
+def test_scorers_that_are_as_good_are_seldom_found_to_differ_by_few_rows(n_positives, auc):
+    """With normal quantiles it would be .12, .11 and .08."""
+    assert size_of_test(Setting(n_positives, 500, auc), 0.5, 600) < 0.07
+
+
+def test_with_many_rows_the_interval_is_that_of_delongs_variance():
+    labels = np.arange(40_000) < 10_000
+    found = auc_interval(labels, np.random.default_rng(0).normal(size=40_000) + labels)
+    reach = norm.ppf(0.975) * found.standard_error
+    assert_allclose([found.low, found.high], [found.auc - reach, found.auc + reach], atol=0.02 * reach)
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 50])

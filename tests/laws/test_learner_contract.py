@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from opauc.errors import UnsupportedOperation
 from opauc.learners import find_learners
 from tests.problems import cuts, problem
 
@@ -45,8 +46,18 @@ def test_sparse_rows_give_the_weights_of_dense_ones(learner, seed):
     rows, labels = problem(seed, 40, 6)
     rows[np.random.default_rng(seed).random(rows.shape) < 0.7] = 0.0
     dense = learner.weights(after(learner, rows, labels))
-    thin = learner.weights(after(learner, sparse.csr_array(rows), labels))
-    assert_allclose(thin, dense, rtol=1e-8, atol=1e-12)
+    csr = learner.weights(after(learner, sparse.csr_array(rows), labels))
+    assert_allclose(csr, dense, rtol=1e-8, atol=1e-12)
+
+
+@everyone
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.asarray, sparse.csr_array]))
+def test_float32_rows_give_nearly_the_weights_of_float64_ones(learner, seed, form):
+    rows, labels = problem(seed, 60, 4)
+    wide = learner.weights(after(learner, form(rows), labels))
+    narrow = learner.weights(after(learner, form(rows.astype(np.float32)), labels))
+    assert narrow.dtype == np.float64
+    assert_allclose(narrow, wide, rtol=1e-3, atol=1e-4 * np.abs(wide).max())
 
 
 @everyone
@@ -59,7 +70,8 @@ def test_the_state_does_not_grow_with_the_rows(learner):
 def test_nothing_is_learnt_from_one_class_alone(learner):
     state = after(learner, np.eye(3), np.ones(3, np.int8))
     assert not learner.weights(state).any()
-    assert learner.summary(state, np.ones(3)).counts == (0, 3)
+    assert learner.summary(state, np.ones(3)).counts == learner.counts(state) == (0, 3)
+    assert not learner.counts(state).both
 
 
 @everyone
@@ -77,10 +89,23 @@ def test_the_summary_of_scores_is_that_of_the_rows_seen(learner):
     weights = learner.weights(state)
     scores = [rows[labels == k] @ weights for k in (0, 1)]
     summary = learner.summary(state, weights)
-    assert summary.counts == tuple(len(part) for part in scores)
+    assert summary.counts == learner.counts(state) == tuple(len(part) for part in scores)
+    assert learner.counts(state).both
     assert_allclose(summary.means, [part.mean() for part in scores], rtol=1e-6)
     # Variances may be estimates: of the right size, exact only where covariances are.
     assert_allclose(summary.variances, [part.var() for part in scores], rtol=0.7)
+
+
+@everyone
+def test_class_statistics_are_there_where_they_are_said_to_be(learner):
+    rows, labels = problem(11, 50, 3)
+    state = after(learner, rows, labels)
+    if learner.has_statistics:
+        weights = np.array([1.0, -2.0, 0.5])
+        assert_allclose(learner.statistics(state).summary(weights), learner.summary(state, weights), rtol=1e-9)
+    else:
+        with pytest.raises(UnsupportedOperation, match=f"{type(learner).__name__} keeps no class statistics"):
+            learner.statistics(state)
 
 
 def size(state):

@@ -14,38 +14,46 @@ from tests import literal as plain
 from tests.problems import cuts, problem
 
 
-def literal(rows, labels, alpha, eta0, epsilon):
+def literal(rows, labels, alpha, eta0, epsilon, weights):
     """All iterates, one a row."""
     w, squares, seen, iterates = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), ([], []), []
-    for x, k in zip(rows, labels, strict=True):
+    weighed = [], []
+    for x, k, weight in zip(rows, labels, weights, strict=True):
         seen[k].append(x)
+        weighed[k].append(weight)
         if seen[1 - k]:
-            other = np.array(seen[1 - k])
-            gap = x - other.mean(axis=0)
-            gradient = alpha * w + (w @ gap - (2 * k - 1)) * gap + plain.covariance(other) @ w
+            other, shares = np.array(seen[1 - k]), np.array(weighed[1 - k])
+            gap = x - np.average(other, axis=0, weights=shares)
+            slope = (w @ gap - (2 * k - 1)) * gap + plain.covariance(other, shares) @ w
+            gradient = alpha * w + weight * slope
             squares = squares + gradient**2
             w = w - eta0 * gradient / (epsilon + np.sqrt(squares))
         iterates.append(w)
     return np.array(iterates)
 
 
-def run(learner, rows, labels, at=()):
+def run(learner, rows, labels, at=(), weight=None):
     state = learner.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1]), st.sampled_from([0.01, 0.5]), st.sampled_from([1e-8, 1.0])
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from([0.01, 0.5]),
+    st.sampled_from([1e-8, 1.0]),
+    st.booleans(),
 )
-def test_the_weights_are_those_of_the_literal_algorithm(seed, alpha, eta0, epsilon):
+def test_the_weights_are_those_of_the_literal_algorithm(seed, alpha, eta0, epsilon, weighted):
     rows, labels = problem(seed, 60, 4)
-    expected = literal(rows, labels, alpha, eta0, epsilon)
+    weight = np.random.default_rng(seed).uniform(0.1, 3.0, 60) if weighted else None
+    expected = literal(rows, labels, alpha, eta0, epsilon, np.ones(60) if weight is None else weight)
     last, mean = (AdaOAM(alpha, eta0, epsilon, average) for average in (False, True))
-    assert_allclose(last.weights(run(last, rows, labels)), expected[-1], rtol=1e-10, atol=1e-10)
+    assert_allclose(last.weights(run(last, rows, labels, weight=weight)), expected[-1], rtol=1e-10, atol=1e-10)
     taken = expected[max(np.argmax(labels == 0), np.argmax(labels == 1)) :]
-    assert_allclose(mean.weights(run(mean, rows, labels)), taken.mean(axis=0), rtol=1e-10, atol=1e-10)
+    assert_allclose(mean.weights(run(mean, rows, labels, weight=weight)), taken.mean(axis=0), rtol=1e-10, atol=1e-10)
 
 
 @given(st.integers(0, 2**32 - 1), cuts(60), st.booleans())
@@ -59,7 +67,7 @@ def test_any_cut_of_the_stream_gives_the_same_bits(seed, at, dense):
 
 def test_the_statistics_are_those_of_algorithm_1():
     rows, labels = problem(0, 60, 4)
-    found, expected = AdaOAM().moments(run(AdaOAM(), rows, labels)), SGD().moments(run(SGD(), rows, labels))
+    found, expected = AdaOAM().statistics(run(AdaOAM(), rows, labels)), SGD().statistics(run(SGD(), rows, labels))
     assert_array_equal(found.positive.scatter, expected.positive.scatter)
     assert_array_equal(found.negative.mean, expected.negative.mean)
 

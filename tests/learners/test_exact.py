@@ -102,6 +102,33 @@ def test_a_path_is_what_solving_each_alpha_gives_singular_ones_included(n_featur
     assert learner.path(state, []).shape == (0, n_features)
 
 
+@pytest.mark.parametrize("n_features", [2, 5, 54])
+@pytest.mark.parametrize(
+    ("smallest", "largest"),
+    [(2e-4, 6e3), (1e-3, 10.0), (1e-150, 1e150), (1e150, 1e150), (1e-150, 1e-150), (1e-150, 1.0)],
+)
+def test_a_path_is_what_solving_each_alpha_gives_whatever_the_units(n_features, smallest, largest):
+    rows, labels = problem(8, 40 * n_features, n_features)
+    rows *= np.geomspace(smallest, largest, n_features)[np.random.default_rng(0).permutation(n_features)]
+    learner, state = fitted(rows, labels)
+    alphas = [0.0, 1e-18, *2.0 ** np.arange(-20, 9, 2)]
+    for w, alpha in zip(learner.path(state, alphas), alphas, strict=True):
+        expected = Exact(alpha=alpha).weights(state)
+        assert_allclose(w, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_rows_are_forgotten_with_their_weights_unless_these_have_faded():
+    rows, labels = problem(9, 60, 3)
+    weight = np.random.default_rng(0).random(60)
+    learner = Exact()
+    whole = learner.step(learner.start(3), rows, labels, weight)
+    left = learner.forget(whole, rows[50:], labels[50:], weight[50:])
+    expected = learner.step(learner.start(3), rows[:50], labels[:50], weight[:50])
+    assert_allclose(learner.weights(left), learner.weights(expected), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"forget needs forgetting=1.0, got 0.9: the weight the rows still have"):
+        Exact(forgetting=0.9).forget(whole, rows[50:], labels[50:])
+
+
 def test_weights_are_zero_until_both_classes_are_seen():
     learner, state = fitted(np.ones((3, 2)), np.ones(3, np.int8))
     assert not learner.weights(state).any()
@@ -120,9 +147,9 @@ def test_forgetting_follows_a_change_of_the_signal():
 
 def test_sparse_rows_and_threads_give_the_same_weights():
     rng = np.random.default_rng(0)
-    thin = sparse.random_array((5000, 30), density=0.1, random_state=rng, format="csr")
-    labels = (thin[:, [0]].toarray()[:, 0] + 0.2 * rng.random(5000) > 0.15).astype(np.int8)
-    expected = weights(thin.toarray(), labels, 1e-3)
+    few = sparse.random_array((5000, 30), density=0.1, random_state=rng, format="csr")
+    labels = (few[:, [0]].toarray()[:, 0] + 0.2 * rng.random(5000) > 0.15).astype(np.int8)
+    expected = weights(few.toarray(), labels, 1e-3)
     threaded = Exact(alpha=1e-3, n_jobs=2)
-    assert_allclose(weights(thin, labels, 1e-3), expected, rtol=1e-9)
-    assert_allclose(threaded.weights(threaded.step(threaded.start(30), thin, labels)), expected, rtol=1e-9)
+    assert_allclose(weights(few, labels, 1e-3), expected, rtol=1e-9)
+    assert_allclose(threaded.weights(threaded.step(threaded.start(30), few, labels)), expected, rtol=1e-9)

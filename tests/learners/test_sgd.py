@@ -1,17 +1,20 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.errors import DivergedError
 from opauc.learners.exact import Exact
-from opauc.learners.sgd import LEARNING_RATES, SGD
+from opauc.learners.learning_rates import LEARNING_RATES
+from opauc.learners.sgd import SGD
 from opauc.statistics import ClassMoments
 from tests import literal
 from tests.problems import problem
 
 
-def run(learner, rows, labels):
-    return learner.step(learner.start(rows.shape[1]), rows, labels)
+def run(learner, rows, labels, weight=None):
+    return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
 
 
 @pytest.mark.parametrize("n_features", [1, 6, 40])
@@ -93,17 +96,20 @@ def test_the_mean_iterate_approaches_the_exact_minimiser():
     rows, labels = problem(3, 60_000, 5, scale=0.5)
     learner, exact = SGD(alpha=1e-3), Exact(alpha=1e-3)
     state = run(learner, rows, labels)
-    moments = learner.moments(state)
+    moments = learner.statistics(state)
     best = moments.pair_loss(exact.weights(moments))
     assert moments.pair_loss(learner.weights(state)) < best + 0.01 * (0.5 - best)
 
 
 def test_statistics_are_those_of_the_rows_pending_ones_included():
     rows, labels = problem(4, 101, 7, offset=4.0)
-    for forgetting in (1.0, 0.97):
+    weights = None, np.full(101, 2.0), np.random.default_rng(4).gamma(0.5, size=101)
+    for forgetting, weight in product((1.0, 0.97), weights):
         learner = SGD(forgetting=forgetting)
-        got = learner.moments(run(learner, rows, labels))
-        expected = ClassMoments.empty(7).update(rows, labels, forgetting=forgetting)
+        state = run(learner, rows, labels, weight)
+        got = learner.statistics(state)
+        expected = ClassMoments.empty(7).update(rows, labels, weight, forgetting=forgetting)
+        assert learner.counts(state) == (got.negative.count, got.positive.count)
         for one, other in ((got.negative, expected.negative), (got.positive, expected.positive)):
             assert_allclose(one.count, other.count, rtol=1e-10)
             assert_allclose(one.mean, other.mean, rtol=1e-10)
@@ -119,3 +125,17 @@ def test_a_step_too_large_is_an_error_that_names_it_and_the_old_state_stays():
         learner.step(before, rows, labels)
     for part, copy in zip(before, kept, strict=True):
         assert_array_equal(part, copy)
+
+
+def test_a_heavy_row_does_not_step_beyond_one_over_the_curvature():
+    rows, labels = problem(6, 200, 4)
+    learner = SGD(alpha=0.0)
+    heavy = learner.weights(run(learner, rows, labels, np.full(200, 1e9)))
+    # All rows alike heavy: the statistics are those of any equal weights, and every step is the longest.
+    assert_allclose(heavy, learner.weights(run(learner, rows, labels, np.full(200, 3.0))), rtol=1e-9)
+
+
+def test_weights_of_one_change_no_bit():
+    rows, labels = problem(7, 90, 5)
+    for one, other in zip(run(SGD(), rows, labels), run(SGD(), rows, labels, np.ones(90)), strict=True):
+        assert_array_equal(one, other)

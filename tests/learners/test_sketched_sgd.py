@@ -9,6 +9,7 @@ from scipy import sparse
 
 from opauc.errors import DivergedError
 from opauc.kernels.descent.feature_table import NUMBERS_END, PLACE
+from opauc.kernels.descent.sketch_weights import ROWS
 from opauc.learners import sketched_sgd
 from opauc.learners.sketched_sgd import CENTRINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal
@@ -29,9 +30,9 @@ def run(learner, rows, labels, **more):
     return learner.step(learner.start(rows.shape[1]), rows, labels, **more)
 
 
-def iterates(learner, rows, labels, steps):
+def iterates(learner, rows, labels, steps, weights=None):
     codes = learner.start(1).stream.codes(np.arange(rows.shape[0]))[:, : learner.rank]
-    return literal.sketched_descent(rows.toarray(), labels, codes, learner.alpha, steps, learner.centring)
+    return literal.sketched_descent(rows.toarray(), labels, codes, learner.alpha, steps, learner.centring, weights)
 
 
 @pytest.fixture(params=[0, 4], ids=["rows at once", "rows deferred"])
@@ -42,12 +43,14 @@ def patience(request, monkeypatch):
 
 @pytest.mark.parametrize("centring", CENTRINGS)
 @pytest.mark.parametrize(("alpha", "eta0"), [(0.01, 0.05), (0.0, 0.05), (20.0, 0.05), (25.0, 0.06), (0.5, 0.1)])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.usefixtures("patience")
-def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centring, alpha, eta0):
+def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centring, alpha, eta0, weighted):
     rows, labels = sparse_problem(0)
+    weight = np.random.default_rng(0).integers(1, 4, 400) / 2 if weighted else None  # a third of them one
     learner = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centring=centring)
-    expected = iterates(learner, rows, labels, np.full(400, eta0))
-    state = run(learner, rows, labels)
+    expected = iterates(learner, rows, labels, np.full(400, eta0), weight)
+    state = run(learner, rows, labels, weight=weight)
     assert_allclose(learner.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
     mean = np.average(expected[1:], axis=0, weights=np.arange(2.0, 401.0) ** 2)
     averaged = SketchedSGD(average=True).weights(state)
@@ -125,8 +128,8 @@ def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
     assert state.table.used[0] == (met > 4).sum()
     at_once = SketchedSGD(rank=4)
     monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
-    plain = at_once.moments(run(at_once, rows, labels))
-    assert_allclose(learner.moments(state).sums, plain.sums, atol=1e-12)
+    plain = at_once.statistics(run(at_once, rows, labels))
+    assert_allclose(learner.statistics(state).sums, plain.sums, atol=1e-12)
 
 
 def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch):
@@ -135,7 +138,7 @@ def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch)
     for defer_from in (0, 10**9):
         monkeypatch.setattr(sketched_sgd, "DEFER_FROM", defer_from)
         state = learner.start(50)
-        state.parts.scalars[3] = NUMBERS_END - 30
+        state.parts.scalars[ROWS] = NUMBERS_END - 30
         states.append(learner.step(state, rows[:30], labels[:30]))
     met = np.bincount(rows[:30].indices, minlength=50)
     met_later = np.bincount(rows[30:].indices, minlength=50)
@@ -145,7 +148,7 @@ def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch)
     assert_allclose(learner.weights(states[0]), learner.weights(states[1]), rtol=1e-9, atol=1e-12)
     late, soon = (learner.step(state, rows[30:], labels[30:]) for state in states)
     assert_array_equal(late.table.cards[:, PLACE] < 0, (met > 4) | (met_later > 0))
-    assert_allclose(learner.moments(late).sums, learner.moments(soon).sums, atol=1e-12)
+    assert_allclose(learner.statistics(late).sums, learner.statistics(soon).sums, atol=1e-12)
     assert_allclose(learner.weights(late), learner.weights(soon), rtol=1e-9, atol=1e-12)
 
 
@@ -165,15 +168,17 @@ def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them(monkey
     assert_allclose(learner.weights(after), learner.weights(plain), rtol=1e-9, atol=1e-12)
 
 
-def test_a_step_too_large_raises_and_puts_everything_back():
+def test_a_step_too_large_raises_and_everything_can_be_put_back():
     rows, labels = sparse_problem(8)
     learner = SketchedSGD(eta0=5.0, learning_rate="constant", rank=5)
     before = run(SketchedSGD(rank=5), rows[:50], labels[:50])
-    kept = before.copy()
+    kept = [part.copy() for part in (*before.table, *before.parts)]
     rows.data *= 100
+    undo = learner.undo(before, rows)
     with pytest.raises(DivergedError, match=r"eta0=5\.0 is too large"):
         learner.step(before, rows, labels)
-    for part, copy in zip((*before.table, *before.parts), (*kept.table, *kept.parts), strict=True):
+    undo.put_back()
+    for part, copy in zip((*before.table, *before.parts), kept, strict=True):
         assert_array_equal(part, copy)
 
 
@@ -204,3 +209,28 @@ def test_state_survives_pickling():
     back = pickle.loads(pickle.dumps(state))
     one, other = learner.step(state, rows[200:], labels[200:]), learner.step(back, rows[200:], labels[200:])
     assert_array_equal(learner.weights(one), learner.weights(other))
+
+
+@pytest.mark.usefixtures("patience")
+def test_the_sketch_of_weighted_rows_is_in_the_mean_their_weighted_covariance():
+    rows, labels = sparse_problem(12, 60, 5, 0.5)
+    weight = np.random.default_rng(12).uniform(0.2, 4.0, 60)
+    found = np.zeros((2, 5, 5))
+    for seed in range(400):
+        learner = SketchedSGD(rank=7, random_state=seed)
+        state = run(learner, rows, labels, weight=weight)
+        sketch = learner.statistics(state)
+        assert_allclose(learner.counts(state), np.bincount(labels, weight), rtol=1e-12)
+        summed = sketch.emptied().update(rows, labels, weight)
+        assert_allclose(summed.sums, sketch.sums, atol=1e-12)
+        assert_allclose(summed.code_sums, sketch.code_sums, atol=1e-12)
+        for k in (0, 1):
+            count = learner.counts(state)[k]
+            z, s, mean = sketch.sums[:, k, :-1], sketch.code_sums[k, :-1], sketch.sums[:, k, -1] / count
+            assert_allclose(mean, np.average(rows.toarray()[labels == k], axis=0, weights=weight[labels == k]))
+            centred = z - np.outer(mean, s)
+            found[k] += centred @ centred.T / count / 400
+    for k in (0, 1):
+        expected = literal.covariance(rows.toarray()[labels == k], weight[labels == k])
+        # a sketch of rank 7 deviates by about |covariance| sqrt(2 / 7), the mean of 400 by a twentieth of that
+        assert_allclose(found[k], expected, atol=4 * np.linalg.norm(expected, 2) * np.sqrt(2 / 7) / 20)

@@ -8,19 +8,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
-from opauc.kernels.descent.saddle_descent import saddle_gradient
+from opauc.kernels.descent.saddle_descent import DUAL, saddle_gradient
 from opauc.learners.solam import SOLAM
 from tests import literal as plain
 from tests.problems import cuts, problem
 
 
-def literal(rows, labels, eta0, radius):
+def literal(rows, labels, eta0, radius, weights):
     """The weighted mean of the iterates and the variables of the saddle at the end."""
     w, (a, b, alpha), longest = np.zeros(rows.shape[1]), (0.0, 0.0, 0.0), 0.0
-    total, steps, positives = np.zeros(rows.shape[1]), 0.0, 0
-    for t, (x, k) in enumerate(zip(rows, labels, strict=True), 1):
-        positives += int(k)
-        p, step, longest, f = positives / t, eta0 / np.sqrt(t), max(longest, np.sqrt(x @ x)), w @ x
+    total, steps, counts = np.zeros(rows.shape[1]), 0.0, np.zeros(2)
+    for t, (x, k, weight) in enumerate(zip(rows, labels, weights, strict=True), 1):
+        counts[k] += weight
+        p, step, f = counts[1] / counts.sum(), weight * eta0 / np.sqrt(t), w @ x
+        longest = max(longest, np.sqrt(x @ x))
         if k == 1:
             gradient, down_a, down_b = 2 * (1 - p) * (f - a - 1 - alpha) * x, -2 * (1 - p) * (f - a), 0.0
             up = -2 * (1 - p) * f - 2 * p * (1 - p) * alpha
@@ -35,10 +36,10 @@ def literal(rows, labels, eta0, radius):
     return total / steps, (b, a, alpha)
 
 
-def run(learner, rows, labels, at=()):
+def run(learner, rows, labels, at=(), weight=None):
     state = learner.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
@@ -47,19 +48,21 @@ def run(learner, rows, labels, at=()):
     st.sampled_from([0.02, 0.3, 2.0]),
     st.sampled_from([0.1, 1.0, 50.0]),
     st.sampled_from([0.1, 0.5]),
+    st.booleans(),
 )
-def test_the_weights_are_those_of_the_literal_algorithm(seed, eta0, radius, positives):
+def test_the_weights_are_those_of_the_literal_algorithm(seed, eta0, radius, positives, weighted):
     rows, labels = problem(seed, 80, 4, positives, scale=0.5)
+    weight = np.random.default_rng(seed).uniform(0.1, 2.0, 80) if weighted else None
     learner = SOLAM(eta0, radius)
-    state = run(learner, rows, labels)
-    expected, saddle = literal(rows, labels, eta0, radius)
+    state = run(learner, rows, labels, weight=weight)
+    expected, saddle = literal(rows, labels, eta0, radius, np.ones(80) if weight is None else weight)
     assert_allclose(learner.weights(state), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
-    assert_allclose([*state.centres, state.scalars[5]], saddle, rtol=1e-9, atol=1e-9)
+    assert_allclose([*state.centres, state.scalars[DUAL]], saddle, rtol=1e-9, atol=1e-9)
 
 
 def test_thousands_of_projections_lose_no_digits():
     rows, labels = problem(0, 5000, 4)
-    expected, _ = literal(rows, labels, 5.0, 0.01)
+    expected, _ = literal(rows, labels, 5.0, 0.01, np.ones(5000))
     learner = SOLAM(5.0, 0.01)
     assert_allclose(learner.weights(run(learner, rows, labels)), expected, rtol=1e-9)
 

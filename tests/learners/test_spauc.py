@@ -14,26 +14,32 @@ from tests import literal as plain
 from tests.problems import cuts, problem
 
 
-def literal(rows, labels, alpha, eta0, learning_rate):
+def literal(rows, labels, alpha, eta0, learning_rate, weights):
     """All iterates, one a row."""
     w, seen, bend, iterates = np.zeros(rows.shape[1]), ([], []), 0.0, []
-    for t, (x, k) in enumerate(zip(rows, labels, strict=True), 1):
+    weighed = [], []
+    for t, (x, k, weight) in enumerate(zip(rows, labels, weights, strict=True), 1):
         seen[k].append(x)
+        weighed[k].append(weight)
         if seen[1 - k]:
-            p, (c0, c1) = len(seen[1]) / t, (np.mean(part, axis=0) for part in seen)
+            p = sum(weighed[1]) / (sum(weighed[0]) + sum(weighed[1]))
+            c0, c1 = (np.average(part, axis=0, weights=share) for part, share in zip(seen, weighed, strict=True))
             d, away, q = c1 - c0, x - (c1 if k else c0), 1 - p if k else p
             bend = max(bend, alpha + q * away @ away + p * (1 - p) * d @ d)
             step = {"constant": eta0, "invsqrt": eta0 / np.sqrt(t)}.get(learning_rate)
-            step = 1 / (1 + np.sqrt(1 + t / eta0)) / bend if step is None else step
-            w = (w - step * (q * (w @ away) * away - p * (1 - p) * (1 - w @ d) * d)) / (1 + step * alpha)
+            pushed = None if step is None else step * weight
+            if step is None:
+                step = 1 / (1 + np.sqrt(1 + t / eta0)) / bend
+                pushed = min(step * weight, 1 / bend)
+            w = (w - pushed * (q * (w @ away) * away - p * (1 - p) * (1 - w @ d) * d)) / (1 + step * alpha)
         iterates.append(w)
     return np.array(iterates)
 
 
-def run(learner, rows, labels, at=()):
+def run(learner, rows, labels, at=(), weight=None):
     state = learner.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
@@ -43,16 +49,18 @@ def run(learner, rows, labels, at=()):
     st.sampled_from([0.0, 0.1, 30.0]),
     st.sampled_from([0.01, 0.2]),
     st.sampled_from([0.1, 0.5, 0.9]),
+    st.booleans(),
 )
-def test_the_weights_are_those_of_the_literal_algorithm(learning_rate, seed, alpha, eta0, positives):
+def test_the_weights_are_those_of_the_literal_algorithm(learning_rate, seed, alpha, eta0, positives, weighted):
     rows, labels = problem(seed, 60, 4, positives, scale=0.5)
-    expected = literal(rows, labels, alpha, eta0, learning_rate)
+    weight = np.random.default_rng(seed).uniform(0.1, 3.0, 60) if weighted else None
+    expected = literal(rows, labels, alpha, eta0, learning_rate, np.ones(60) if weight is None else weight)
     last, mean = (SPAUC(alpha, eta0, learning_rate, average) for average in (False, True))
     size = np.abs(expected).max()
-    assert_allclose(last.weights(run(last, rows, labels)), expected[-1], rtol=1e-10, atol=1e-10 * size)
+    assert_allclose(last.weights(run(last, rows, labels, weight=weight)), expected[-1], rtol=1e-10, atol=1e-10 * size)
     taken = expected[max(np.argmax(labels == 0), np.argmax(labels == 1)) :]
     shares = np.arange(1.0, len(taken) + 1.0) ** 2
-    found = mean.weights(run(mean, rows, labels))
+    found = mean.weights(run(mean, rows, labels, weight=weight))
     assert_allclose(found, shares @ taken / shares.sum(), rtol=1e-10, atol=1e-10 * size)
 
 
@@ -70,7 +78,11 @@ def test_the_mean_step_is_along_the_gradient_over_all_pairs(seed, positives):
     state.parts.counts[:] = copies * np.bincount(labels)
     state.parts.products[:] = copies * sums @ w
     state.parts.gram[:] = copies**2 * sums @ sums.T
-    moves = [learner.weights(learner.step(state, rows[i : i + 1], labels[i : i + 1])) - w for i in range(30)]
+    moves = []
+    for i in range(30):
+        undo = learner.undo(state, rows[i : i + 1])
+        moves.append(learner.weights(learner.step(state, rows[i : i + 1], labels[i : i + 1])) - w)
+        undo.put_back()
     p, small = labels.mean(), 1e-6
     pairs = [
         (plain.objective(w + move, rows, labels, 0.0) - plain.objective(w - move, rows, labels, 0.0)) / (2 * small)
@@ -105,11 +117,14 @@ def test_moving_all_rows_changes_nothing(seed):
     assert_allclose(here, there, rtol=1e-8, atol=1e-9 * np.abs(here).max())
 
 
-def test_steps_too_large_for_the_rows_are_refused_and_change_nothing():
+def test_steps_too_large_for_the_rows_are_refused_and_can_be_undone():
     rows, labels = problem(0, 200, 4)
     state = run(SPAUC(), rows, labels)
     before = [part.copy() for part in state.parts]
+    learner = SPAUC(eta0=1e9, learning_rate="constant")
+    undo = learner.undo(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
-        SPAUC(eta0=1e9, learning_rate="constant").step(state, rows, labels)
+        learner.step(state, rows, labels)
+    undo.put_back()
     for part, was in zip(state.parts, before, strict=True):
         assert_array_equal(part, was)

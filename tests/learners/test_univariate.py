@@ -15,12 +15,12 @@ from tests.problems import cuts, problem
 both = pytest.mark.parametrize("make", [UniExp, UniSqu])
 
 
-def literal(rows, labels, exponential, eta0, learning_rate):
+def literal(rows, labels, exponential, eta0, learning_rate, weights):
     """All iterates, one a row."""
     w, counts, longest, iterates = np.zeros(rows.shape[1]), np.zeros(2), 0.0, []
-    for t, (x, k) in enumerate(zip(rows, labels, strict=True), 1):
-        counts[k] += 1
-        y, omega, square = 2.0 * k - 1, counts.sum() / (2 * counts[k]), x @ x
+    for t, (x, k, weight) in enumerate(zip(rows, labels, weights, strict=True), 1):
+        counts[k] += weight
+        y, omega, square = 2.0 * k - 1, weight * counts.sum() / (2 * counts[k]), x @ x
         if counts.min() > 0:
             bend = np.exp(min(10.0, -y * (w @ x))) if exponential else 1.0
             slope = y * bend if exponential else y - w @ x
@@ -33,25 +33,28 @@ def literal(rows, labels, exponential, eta0, learning_rate):
     return np.array(iterates)
 
 
-def run(learner, rows, labels, at=()):
+def run(learner, rows, labels, at=(), weight=None):
     state = learner.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
 @both
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
 @pytest.mark.parametrize("learning_rate", ["constant", "invsqrt", "theorem"])
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.3]), st.sampled_from([0.1, 0.5, 0.9]))
-def test_the_weights_are_those_of_the_literal_algorithm(make, learning_rate, seed, eta0, positives):
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.3]), st.sampled_from([0.1, 0.5, 0.9]), st.booleans())
+def test_the_weights_are_those_of_the_literal_algorithm(make, learning_rate, seed, eta0, positives, weighted):
     rows, labels = problem(seed, 60, 4, positives, scale=0.3)
     if learning_rate == "theorem":
         eta0 *= 100
-    expected = literal(rows, labels, make is UniExp, eta0, learning_rate)
+    weight = np.random.default_rng(seed).uniform(0.1, 2.0, 60) if weighted else None
+    ones = np.ones(60) if weight is None else weight
+    expected = literal(rows, labels, make is UniExp, eta0, learning_rate, ones)
     last = make(eta0, learning_rate, average=False)
-    found = last.weights(run(last, rows, labels))
-    mean = make(eta0, learning_rate).weights(run(make(eta0, learning_rate), rows, labels))
+    found = last.weights(run(last, rows, labels, weight=weight))
+    averaged = make(eta0, learning_rate)
+    mean = averaged.weights(run(averaged, rows, labels, weight=weight))
     assert_allclose(found, expected[-1], rtol=1e-10, atol=1e-10 * np.abs(expected).max())
     taken = expected[max(np.argmax(labels == 0), np.argmax(labels == 1)) :]
     shares = np.arange(1.0, len(taken) + 1.0) ** 2
@@ -87,12 +90,14 @@ def test_the_exponent_is_bounded():
     assert_allclose(learner.weights(state) - first, [3 / 4 * np.exp(10.0)], rtol=1e-9)
 
 
-def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_change_nothing():
+def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_can_be_undone():
     rows, labels = problem(0, 100, 4)
     state = run(UniSqu(), rows, labels)
     before = [part.copy() for part in state]
+    undo = UniSqu(1e9, "constant").undo(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
         UniSqu(1e9, "constant").step(state, rows, labels)
+    undo.put_back()
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)
     with pytest.warns(DivergenceWarning, match=r"eta0=1\.0 looks too large"):

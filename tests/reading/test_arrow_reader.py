@@ -1,3 +1,4 @@
+import io
 import itertools
 import subprocess
 import sys
@@ -8,13 +9,14 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from opauc.errors import InputChanged, InputError
-from opauc.reading import arrow_reader
+from opauc.features import open_stream
+from opauc.features.table_encoder import TableEncoder
+from opauc.reading import ReadOptions, arrow_reader
 from opauc.reading.arrow_reader import ArrowReader
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.table_columns import TableColumns
-from opauc.reading.table_encoder import TableEncoder
 
 ROWS = 1000
 
@@ -219,7 +221,7 @@ from opauc.reading.arrow_reader import ArrowReader
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.labelled_chunk import BEGINNING
-from opauc.reading.table_encoder import TableEncoder
+from opauc.features.table_encoder import TableEncoder
 encoder = TableEncoder()
 peaks = []
 for path in sys.argv[1:]:
@@ -241,3 +243,49 @@ def test_memory_grows_neither_with_the_file_nor_with_its_row_groups(tmp_path):
     done = subprocess.run([sys.executable, "-c", MEMORY, paths[0], *paths], capture_output=True, text=True, check=True)
     _, small, large = map(int, done.stdout.split())  # the first reading warms up
     assert large - small < 40_000  # KiB; the files differ by 115,000
+
+
+def test_a_table_without_rows_gives_none(tmp_path):
+    schema = pa.schema({"a": pa.float64(), "y": pa.int64()})
+    parquet.write_table(schema.empty_table(), tmp_path / "none.parquet")
+    with parquet.ParquetWriter(tmp_path / "empty.parquet", schema) as file:
+        file.write_table(schema.empty_table())
+    assert list(open_stream([tmp_path / "none.parquet", tmp_path / "empty.parquet"]).chunks()) == []
+    with parquet.ParquetWriter(tmp_path / "some.parquet", schema) as file:
+        for rows in ([], [1.0], []):
+            file.write_table(pa.table({"a": rows, "y": [1] * len(rows)}, schema=schema))
+    [chunk] = open_stream([tmp_path / "none.parquet", tmp_path / "some.parquet"]).chunks()
+    assert chunk.rows.tolist() == [[1.0]]
+
+
+def interval_stream(unit):
+    """A stream whose column a holds intervals, of a unit of which pyarrow makes no arrays unless it is the last."""
+    batch = pa.record_batch({"a": pa.array([(1, 2, 3)], pa.month_day_nano_interval()), "b": [1.0], "y": [1]})
+    sink = io.BytesIO()
+    with ipc.new_stream(sink, batch.schema) as stream:
+        stream.write(batch)
+    content, kind = sink.getvalue(), ("month_interval", "day_time_interval", "month_day_nano_interval")[unit]
+    for place in [place for place, byte in enumerate(content) if byte == 2]:  # one of them is the unit
+        changed = content[:place] + bytes([unit]) + content[place + 1 :]
+        try:
+            found = str(ipc.open_stream(changed).schema.field(0).type)
+        except (pa.ArrowException, OSError, IndexError):
+            continue
+        if found == kind:
+            return changed, kind
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize("unit", [0, 1, 2])
+def test_intervals_are_refused_by_name_and_can_be_left_out(tmp_path, unit):
+    content, kind = interval_stream(unit)
+    (tmp_path / "t.arrow").write_bytes(content)
+    for options, message in [
+        (ReadOptions(), f"column a holds {kind}, which is no number; turn it into one or leave it out"),
+        (ReadOptions(categorical=("a",)), f"column a holds {kind}, which cannot be categories"),
+        (ReadOptions(label="a"), f"the label, column a, holds {kind}, which is neither numbers nor words"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            list(open_stream([tmp_path / "t.arrow"], options).chunks())
+    [chunk] = open_stream([tmp_path / "t.arrow"], ReadOptions(features=("b",))).chunks()
+    assert chunk.rows.tolist() == [[1.0]]

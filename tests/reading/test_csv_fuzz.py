@@ -59,6 +59,12 @@ def number(field):
         return None
 
 
+def exact_number(field):
+    """The number of a field, None where it is a whole one that float64 may lack."""
+    whole = re.fullmatch(r"[+-]?([0-9]+)", field.strip(" \t"))
+    return None if whole and int(whole[1]) > 2**53 else number(field)
+
+
 def word(field):
     try:
         return field.encode("latin-1").decode()
@@ -87,7 +93,7 @@ def expected_rows(header, records, label_is_number):
     """The rows that are clear, and the lines of the others."""
     clear, bad = [], []
     names = [name.strip() for name in header]
-    convert = {"label": number if label_is_number else word, "size": number, "colour": word}
+    convert = {"label": exact_number if label_is_number else word, "size": number, "colour": word}
     for line, fields in records:
         values = (None,)
         if len(fields) == len(names):

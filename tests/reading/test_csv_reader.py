@@ -193,10 +193,13 @@ def test_words_that_are_not_text_are_named_too(tmp_path):
     [
         ("", "there is nothing in it"),
         ("\n\r\n", "there is nothing in it"),
-        ("a,b\n1,2\n", "no column is called label, target, class or y; name the label (--label), one of a, b"),
-        ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (--label), one of y, label"),
+        ("a,b\n1,2\n", "no column is called label, target, class or y; name the label (label=...), one of a, b"),
+        ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (label=...), one of y, label"),
         ("y,a,a\n1,2,3\n", "more than one column is called a"),
-        (",y\n0,1\n", "column 0, from 0, has no name; give it one, or name the features (--features) to leave it out"),
+        (
+            ",y\n0,1\n",
+            "column 0, from 0, has no name; give it one, or name the features (features=...) to leave it out",
+        ),
         ("y\n1\n", "no column is left to be a feature beside y"),
     ],
 )  # fmt: skip
@@ -285,7 +288,7 @@ from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.csv_reader import CsvReader
 from opauc.reading.labelled_chunk import BEGINNING
-from opauc.reading.table_encoder import TableEncoder
+from opauc.features.table_encoder import TableEncoder
 encoder = TableEncoder()
 peaks = []
 for path in sys.argv[1:]:
@@ -304,3 +307,63 @@ def test_memory_does_not_grow_with_the_text(tmp_path):
     done = subprocess.run([sys.executable, "-c", MEMORY, paths[0], *paths], capture_output=True, text=True, check=True)
     _, small, large = map(int, done.stdout.split())  # the first reading warms up
     assert large - small < 20_000  # KiB; the texts differ by 73,000
+
+
+def test_whole_numbers_that_float64_would_merge_are_labels_as_words(tmp_path):
+    path = written(tmp_path, "a,y\n1,9007199254740992\n2,9007199254740993\n")
+    [part] = parts_of(path)
+    assert part.rows.column("y").to_pylist() == ["9007199254740992", "9007199254740993"]
+    path = written(tmp_path, "a,y\n1,0\n2,9007199254740992\n3,1e300\n")
+    [part] = parts_of(path)
+    assert part.rows.column("y").to_pylist() == [0.0, 2.0**53, 1e300]
+
+
+def test_a_label_that_float64_would_merge_is_a_bad_row_where_labels_are_numbers(tmp_path):
+    rows = "".join(f"{i},{i % 2}\n" for i in range(100))
+    path = written(tmp_path, f"a,y\n{rows}1,9007199254740993\n2,1\n")
+    with pytest.raises(MalformedRow) as error:
+        parts_of(path, block_bytes=256)
+    assert str(error.value) == (
+        f"{path}, line 102, column y: '9007199254740993' is not exact in float64, as the labels at the beginning are"
+    )
+    bad = BadRows("skip")
+    assert sum(part.rows.num_rows for part in parts_of(path, block_bytes=256, bad=bad)) == 101
+
+
+@pytest.mark.parametrize("header", ["a;y\n", ""])
+@pytest.mark.parametrize("before", ["", "\n" * 5000, "\r\n" * 2500])
+@pytest.mark.parametrize("between", ["", "\n" * 5000])
+def test_blank_lines_count_as_lines_and_change_nothing_else(tmp_path, header, before, between):
+    path = written(tmp_path, f"{before}{header}{between}1;2\n\n3;4\n")
+    reader = CsvReader(TableColumns(label=1), header=bool(header))
+    parts = parts_of(path, reader, block_bytes=1024)
+    first = before.count("\n") + bool(header) + between.count("\n") + 1
+    assert [line for part in parts for line in lines_of(part)] == [first, first + 2]
+    names = ["a", "y"] if header else ["0", "1"]
+    assert columns_of(parts) == {names[0]: [1.0, 3.0], names[1]: [2.0, 4.0]}
+    for at, part in enumerate(parts):
+        rest = parts_of(path, reader, block_bytes=1024, place=part.after)
+        assert [again.after for again in rest] == [wanted.after for wanted in parts[at + 1 :]]
+
+
+BLANK = """
+import resource, sys, time
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.byte_source import ByteSource
+from opauc.reading.csv_reader import CsvReader
+from opauc.reading.labelled_chunk import BEGINNING
+parts = lambda path: sum(part.rows.num_rows for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()))
+parts(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert parts(sys.argv[2]) == 1
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("text", ["{}a,y\n1,2\n", "a,y\n{}1,2\n", "a,y\n1,2\n{}"])
+def test_blank_lines_are_not_kept(tmp_path, text):
+    few = written(tmp_path, text.format("\n" * 2**23), "few.csv")
+    many = written(tmp_path, text.format("\n" * 2**26), "many.csv")
+    done = subprocess.run([sys.executable, "-c", BLANK, few, many], capture_output=True, check=True)
+    # 64 MB of them, held at once, would show
+    assert int(done.stdout) < 32

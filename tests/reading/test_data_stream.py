@@ -11,14 +11,15 @@ import pytest
 from scipy import sparse
 
 from opauc.errors import InputError, MalformedRow
-from opauc.reading import BadRows, Bookmark, DataStream, ReadOptions, byte_source
-from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
+from opauc.features import open_stream, stream_of_memory
+from opauc.reading import BadRows, ReadOptions, byte_source
+from tests.cli.files_of_rows import rows_and_labels, write_rows
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
     """A few rows in every part of text."""
-    monkeypatch.setattr(byte_source.ByteSource.__init__, "__defaults__", (2048,))
+    monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2048)
 
 
 def dense(rows):
@@ -34,37 +35,12 @@ def gathered(stream):
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("form", FORMATS)
-def test_rows_of_several_files_are_one_stream_that_goes_on_from_any_bookmark(tmp_path, form):
-    rows, labels = rows_and_labels(0, 300, 4)
-    paths = [write_rows(tmp_path, form, rows[part], labels[part], name)
-             for name, part in (("a", slice(0, 170)), ("b", slice(170, 300)))]  # fmt: skip
-    found, marks, chunks = gathered(DataStream(paths, ReadOptions()))
-    np.testing.assert_allclose(found, rows, rtol=1e-15)
-    assert marks.tolist() == labels.tolist()
-    assert chunks[-1].bookmark.rows == 300
-    passed = [chunk.bytes_read for chunk in chunks]
-    assert passed == sorted(passed)
-    assert passed[-1] == sum(path.stat().st_size for path in paths)
-    assert [record["rows"] for record in chunks[-1].bookmark.records] == [170, 130]
-    for at, chunk in enumerate(chunks):
-        saved = Bookmark.of_json(chunk.bookmark.to_json())
-        rest = list(DataStream(paths, ReadOptions(), saved).chunks())
-        assert len(rest) == len(chunks) - at - 1
-        for again, wanted in zip(rest, chunks[at + 1 :], strict=True):
-            assert again.first_row == wanted.first_row
-            assert dense(again.rows).tobytes() == dense(wanted.rows).tobytes()
-            assert again.line_of(0) == wanted.line_of(0)
-            assert again.bookmark.to_json() == wanted.bookmark.to_json()
-
-
-@pytest.mark.usefixtures("small_parts")
 def test_lines_are_told_where_rows_were_skipped(tmp_path):
     lines = [f"{'+1' if i % 3 else '-1'} 1:{i}" for i in range(1000)]
     lines[5] = lines[700] = "nonsense"
     (tmp_path / "rows.svm").write_text("\n".join(lines))
     bad = BadRows("skip")
-    chunks = list(DataStream([tmp_path / "rows.svm"], ReadOptions(), bad_rows=bad).chunks())
+    chunks = list(open_stream([tmp_path / "rows.svm"], ReadOptions(), bad_rows=bad).chunks())
     for chunk in chunks:
         for i in range(chunk.rows.shape[0]):
             assert chunk.rows[[i]].toarray()[0, 0] == chunk.line_of(i) - 1
@@ -76,7 +52,7 @@ def test_lines_are_told_where_rows_were_skipped(tmp_path):
 def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
     (tmp_path / "a.svm").write_text("+1 1:1\n")
     (tmp_path / "b.svm").write_text("oh\n")
-    stream = DataStream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).chunks()
+    stream = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).chunks()
     assert next(stream).rows.shape == (1, 1)
     with pytest.raises(MalformedRow, match=r"b\.svm, line 1"):
         next(stream)
@@ -85,9 +61,9 @@ def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
 def test_a_bookmark_of_other_files_is_refused(tmp_path):
     rows, labels = rows_and_labels(0, 40, 2)
     paths = [write_rows(tmp_path, "svm", rows, labels, name) for name in ("a", "b", "c")]
-    *_, last = DataStream(paths[:2], ReadOptions()).chunks()
+    *_, last = open_stream(paths[:2], ReadOptions()).chunks()
     with pytest.raises(InputError, match=r"c\.svm: stands where .*a\.svm stood"):
-        list(DataStream([paths[2], paths[1]], ReadOptions(), last.bookmark).chunks())
+        list(open_stream([paths[2], paths[1]], ReadOptions(), last.bookmark).chunks())
 
 
 @pytest.mark.parametrize("make", [
@@ -96,24 +72,25 @@ def test_a_bookmark_of_other_files_is_refused(tmp_path):
 ], ids=["pandas", "polars", "pyarrow table", "pyarrow reader"])  # fmt: skip
 def test_tables_in_memory_are_streams_too(make):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["u", "v", "u"]})
-    found, labels, _ = gathered(DataStream.of_memory(make(frame)))
+    found, labels, _ = gathered(stream_of_memory(make(frame)))
     assert found.tolist() == [[1.0], [2.0], [3.0]]
     assert labels.tolist() == ["u", "v", "u"]
 
 
 def test_sparse_rows_in_memory_are_a_stream():
     rows = sparse.random_array((50, 9), density=0.3, format="csc", rng=np.random.default_rng(0))
-    found, labels, _ = gathered(DataStream.of_memory(rows, labels=np.arange(50) % 2))
+    found, labels, _ = gathered(stream_of_memory(rows, labels=np.arange(50) % 2))
     np.testing.assert_array_equal(found, rows.toarray())
     assert labels.tolist() == [0, 1] * 25
 
 
 PEAK = """
 import resource, sys
-from opauc.reading import DataStream, ReadOptions
+from opauc.features import open_stream
+from opauc.reading import ReadOptions
 options = ReadOptions()
-next(iter(DataStream([sys.argv[1]], options).chunks()))  # imports, compiles and takes what one chunk takes
-rows = sum(chunk.rows.shape[0] for chunk in DataStream(sys.argv[1:], options).chunks())
+next(iter(open_stream([sys.argv[1]], options).chunks()))  # imports, compiles and takes what one chunk takes
+rows = sum(chunk.rows.shape[0] for chunk in open_stream(sys.argv[1:], options).chunks())
 print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

@@ -29,7 +29,7 @@ def test_nothing_found_is_an_error_that_says_where(tmp_path):
      ("a.npz", "numpy"), ("a.svmlight.xz", "libsvm")],
 )  # fmt: skip
 def test_endings_tell_the_format(name, wanted):
-    assert format_of(name) == wanted
+    assert format_of(name).name == wanted
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_endings_tell_the_format(name, wanted):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_the_first_line_tells_the_format_of_a_file_without_ending(tmp_path, content, wanted, pack):
     (tmp_path / "a9a").write_bytes(pack(content))
-    assert format_of(str(tmp_path / "a9a")) == wanted
+    assert format_of(str(tmp_path / "a9a")).name == wanted
 
 
 def test_a_format_can_be_asked_for_and_must_be_for_standard_input():
-    assert format_of("-", "csv") == "csv"
+    assert format_of("-", "csv").name == "csv"
     with pytest.raises(InputError, match="standard input: its format cannot be told"):
         format_of("-")
     with pytest.raises(InputError, match="format must be one of libsvm, csv"):

@@ -1,9 +1,9 @@
 import pytest
 
 from opauc.errors import MalformedRow
+from opauc.features.hashed_features import HashedFeatures
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
-from opauc.reading.hashed_features import HashedFeatures
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.libsvm_line import UnclearLine, read_line
 from opauc.reading.libsvm_reader import LibsvmReader

@@ -11,9 +11,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from opauc.errors import InputError, MalformedRow, TooManyBadRows
+from opauc.features.hashed_features import HashedFeatures, name_key
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
-from opauc.reading.hashed_features import HashedFeatures, name_key
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.libsvm_reader import LibsvmReader
 

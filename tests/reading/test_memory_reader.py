@@ -9,12 +9,12 @@ import pytest
 from scipy import sparse
 
 from opauc.errors import InputError
+from opauc.features.table_encoder import TableEncoder
 from opauc.reading import memory_reader
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.memory_reader import MemoryReader
 from opauc.reading.table_columns import TableColumns
-from opauc.reading.table_encoder import TableEncoder
 
 N = 250
 RANDOM = np.random.default_rng(0)
@@ -146,7 +146,11 @@ def test_labels_beside_a_table_leave_all_its_columns_as_features():
         (np.eye(3), MemoryReader(labels=[0] * 4), "4 labels for 3 rows"),
         (np.zeros(3), MemoryReader(labels=[0] * 3), "expected an array of rows and columns, its shape is (3,)"),
         (np.array([["a"]]), MemoryReader(labels=[0]), "expected numbers, got an array of <U1"),
-        (np.eye(2), MemoryReader(), "no column is called label, target, class or y; name the label (--label), one of"),
+        (
+            np.eye(2),
+            MemoryReader(),
+            "no column is called label, target, class or y; name the label (label=...), one of",
+        ),
         (np.eye(2), MemoryReader(TableColumns(categorical=[0]), [0, 1]), "arrays have no categorical columns"),
         (sparse.eye_array(2), MemoryReader(), "of sparse rows all columns are features, and the labels are an array"),
         (np.eye(2), MemoryReader(labels=np.eye(2)), "expected a flat array of labels, its shape is (2, 2)"),

@@ -9,13 +9,13 @@ import pytest
 from scipy import sparse
 
 from opauc.errors import InputChanged, InputError
+from opauc.features.table_encoder import TableEncoder
 from opauc.reading import array_rows
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.numpy_reader import NumpyReader
 from opauc.reading.table_columns import TableColumns
-from opauc.reading.table_encoder import TableEncoder
 
 N = 300
 
@@ -94,7 +94,7 @@ def test_a_single_array_has_its_label_in_a_column(tmp_path, order):
     every, none = joined(parts_of(path, TableColumns(labelled=False)))
     assert every.shape == (N, 5)
     assert none is None
-    with pytest.raises(InputError, match=r"name the label \(--label\), one of 0, 1, 2, 3, 4"):
+    with pytest.raises(InputError, match=r"name the label \(label=\.\.\.\), one of 0, 1, 2, 3, 4"):
         parts_of(path)
 
 

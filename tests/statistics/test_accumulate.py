@@ -56,11 +56,11 @@ def test_memory_order_sparsity_and_threads_change_nothing(make, n_jobs):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_sparse_sums_are_those_of_the_dense_rows(density, dtype, index):
     rng = np.random.default_rng(0)
-    thin = sparse.random_array((3000, 40), density=density, random_state=rng, dtype=dtype, format="csr")
-    thin.indices, thin.indptr = thin.indices.astype(index), thin.indptr.astype(index)
+    rows = sparse.random_array((3000, 40), density=density, random_state=rng, dtype=dtype, format="csr")
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
     labels = (rng.random(3000) < 0.1).astype(np.int8)
     weight = rng.random(3000)
-    got, expected = (ClassMoments.of(x, labels, weight) for x in (thin, thin.toarray().astype(float)))
+    got, expected = (ClassMoments.of(x, labels, weight) for x in (rows, rows.toarray().astype(float)))
     tolerance = 1e-11 if dtype == np.float64 or density < 0.14 else 1e-6
     for one, other in ((got.negative, expected.negative), (got.positive, expected.positive)):
         assert_allclose(one.count, other.count)
@@ -138,4 +138,4 @@ def test_a_chunk_without_rows_or_of_one_class_has_empty_sums():
     assert ClassMoments.of(np.empty((0, 3)), np.empty(0, np.int8)).negative.count == 0
     only = ClassMoments.of(np.ones((4, 3)), np.ones(4, np.int8))
     assert only.negative.count == 0
-    assert not only.has_both_classes
+    assert not only.counts.both

@@ -120,3 +120,54 @@ def test_the_summary_has_exact_means_and_estimated_variances():
         scores = rows[labels == k] @ w
         assert_allclose(summary.means[k], scores.mean(), rtol=1e-9)
         assert_allclose(summary.variances[k], scores.var(), rtol=0.4)
+
+
+def test_weights_multiply_counts_and_sums_and_their_roots_the_codes():
+    rows, labels = problem(8, 40, 3)
+    weight = np.random.default_rng(0).random(40)
+    stream = CodeStream.seeded(4, 0)
+    codes = stream.codes(np.arange(40))
+    for x in (rows, sparse.csr_array(rows)):
+        moments = ClassSketch.empty(3, stream).update(x, labels, weight)
+        for k in (0, 1):
+            mine = labels == k
+            scaled = codes[mine] * np.sqrt(weight[mine, None])
+            scaled[:, -1] = weight[mine]
+            assert_allclose(moments.sums[:, k], rows[mine].T @ scaled, atol=1e-12)
+            assert_allclose(moments.code_sums[k], scaled.sum(0), atol=1e-12)
+    gone = np.arange(5, 9)
+    left = moments.forget(rows[gone], labels[gone], gone, weight[gone])
+    assert_allclose(left.counts, [weight[np.setdiff1d(np.flatnonzero(labels == k), gone)].sum() for k in (0, 1)])
+
+
+def test_a_class_whose_rows_are_all_taken_out_leaves_nothing_behind():
+    rows, labels = problem(9, 40, 3)
+    weight = np.random.default_rng(0).random(40)
+    whole = sketch(rows, labels).emptied().update(rows, labels, weight)
+    gone = np.flatnonzero(labels == 1)
+    left = whole.forget(rows[gone], labels[gone], gone, weight[gone])
+    assert left.counts.positive == 0.0
+    assert not left.sums[:, 1].any()
+    assert_array_equal(left.sums[:, 0], whole.sums[:, 0])
+
+
+def test_taking_out_a_merged_sketch_lets_its_stream_merge_again():
+    rows, labels = problem(10, 60, 3)
+    one, two, three = (sketch(rows[i::3], labels[i::3], random_state=i) for i in range(3))
+    left = one.merge(two).without(two)
+    assert left.merged_keys == one.merged_keys
+    assert_allclose(left.merge(two).sums, one.merge(two).sums)
+    with pytest.raises(IncompatibleMoments, match="never seen: their random codes"):
+        one.merge(two).without(three)
+    with pytest.raises(IncompatibleMoments, match="more rows of a class"):
+        one.without(one.update(rows, labels))
+
+
+def test_absorbing_is_updating_in_the_same_arrays():
+    rows, labels = problem(11, 60, 3)
+    first = sketch(rows[:30], labels[:30])
+    expected, absorbed = first.update(rows[30:], labels[30:]), first.copy().absorb(rows[30:], labels[30:])
+    assert_array_equal(absorbed.sums, expected.sums)
+    assert_array_equal(absorbed.code_sums, expected.code_sums)
+    assert absorbed.n_rows == 60
+    assert first.absorb(rows, labels).sums is first.sums

@@ -128,6 +128,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies():
         ({"mean": [np.nan, 0.0]}, "must be finite"),
         ({"scatter": [[1.0, 2.0], [2.0, 1.0]]}, "positive semi-definite"),
         ({"scatter": [[1.0, 0.5], [0.1, 1.0]]}, "symmetric"),
+        ({"mean": np.zeros(3), "scatter": 1.9 * np.eye(3) - 0.9}, "positive semi-definite"),
         ({"scatter": "nonsense"}, "expected numeric arrays"),
         ({"count": 0.0}, "must be zero when count is"),
     ],
@@ -168,7 +169,7 @@ def test_binormal_auc_is_that_of_normal_scores():
     moments = ClassMoments.of(*problem(8, 5000, 3))
     w = np.array([1.0, 0.2, -0.1])
     margin = w @ moments.mean_difference()
-    assert_allclose(moments.binormal_auc(w), norm.cdf(margin / np.sqrt(w @ moments.spread() @ w)), rtol=1e-12)
+    assert_allclose(moments.binormal_auc(w), norm.cdf(margin / np.sqrt(w @ moments.covariance_sum() @ w)), rtol=1e-12)
     assert moments.binormal_auc(np.zeros(3)) == 0.5
     apart = ClassMoments.of(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
     assert apart.binormal_auc(np.ones(1)) == 1.0

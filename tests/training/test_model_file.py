@@ -19,7 +19,7 @@ KINDS = {
     "sketched sgd": {"solver": "sgd", "rank": 5, "random_state": None},
     "sketched exact": {"solver": "exact", "rank": 5, "random_state": np.random.RandomState(3)},
     "means": {"solver": "sgd", "rank": 0},
-    "contest": {"solver": "contest"},
+    "progressive selection": {"solver": "progressive_selection"},
 }
 every_kind = pytest.mark.parametrize("settings", KINDS.values(), ids=list(KINDS))
 

@@ -8,27 +8,22 @@ Every public estimator class of a file in this folder is a name of the package;
 OAM(update='gradient')
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
+import sys
+from functools import cache
 
-from sklearn.base import BaseEstimator
+from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.folder import classes_in
 
 
-def find_baselines() -> dict[str, type]:
+@cache
+def find_baselines() -> dict[str, type[LinearClassifier]]:
     """Every estimator of the folder by its name.
 
     >>> from opauc.baselines import find_baselines
     >>> find_baselines()["UniExp"].__name__
     'UniExp'
     """
-    found = {}
-    for module in iter_modules(__path__):
-        contents = vars(import_module(f"{__name__}.{module.name}"))
-        for name, thing in contents.items():
-            own = isinstance(thing, type) and thing.__module__ == contents["__name__"]
-            if own and issubclass(thing, BaseEstimator) and not name.startswith("_"):
-                found[name] = thing
-    return found
+    return {kind.__name__: kind for _, kind in classes_in(sys.modules[__name__], LinearClassifier)}
 
 
 globals().update(find_baselines())

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
-from opauc.estimators.parameter_checks import check_number
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.solution import Solution
+from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, checked
+from opauc.rows import Labels, Rows
+from opauc.training.solution import Solved
 
 
 class BatchUniSqu(BatchClassifier):
@@ -50,14 +50,14 @@ class BatchUniSqu(BatchClassifier):
         self.alpha = alpha
         self.tol = tol
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        rows, alpha = as_float64(rows), check_number(owner, "alpha", self.alpha, 0.0)
+        rows, alpha = as_float64(rows), checked(owner, "alpha", self.alpha, NON_NEGATIVE)
         shares = labels.size / (2.0 * np.bincount(labels))
         model = Ridge(
             alpha=alpha * labels.size,
-            tol=check_number(owner, "tol", self.tol, 0.0, closed="neither"),
+            tol=checked(owner, "tol", self.tol, POSITIVE),
             # Without a penalty the normal equations may be singular; the shortest solution is then meant.
             solver="svd" if alpha == 0.0 and not sparse.issparse(rows) else "auto",
         ).fit(rows, 2.0 * labels - 1.0, sample_weight=shares[labels])
-        return solution_of(model.coef_, rows @ model.coef_, labels)
+        return solved(model.coef_, rows @ model.coef_, labels)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from opauc.estimators.batch_classifier import BatchClassifier
-from opauc.estimators.parameter_checks import check_number
 from opauc.learners.exact import Exact
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.settings import FULL_COVARIANCE_BYTES
+from opauc.rows import Labels, Rows
+from opauc.statistics.statistic import Statistic
+from opauc.training.recipe import LearnerRecipe
 from opauc.training.solution import Solution
+from opauc.training.training import Training
 
 
 class LSSVM(BatchClassifier):
@@ -39,15 +40,17 @@ class LSSVM(BatchClassifier):
     array([[0.4444]])
     """
 
+    solution_: Solution
+
     def __init__(self, *, alpha: float = 1e-4) -> None:
         self.alpha = alpha
 
+    @property
+    def moments_(self) -> Statistic:
+        """Statistics of the two classes."""
+        return self.solution_.moments
+
     def _solve(self, rows: Rows, labels: Labels) -> Solution:
-        learner = Exact(alpha=check_number(type(self).__name__, "alpha", self.alpha, 0.0))
-        size = 16 * self.n_features_in_**2
-        if size > FULL_COVARIANCE_BYTES:
-            raise ValueError(
-                f"LSSVM keeps two covariance matrices: of {self.n_features_in_} features they take "
-                f"{size / 2**30:.1f} GiB, more than {FULL_COVARIANCE_BYTES / 2**30:g} GiB"
-            )
-        return Solution(learner, learner.step(learner.start(self.n_features_in_), rows, labels))
+        training = Training(LearnerRecipe(type(self).__name__, Exact, self.get_params(deep=False)))
+        training.learn(rows, labels)
+        return training.solution

@@ -31,5 +31,4 @@ class MeanDifference(StreamClassifier):
     array([[1.5, 2. ]])
     """
 
-    def _learner(self) -> mean_difference.MeanDifference:
-        return mean_difference.MeanDifference()
+    _kind = mean_difference.MeanDifference

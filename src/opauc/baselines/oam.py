@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from opauc.estimators.parameter_checks import check_count, check_number, check_option
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import oam as learner
+from opauc.learners import oam
+from opauc.random_key import RandomState
 
 
 class OAM(StreamClassifier):
@@ -30,12 +28,6 @@ class OAM(StreamClassifier):
     optimisation has: on a9a its best, 2^-12, gives a held-out AUC of .853
     (sequential; .842 printed there) and .858 (gradient; .857), and 1e-6 gives .888.
 
-    The defaults were chosen by held-out AUC on eight sets (a9a, w8a, ijcnn1,
-    magic04, german, splice, connect-4, letter; one split each, 80 % to learn
-    from), so these figures flatter them: scaled to [-1, 1], to unit variance or
-    by the largest absolute value, .010, .018 and .007 less on average
-    than the exact minimiser of the square pair loss.
-
     Parameters
     ----------
     update : {"sequential", "gradient"}, default="sequential"
@@ -49,16 +41,8 @@ class OAM(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Places score zero midway between the class means.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------
@@ -75,22 +59,17 @@ class OAM(StreamClassifier):
     True
     """
 
+    _kind = oam.OAM
+
     def __init__(
         self,
         *,
         update: str = "sequential",
         buffer_size: int = 100,
         C: float = 1e-5,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.update = update
         self.buffer_size = buffer_size
         self.C = C
         self.random_state = random_state
-
-    def _learner(self) -> learner.OAM:
-        owner = type(self).__name__
-        check_option(owner, "update", self.update, tuple(learner.UPDATES))
-        size = check_count(owner, "buffer_size", self.buffer_size)
-        C = check_number(owner, "C", self.C, 0.0, closed="neither")
-        return learner.OAM(self.update, size, C, self.random_state)

@@ -2,46 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.random import sample_without_replacement
 
 from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.statistics.chunk_rows import Rows
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureSubset:
-    """The map from a row to some of its features."""
-
-    features: NDArray[np.int64]
-    n_features: int
-
-    @classmethod
-    def drawn(cls, n_components: int, random_state: Any, n_features: int) -> FeatureSubset:
-        """Return a map to features of which every choice is as likely as any other."""
-        drawn = sample_without_replacement(n_features, n_components, random_state=random_state)
-        return cls(np.sort(drawn).astype(np.int64), n_features)
-
-    @property
-    def n_components(self) -> int:
-        """Number of features kept."""
-        return self.features.size
-
-    def project(self, rows: Rows) -> Rows:
-        """Return the kept columns; those of sparse rows stay sparse."""
-        return rows[:, self.features]
-
-    def weights_of(self, weights: Floats) -> Floats:
-        """Return the weights at their features, zero elsewhere."""
-        out = np.zeros(self.n_features)
-        out[self.features] = weights
-        return out
+from opauc.features.linear_maps.feature_subset import FeatureSubset
 
 
 class OPAUCf(ProjectedClassifier):
@@ -82,10 +47,10 @@ class OPAUCf(ProjectedClassifier):
     (array([1]), array([[0.  , 0.25]]))
     """
 
-    _projection = FeatureSubset
+    _map_kind = FeatureSubset
 
     @property
     def features_(self) -> NDArray[np.int64]:
         """Numbers of the features drawn."""
-        features: NDArray[np.int64] = self.solution_.state.projection.features
+        features: NDArray[np.int64] = self.map_.to_arrays()["features"]
         return features

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
-from opauc.estimators.parameter_checks import check_count
+from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
 from opauc.estimators.projected_classifier import full_covariance
+from opauc.learners.parameters import Count, checked
+from opauc.random_key import RandomState
+from opauc.rows import Floats, Labels, Rows
 from opauc.statistics import ExactMoments
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.solution import Solution
-
-Floats = NDArray[np.float64]
+from opauc.training.solution import Solved
 
 # Numbers of a product with the longer side of the rows held at a time: 256 MiB.
 ROOM = 2**25
@@ -73,6 +70,8 @@ class OPAUCpca(BatchClassifier):
     (array([[0.  , 0.25]]), array([4.]))
     """
 
+    _published = ("n_components_", "explained_variance_")
+
     explained_variance_: Floats
     n_components_: int
 
@@ -85,7 +84,7 @@ class OPAUCpca(BatchClassifier):
         eta0: float = 1e4,
         learning_rate: str = "theorem",
         average: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
@@ -95,19 +94,19 @@ class OPAUCpca(BatchClassifier):
         self.average = average
         self.random_state = random_state
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        size = min(check_count(owner, "n_components", self.n_components), *rows.shape)
+        size = min(checked(owner, "n_components", self.n_components, Count()), *rows.shape)
         learner = full_covariance(owner, self.get_params(deep=False), size)
         centred = _Centred(as_float64(rows))
         vectors, values = centred.leading(size, check_random_state(self.random_state))
-        self.n_components_, self.explained_variance_ = values.size, values / labels.size
         state = learner.start(values.size)
         for start in range(0, labels.size, ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
             state = learner.step(state, centred.components(part, vectors, values), labels[part])
         weights = centred.weights_of(learner.weights(state), vectors, values)
-        return solution_of(weights, centred.rows @ weights, labels)
+        found = {"n_components_": values.size, "explained_variance_": (values / labels.size).tolist()}
+        return solved(weights, centred.rows @ weights, labels, **found)
 
 
 class _Centred:

@@ -2,72 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
 from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.statistics.chunk_rows import Rows
-from opauc.statistics.code_stream import CodeStream
-
-Floats = NDArray[np.float64]
-
-# Rows of the matrix drawn at a time.
-FEATURES_PER_BLOCK = 2048
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianProjection:
-    """The map from a row x to x.R, where row j of R is a function of the key and of j alone.
-
-    R is never held: what is needed of it is drawn anew, 2,048 features at a
-    time. Ranges of features are the same for every chunk, so sums over sparse
-    rows do not depend on which other rows come with them.
-    """
-
-    codes: CodeStream
-    n_features: int
-
-    @classmethod
-    def drawn(cls, n_components: int, random_state: Any, n_features: int) -> GaussianProjection:
-        """Return a map with the key that the random state gives."""
-        return cls(CodeStream.seeded(n_components, random_state, gaussian=True), n_features)
-
-    @property
-    def n_components(self) -> int:
-        """Columns of R."""
-        return self.codes.rank
-
-    def project(self, rows: Rows) -> Floats:
-        """Return the rows times R."""
-        out = np.zeros((rows.shape[0], self.n_components))
-        columns = sparse.csc_array(rows) if sparse.issparse(rows) else rows
-        for part in self._ranges():
-            block = columns[:, part]
-            if sparse.issparse(block):
-                met = np.flatnonzero(np.diff(block.indptr))
-                if met.size:
-                    out += block[:, met] @ self.matrix(part.start + met)
-            else:
-                out += block @ self.matrix(np.arange(part.start, part.stop))
-        return out
-
-    def weights_of(self, weights: Floats) -> Floats:
-        """Return R times the weights."""
-        parts = [self.matrix(np.arange(part.start, part.stop)) @ weights for part in self._ranges()]
-        return np.concatenate(parts)
-
-    def matrix(self, features: NDArray[np.int64]) -> Floats:
-        """Return the given rows of R: independent normal numbers of variance 1 / n_components."""
-        return self.codes.codes(features)[:, : self.n_components]
-
-    def _ranges(self) -> Iterator[slice]:
-        for start in range(0, self.n_features, FEATURES_PER_BLOCK):
-            yield slice(start, min(start + FEATURES_PER_BLOCK, self.n_features))
+from opauc.features.linear_maps.gaussian_projection import GaussianProjection
 
 
 class OPAUCrp(ProjectedClassifier):
@@ -114,4 +50,4 @@ class OPAUCrp(ProjectedClassifier):
     array([-0.5,  0.5])
     """
 
-    _projection = GaussianProjection
+    _map_kind = GaussianProjection

@@ -6,9 +6,10 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from opauc.estimators.batch_classifier import BatchClassifier, solution_of
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.solution import Solution
+from opauc.estimators.batch_classifier import BatchClassifier, solved
+from opauc.random_key import RandomState
+from opauc.rows import Labels, Rows
+from opauc.training.solution import Solved
 
 
 class RandomWeights(BatchClassifier):
@@ -35,12 +36,12 @@ class RandomWeights(BatchClassifier):
     array([[1.764, 0.4  ]])
     """
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(self, *, random_state: RandomState = None) -> None:
         self.random_state = random_state
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solved:
         weights = check_random_state(self.random_state).normal(size=self.n_features_in_)
-        return solution_of(weights, rows @ weights, labels)
+        return solved(weights, rows @ weights, labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

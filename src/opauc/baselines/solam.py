@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.parameter_checks import check_number
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import solam as learner
+from opauc.learners import solam
 
 
 class SOLAM(StreamClassifier):
@@ -25,12 +24,6 @@ class SOLAM(StreamClassifier):
     the largest to come. Step and radius have the units of the features: scale
     them to about one, and expect to tune both.
 
-    The defaults were chosen by held-out AUC on eight sets (a9a, w8a, ijcnn1,
-    magic04, german, splice, connect-4, letter; one split each, 80 % to learn
-    from), so these figures flatter them: scaled to [-1, 1], to unit variance or
-    by the largest absolute value, .018, .011 and .020 less on average
-    than the exact minimiser of the square pair loss.
-
     Parameters
     ----------
     eta0 : float, default=1.0
@@ -40,38 +33,19 @@ class SOLAM(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Places score zero midway between the class means.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.metrics import roc_auc_score
-    >>> from sklearn.preprocessing import minmax_scale
     >>> from opauc.baselines import SOLAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X, (-1, 1))
-    >>> model = SOLAM()
-    >>> for start in range(0, 400, 100):
-    ...     model = model.partial_fit(X[start:start + 100], y[start:start + 100])
-    >>> bool(roc_auc_score(y[400:], model.decision_function(X[400:])) > 0.98)
-    True
+    >>> model = SOLAM().partial_fit([[0.0], [1.0]], ["ham", "ham"], classes=["ham", "spam"])
+    >>> model.partial_fit([[2.0], [4.0]], ["spam", "spam"]).predict([[3.5]])
+    array(['spam'], dtype='<U4')
     """
+
+    _kind = solam.SOLAM
 
     def __init__(self, *, eta0: float = 1.0, radius: float = 1.0) -> None:
         self.eta0 = eta0
         self.radius = radius
-
-    def _learner(self) -> learner.SOLAM:
-        owner = type(self).__name__
-        eta0 = check_number(owner, "eta0", self.eta0, 0.0, closed="neither")
-        radius = check_number(owner, "radius", self.radius, 0.0, closed="neither")
-        return learner.SOLAM(eta0, radius)

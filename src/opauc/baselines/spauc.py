@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.parameter_checks import check_number, check_option
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import spauc as learner
-from opauc.learners.sgd import LEARNING_RATES
+from opauc.learners import spauc
 
 
 class SPAUC(StreamClassifier):
@@ -24,12 +22,6 @@ class SPAUC(StreamClassifier):
     Other than printed: the default of `learning_rate` and `average` is made
     for use without tuning; the one proximal step on offer is that of a ridge.
 
-    The defaults were chosen by held-out AUC on eight sets (a9a, w8a, ijcnn1,
-    magic04, german, splice, connect-4, letter; one split each, 80 % to learn
-    from), so these figures flatter them: scaled to [-1, 1], to unit variance or
-    by the largest absolute value, .004, .004 and .004 less on average
-    than the exact minimiser of the square pair loss.
-
     Parameters
     ----------
     alpha : float, default=0.0
@@ -46,31 +38,18 @@ class SPAUC(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Places score zero midway between the class means.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.metrics import roc_auc_score
-    >>> from sklearn.preprocessing import minmax_scale
     >>> from opauc.baselines import SPAUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X, (-1, 1))
-    >>> model = SPAUC()
-    >>> for start in range(0, 400, 100):
-    ...     model = model.partial_fit(X[start:start + 100], y[start:start + 100])
-    >>> bool(roc_auc_score(y[400:], model.decision_function(X[400:])) > 0.98)
-    True
+    >>> model = SPAUC().partial_fit([[0.0], [1.0]], ["ham", "ham"], classes=["ham", "spam"])
+    >>> model.partial_fit([[2.0], [4.0]], ["spam", "spam"]).predict([[3.5]])
+    array(['spam'], dtype='<U4')
     """
+
+    _kind = spauc.SPAUC
 
     def __init__(
         self,
@@ -84,11 +63,3 @@ class SPAUC(StreamClassifier):
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.average = average
-
-    def _learner(self) -> learner.SPAUC:
-        owner = type(self).__name__
-        check_option(owner, "learning_rate", self.learning_rate, tuple(LEARNING_RATES))
-        check_option(owner, "average", self.average, (True, False))
-        alpha = check_number(owner, "alpha", self.alpha, 0.0)
-        eta0 = check_number(owner, "eta0", self.eta0, 0.0, closed="neither")
-        return learner.SPAUC(alpha, eta0, self.learning_rate, self.average)

@@ -6,11 +6,11 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
-from opauc.estimators.parameter_checks import check_count, check_number
+from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
 from opauc.learners.pairwise_hinge import PairwiseHinge
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.solution import Solution
+from opauc.learners.parameters import made
+from opauc.rows import Labels, Rows
+from opauc.training.solution import Solved
 
 
 class SVMOR(BatchClassifier):
@@ -66,6 +66,8 @@ class SVMOR(BatchClassifier):
     0.99
     """
 
+    _published = ("n_iter_", "objective_", "gap_")
+
     n_iter_: int
     objective_: float
     gap_: float
@@ -76,23 +78,17 @@ class SVMOR(BatchClassifier):
         self.max_iter = max_iter
 
     def _optimiser(self) -> PairwiseHinge:
-        owner = type(self).__name__
-        return PairwiseHinge(
-            C=check_number(owner, "C", self.C, 0.0, closed="neither"),
-            tol=check_number(owner, "tol", self.tol, 0.0, closed="neither"),
-            max_iter=check_count(owner, "max_iter", self.max_iter),
-        )
+        return made(type(self).__name__, PairwiseHinge, self.get_params(deep=False))
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solved:
         optimiser = self._optimiser()
         found = optimiser.minimise(as_float64(rows), labels)
-        self.n_iter_, self.objective_ = found.n_iter, found.objective
-        self.gap_ = optimiser.gap(found.objective, found.bound)
-        if self.gap_ > optimiser.tol:
+        gap = optimiser.gap(found.objective, found.bound)
+        if gap > optimiser.tol:
             warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} planes with a gap of {self.gap_:.2g}, more than "
+                f"{type(self).__name__} stopped after {found.n_iter} planes with a gap of {gap:.2g}, more than "
                 f"tol={self.tol}: raise max_iter or tol, or lower C",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return solution_of(found.weights, found.scores, labels)
+        return solved(found.weights, found.scores, labels, n_iter_=found.n_iter, objective_=found.objective, gap_=gap)

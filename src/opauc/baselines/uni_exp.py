@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.parameter_checks import check_number, check_option
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import uni_exp as learner
-from opauc.learners.sgd import LEARNING_RATES
+from opauc.learners import uni_exp
 
 
 class UniExp(StreamClassifier):
@@ -25,12 +23,6 @@ class UniExp(StreamClassifier):
     single row decides all; no step is taken until both classes were seen; and the
     default of `learning_rate` and `average` is made for use without tuning.
 
-    The defaults were chosen by held-out AUC on eight sets (a9a, w8a, ijcnn1,
-    magic04, german, splice, connect-4, letter; one split each, 80 % to learn
-    from), so these figures flatter them: scaled to [-1, 1], to unit variance or
-    by the largest absolute value, .011, .005 and .003 less on average
-    than the exact minimiser of the square pair loss.
-
     Parameters
     ----------
     eta0 : float, default=1000.0
@@ -46,16 +38,8 @@ class UniExp(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Places score zero midway between the class means.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------
@@ -72,14 +56,9 @@ class UniExp(StreamClassifier):
     True
     """
 
+    _kind = uni_exp.UniExp
+
     def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.average = average
-
-    def _learner(self) -> learner.UniExp:
-        owner = type(self).__name__
-        check_option(owner, "learning_rate", self.learning_rate, tuple(LEARNING_RATES))
-        check_option(owner, "average", self.average, (True, False))
-        eta0 = check_number(owner, "eta0", self.eta0, 0.0, closed="neither")
-        return learner.UniExp(eta0, self.learning_rate, self.average)

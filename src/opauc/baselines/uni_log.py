@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solution_of
-from opauc.estimators.parameter_checks import check_count, check_number
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.solution import Solution
+from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, Count, checked
+from opauc.rows import Labels, Rows
+from opauc.training.solution import Solved
 
 
 class UniLog(BatchClassifier):
@@ -47,6 +47,8 @@ class UniLog(BatchClassifier):
     array([0, 1])
     """
 
+    _published = ("n_iter_",)
+
     n_iter_: int
 
     def __init__(self, *, alpha: float = 1e-4, tol: float = 1e-6, max_iter: int = 1000) -> None:
@@ -54,16 +56,15 @@ class UniLog(BatchClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        alpha = check_number(owner, "alpha", self.alpha, 0.0)
+        alpha = checked(owner, "alpha", self.alpha, NON_NEGATIVE)
         rows = as_float64(rows)
         model = LogisticRegression(
             C=1.0 / (alpha * labels.size) if alpha else np.inf,
-            tol=check_number(owner, "tol", self.tol, 0.0, closed="neither"),
-            max_iter=check_count(owner, "max_iter", self.max_iter),
+            tol=checked(owner, "tol", self.tol, POSITIVE),
+            max_iter=checked(owner, "max_iter", self.max_iter, Count()),
             class_weight="balanced",
         ).fit(rows, labels)
-        self.n_iter_ = int(model.n_iter_[0])
         weights = model.coef_[0].copy()
-        return solution_of(weights, rows @ weights, labels)
+        return solved(weights, rows @ weights, labels, n_iter_=int(model.n_iter_[0]))

@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
+from inspect import signature
 from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
-import opauc
-import opauc.cli
-from opauc.errors import OpaucError
+from opauc import cli
+from opauc.errors import InputError, OpaucError, Remedy
+from opauc.version import __version__
 
 INTERRUPTED = 130
+VERSION = "--version"
 
 
-def build() -> typer.Typer:
-    """Return the application: every module here with a function `command` is a verb of that name."""
+def build(words: Sequence[str]) -> typer.Typer:
+    """Return the application: every module here with a function `command` is a verb of that name.
+
+    Only the verb that is asked for is imported, all of them where none is: that is what a person waits for.
+    """
     app = typer.Typer(
         name="opauc",
         help="Linear scorers that maximise AUC, learnt in one pass over the data.",
@@ -28,10 +34,13 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for module in iter_modules(opauc.cli.__path__):
-        verb = getattr(import_module(f"opauc.cli.{module.name}"), "command", None)
-        if verb is not None:
-            app.command(name=module.name.removesuffix("_verb"))(verb)
+    names = [module.name for module in iter_modules(cli.__path__)]
+    if words[:1] == [VERSION]:
+        names = []
+    for name in words[:1] if words and words[0] in names else names:
+        contents = import_module(f"opauc.cli.{name}")
+        if "command" in contents.__dict__:
+            app.command(name=name)(contents.command)
     app.callback()(_top)
     return app
 
@@ -39,8 +48,9 @@ def build() -> typer.Typer:
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, anything unforeseen keeps its traceback."""
     warnings.showwarning = _show_warning
+    words = sys.argv[1:]
     try:
-        code = build()(standalone_mode=False)
+        code = build(words)(standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
@@ -50,25 +60,35 @@ def main() -> None:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"opauc: {message_of(error)}", file=sys.stderr)
+        print(f"opauc: {message_of(error, words)}", file=sys.stderr)
         code = 2
     sys.exit(code or 0)
 
 
 def is_mistake(error: Exception) -> bool:
     """Tell whether an error is the user's to mend: bad arguments, bad input, a target that cannot be written."""
+    # The errors of the command line parser have no class that all versions of it export.
     return isinstance(error, OpaucError | OSError) or hasattr(error, "format_message")
 
 
-def message_of(error: Exception) -> str:
-    """Return the error in one line."""
+def message_of(error: Exception, words: Sequence[str]) -> str:
+    """Return a mistake of the user in one line, with the flags that would settle it."""
     if hasattr(error, "format_message"):
-        text = error.format_message()
+        text = str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, InputError):
+        offered = signature(import_module(f"opauc.cli.{words[0]}").command).parameters
+        text = error.reworded(lambda remedy: _flag(remedy) if remedy.parameter in offered else "")
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
+
+
+def _flag(remedy: Remedy) -> str:
+    """Return a remedy as the option of a verb."""
+    flag = f"--{remedy.parameter.replace('_', '-')}"
+    return f"({flag} {remedy.value})" if remedy.value else f"({flag})"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -77,13 +97,13 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"opauc {opauc.__version__}")
+        print(f"opauc {__version__}")
         raise typer.Exit
 
 
 def _top(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option(VERSION, help="Print the version and stop.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,7 @@
-"""What a person sees while work goes on, and what a machine reads instead."""
+"""What a person sees while work goes on, and what a machine reads instead.
+
+What draws on the terminal is imported when something is drawn: a verb that only writes numbers need not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
+from typing import Protocol
 
 # A machine that reads JSON lines gets one this often.
 SECONDS_BETWEEN_LINES = 1.0
+
+
+class Show(Protocol):
+    """Shows how far the work is."""
+
+    def __call__(self, rows: int, bytes_read: int, auc: float | None = None) -> None:
+        """Show so many rows, bytes of the files and the running AUC."""
 
 
 class Reporter:
@@ -23,44 +28,24 @@ class Reporter:
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
         self.as_json, self.quiet = as_json, quiet
-        self._screen = Console(stderr=True, highlight=False)
 
-    def say(self, event: str, text: str, **facts: Any) -> None:
+    def say(self, event: str, text: str, **facts: object) -> None:
         """Tell one fact: the text to a person on the error stream, the facts to a machine."""
         if self.as_json:
             emit(event, **facts)
         elif not self.quiet:
-            self._screen.print(text, soft_wrap=True, markup=False)
+            print(text, file=sys.stderr)
 
     @contextmanager
-    def progress(self, title: str, total_bytes: int | None) -> Iterator[Any]:
+    def progress(self, title: str, total_bytes: int | None) -> Iterator[Show]:
         """Give a function of (rows, bytes_read, auc) that shows how far the work is."""
         if self.as_json:
             yield _JsonProgress(total_bytes)
             return
-        bar = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Rate(), TimeRemainingColumn(),
-            console=self._screen, transient=True, disable=self.quiet or not self._screen.is_terminal,
-        )  # fmt: skip
-        with bar:
-            task = bar.add_task(title, total=total_bytes, rows=0, auc=None, began=time.perf_counter())
+        from opauc.cli.progress_bar import progress_bar
 
-            def update(rows: int, bytes_read: int, auc: float | None = None) -> None:
-                bar.update(task, completed=bytes_read, rows=rows, auc=auc)
-
-            yield update
-
-
-class _Rate(ProgressColumn):
-    """Rows, rows and megabytes a second, and the running AUC."""
-
-    def render(self, task: Task) -> Text:
-        seconds = max(1e-9, time.perf_counter() - task.fields["began"])
-        rows, auc = task.fields["rows"], task.fields["auc"]
-        parts = [f"{rows:,} rows", f"{rows / seconds:,.0f} rows/s", f"{task.completed / seconds / 1e6:,.1f} MB/s"]
-        if auc is not None:
-            parts.append(f"AUC {auc:.4f}")
-        return Text("  ".join(parts))
+        with progress_bar(title, total_bytes, self.quiet) as show:
+            yield show
 
 
 class _JsonProgress:
@@ -78,17 +63,21 @@ class _JsonProgress:
         emit("progress", rows=rows, bytes=bytes_read, seconds=round(seconds, 3), auc=auc, seconds_left=left)
 
 
-def emit(event: str, **facts: Any) -> None:
+def emit(event: str, **facts: object) -> None:
     """Write one JSON line to standard output."""
     sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
     sys.stdout.flush()
 
 
-def show_table(title: str, rows: Mapping[str, Any]) -> None:
+def show_table(title: str, rows: Mapping[str, object]) -> None:
     """Print names and values to standard output, one a line."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(Text(str(name)), Text(str(value)))
+        table.add_row(Text(name), Text(str(value)))
     Console(highlight=False).print(table)

@@ -10,8 +10,8 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, show_table
 from opauc.cli.evaluation import evaluate, write_report
+from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import ScoredStream
-from opauc.cli.train import refuse_unwritable
 
 
 def command(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.cli.console import Reporter
-from opauc.cli.predict import probabilities
 from opauc.cli.scored_stream import ScoredStream
 from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
-from opauc.training.model_file import SavedModel
-from opauc.training.stream_labels import shown_label
+from opauc.rows import Array
+from opauc.training.class_labels import shown_label
+from opauc.training.model_file import Model
 
 # Up to so many rows scores are kept and ranked exactly; after that only the streaming AUC goes on.
 EXACT_ROWS = 10**6
@@ -35,22 +34,22 @@ class Evaluation(NamedTuple):
 
 def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
     """Score all rows and rank them."""
-    began, labels, scorer = time.perf_counter(), scored.labels, scored.model.solution_.scorer
+    began, labels, scorer = time.perf_counter(), scored.labels, scored.model.scorer
     stream, bins, rows = StreamingAuc.empty(), CalibrationBins.empty(), 0
-    kept: list[tuple[NDArray[Any], NDArray[Any]]] | None = []
+    kept: list[tuple[Array, Array]] | None = []
     with reporter.progress("scoring", scored.stream.total_bytes) as show:
         for part in scored.scored():
-            codes = labels.codes(part.chunk)
-            stream = stream.update(codes, part.scores)
-            bins = bins.update(codes, probabilities(scorer, part.scores))
-            rows += codes.size
+            actual = labels.encoded(part.chunk)
+            stream = stream.update(actual, part.scores)
+            bins = bins.update(actual, scorer.chances(part.scores))
+            rows += actual.size
             if kept is not None:
-                kept.append((codes, part.scores))
+                kept.append((actual, part.scores))
                 kept = kept if rows <= EXACT_ROWS else None
             show(rows, part.chunk.bytes_read, stream.estimate())
     if kept:
-        codes, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        ranking = Ranking.of(codes, scores)
+        actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        ranking = Ranking.of(actual, scores)
     else:
         ranking = Ranking.of_stream(stream)
     return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, time.perf_counter() - began)
@@ -65,34 +64,33 @@ def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation)
 
 def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
     """Return all that the page shows."""
-    saved, model = scored.saved, scored.model
-    provenance = dict(saved.provenance)
-    curve = [ProgressPoint(*point) for point in provenance.get("learning_curve", ())]
-    rank = f", rank {model.rank_}" if getattr(model, "rank_", None) else ""
+    model, chosen = scored.model, scored.model.solution.published
+    curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
+    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
         ranking=found.ranking,
-        model=f"{type(model).__name__}, solver {getattr(model, 'solver_', '')}{rank}",
-        n_features=model.n_features_in_,
+        model=f"{model.estimator}, solver {chosen.get('solver_', '')}{rank}",
+        n_features=model.n_features,
         calibration=found.calibration,
         learning_curve=curve,
-        weights=named_weights(saved),
+        weights=named_weights(model),
         data={
             "Sources": ", ".join(scored.stream.sources),
             "Rows": found.rows,
             "Rows skipped": found.bad_rows,
-            "Negative class": shown_label(model.classes_[0]),
-            "Positive class": shown_label(model.classes_[1]),
+            "Negative class": shown_label(model.classes[0]),
+            "Positive class": shown_label(model.classes[1]),
         },
-        settings=model.get_params(),
+        settings=model.parameters,
         timings={"Reading and scoring": found.seconds},
-        provenance=learnt_from(saved),
+        provenance=learnt_from(model),
     )
 
 
-def learnt_from(saved: SavedModel) -> dict[str, object]:
+def learnt_from(model: Model) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
-    known = saved.provenance
+    known = model.provenance
     table: dict[str, object] = {"Library": f"opauc {known['library']}"} if "library" in known else {}
     if "rows" in known:
         table["Rows learnt"] = known["rows"]
@@ -101,12 +99,9 @@ def learnt_from(saved: SavedModel) -> dict[str, object]:
     return table
 
 
-def named_weights(saved: SavedModel) -> list[tuple[str, float]]:
+def named_weights(model: Model) -> list[tuple[str, float]]:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
-    weights = saved.model.solution_.scorer.weights
+    weights, names = model.scorer.weights, model.feature_names
     largest = np.argsort(-np.abs(weights), kind="stable")[:SHOWN_WEIGHTS]
-    names = getattr(saved.model, "feature_names_in_", None)
-    first = 0 if saved.reading and saved.reading["options"]["zero_based"] else 1
-    return [
-        (f"feature {j + first}" if names is None else str(names[j]), float(weights[j])) for j in largest if weights[j]
-    ]
+    first = 0 if model.reading and model.reading["options"]["zero_based"] else 1
+    return [(f"feature {j + first}" if names is None else names[j], float(weights[j])) for j in largest if weights[j]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -9,10 +10,10 @@ import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
+from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import ScoredStream
-from opauc.cli.train import refuse_unwritable
 from opauc.errors import InputError
-from opauc.training.model_file import SavedModel, save_model
+from opauc.training.model_file import Model, save_model
 
 
 def command(
@@ -31,20 +32,26 @@ def command(
 ) -> int:
     """Take rows out of a model again."""
     refuse_unwritable(output)
-    scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), labelled=True)
-    labels, kept, rows = scored.labels, scored.model, 0
-    for part in scored.scored():
-        codes = labels.codes(part.chunk)
-        numbers = None if first_row is None else first_row + part.chunk.first_row + np.arange(codes.size)
-        try:
-            kept._forget(part.rows, codes, None, numbers)
-        except ValueError as error:
-            raise InputError(f"{part.chunk.source}, from line {part.chunk.first_line} on: {error}") from error
-        rows += codes.size
-    provenance = dict(scored.saved.provenance)
-    provenance["rows"] = provenance.get("rows", rows) - rows
-    provenance["forgotten"] = [*provenance.get("forgotten", ()), {"data": list(data), "rows": rows}]
-    provenance.pop("learning_curve", None)
-    save_model(SavedModel(kept, scored.saved.reading, provenance), output)
+    scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), labelled=True, to_learn=True)
+    left, rows = unlearnt(scored, first_row)
+    known = left.provenance
+    provenance = {name: value for name, value in known.items() if name != "learning_curve"}
+    provenance["rows"] = known.get("rows", rows) - rows
+    provenance["forgotten"] = [*known.get("forgotten", ()), {"data": list(data), "rows": rows}]
+    save_model(replace(left, provenance=provenance), output)
     Reporter(json, quiet).say("forgotten", f"{output}: {rows:,} rows forgotten", model=str(output), rows=rows)
     return 0
+
+
+def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, int]:
+    """Return the model without the rows of a stream, and how many there were."""
+    labels, training, rows = scored.labels, scored.model.training(), 0
+    for chunk, wide in scored.chunks():
+        actual = labels.encoded(chunk)
+        numbers = None if first_row is None else first_row + chunk.first_row + np.arange(actual.size)
+        try:
+            training.forget(wide, actual, row_numbers=numbers)
+        except ValueError as error:
+            raise InputError(f"{chunk.source}, from line {chunk.first_line} on: {error}") from error
+        rows += actual.size
+    return replace(scored.model, solution=training.solution), rows

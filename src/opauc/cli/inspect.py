@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import emit, show_table
 from opauc.cli.evaluation import named_weights
 from opauc.files import read_sealed
+from opauc.rows import Json
 from opauc.training.model_file import MODEL, load_model
 
 # Parts of a header worth a line each.
@@ -25,11 +26,11 @@ def command(
     """Print what a file holds; nothing in it is executed."""
     kind, header, arrays = read_sealed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
-    weights = named_weights(load_model(file)) if kind == MODEL else []
+    weights = named_weights(load_model(file, to_learn=False)) if kind == MODEL else []
     if json:
         emit("inspected", kind=kind, header=header, arrays=shapes, largest_weights=weights)
         return 0
-    facts: dict[str, Any] = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
+    facts: Json = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
         nested = value.items() if name in NESTED and value else ((None, value),)
         for inner, part in nested:
@@ -44,7 +45,7 @@ def command(
     return 0
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value of a header, shortened where it is long."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {shown(part)}" for name, part in value.items() if shown(part) != "")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from opauc.errors import InputError
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.read_options import ReadOptions
+from opauc.rows import Settings
+from opauc.training.class_labels import ClassLabels
 
 READING, ROWS = "Reading", "Bad rows"
 
@@ -86,31 +89,19 @@ MaxBadRows = Annotated[
 ]
 
 
-def reading_options(
-    format_: str | None,
-    label: str | None,
-    features: str | None,
-    categorical: str | None,
-    missing: str,
-    hash_bits: int | None,
-    n_features: int | None,
-    zero_based: bool,
-    delimiter: str | None,
-    header: bool | None,
-) -> ReadOptions:
-    """Return the options of a command line as the readers take them."""
+def reading_options(given: Settings) -> ReadOptions:
+    """Return the options of a verb, by the names of its parameters, as the readers take them."""
+    label, features, categorical, delimiter = (
+        given[name] for name in ("label", "features", "categorical", "delimiter")
+    )
     try:
         return ReadOptions(
-            format=format_,
+            format=given["format_"],
             label=None if label is None else column(label),
             features=None if features is None else columns(features),
             categorical=() if categorical is None else columns(categorical),
-            missing=missing,
-            hash_bits=hash_bits,
-            n_features=n_features,
-            zero_based=zero_based,
             delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
-            header=header,
+            **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header")},
         )
     except ValueError as error:
         raise InputError(str(error)) from error
@@ -134,12 +125,15 @@ def columns(text: str) -> tuple[str | int, ...]:
     return tuple(column(part.strip()) for part in text.split(",") if part.strip())
 
 
-def labels_of(text: str | None) -> list[Any] | None:
-    """Return the class labels of a list with commas, as numbers where they are."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
+def class_labels(classes: str | None, positive: str | None) -> ClassLabels:
+    """Return the classes of a list with commas, as numbers where they are, or the positive one against all others."""
+    if classes is None:
+        return ClassLabels.announced(positive=positive)
+    names = [part.strip() for part in classes.split(",")]
+    parts: list[str] | list[float] = names
+    with suppress(ValueError):
+        parts = [float(part) for part in names]
     try:
-        return [float(part) for part in parts]
-    except ValueError:
-        return list(parts)
+        return ClassLabels.announced(parts, positive)
+    except ValueError as error:
+        raise InputError(f"--classes: {error}") from error

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
-from scipy.special import expit
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
 from opauc.cli.scored_stream import ScoredStream
 from opauc.errors import InputError
 from opauc.files import atomic_write
+from opauc.rows import Floats
 from opauc.scorers import LinearScorer
-from opauc.training.stream_labels import shown_label
+from opauc.training.class_labels import shown_label
 
 KINDS = ("score", "probability", "label")
 
@@ -51,28 +49,20 @@ def command(
 
 def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str]) -> None:
     """Write one line a row."""
-    scorer, classes = scored.model.solution_.scorer, scored.model.classes_
+    scorer, classes = scored.model.scorer, scored.model.classes.tolist()
     for part in scored.scored():
         if as_json:
-            chances = probabilities(scorer, part.scores)
-            for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances.tolist(), strict=True)):
-                label = classes[int(score > 0)].item() if hasattr(classes[0], "item") else classes[int(score > 0)]
+            chances = scorer.chances(part.scores).tolist()
+            for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances, strict=True)):
+                label = classes[int(score > 0)]
                 emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label)
         else:
             out.write("".join(f"{value}\n" for value in _values(what, scorer, classes, part.scores)))
 
 
-def probabilities(scorer: LinearScorer, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of the positive class for rows of these scores."""
-    with np.errstate(over="ignore"):
-        chances: NDArray[np.float64] = expit(scorer.slope * scores + scorer.offset)
-    return chances
-
-
-def _values(what: str, scorer: LinearScorer, classes: NDArray[Any], scores: NDArray[np.float64]) -> list[Any]:
-    if what == "score":
-        return scores.tolist()  # type: ignore[no-any-return]
-    if what == "probability":
-        return probabilities(scorer, scores).tolist()  # type: ignore[no-any-return]
-    names = [shown_label(label) for label in classes.tolist()]
-    return [names[positive] for positive in (scores > 0).tolist()]
+def _values(what: str, scorer: LinearScorer, classes: list[object], scores: Floats) -> list[object]:
+    if what == "label":
+        names = [shown_label(label) for label in classes]
+        return [names[positive] for positive in (scores > 0).tolist()]
+    values: list[object] = (scores if what == "score" else scorer.chances(scores)).tolist()
+    return values

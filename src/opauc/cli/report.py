@@ -5,8 +5,8 @@ from __future__ import annotations
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.evaluation import evaluate, write_report
+from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import ScoredStream
-from opauc.cli.train import refuse_unwritable
 
 
 def command(

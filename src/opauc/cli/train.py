@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
-from opauc.errors import InputError
-from opauc.estimators.opauc_estimator import OPAUC
-from opauc.reading.data_stream import DataStream
-from opauc.reading.read_options import ReadOptions
+from opauc.cli.output_file import refuse_unwritable
+from opauc.cli.stopwatch import stopwatch
+from opauc.features import open_stream
+from opauc.reading import DataStream
+from opauc.rows import Json
 from opauc.training.checkpoints import Checkpoints
-from opauc.training.model_file import SavedModel, save_model
+from opauc.training.model_file import Model, save_model
+from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.provenance import provenance_of
 from opauc.training.stream_training import StreamTraining
 
@@ -29,7 +31,9 @@ INTERRUPTED = 130
 def command(
     data: shared.Data,
     output: shared.Output,
-    solver: Annotated[str, typer.Option(help="auto, exact, sgd or contest.", rich_help_panel=LEARNING)] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="auto, exact, sgd or progressive_selection.", rich_help_panel=LEARNING)
+    ] = "auto",
     alpha: Annotated[float, typer.Option(help="Ridge penalty.", rich_help_panel=LEARNING)] = 1e-4,
     rank: Annotated[
         str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LEARNING)
@@ -79,77 +83,84 @@ def command(
 ) -> int:
     """Learn a model from labelled rows, read once."""
     refuse_unwritable(output)
-    reading = shared.reading_options(
-        format_, label, features, categorical, missing, hash_bits, n_features, zero_based, delimiter, header
-    )
-    parameters: dict[str, Any] = {
+    reading = shared.reading_options(locals())
+    parameters: Json = {
         "solver": solver, "alpha": alpha, "rank": _rank(rank), "eta0": eta0, "learning_rate": learning_rate,
         "average": average, "forgetting": forgetting, "random_state": seed, "n_jobs": n_jobs,
     }  # fmt: skip
     plan = {"data": list(data), "reading": reading.to_json(), **parameters, "positive": positive, "classes": classes}
-    saved = Checkpoints(checkpoint or output.with_name(output.name + ".checkpoint"), checkpoint_every, plan)
-    reporter, began = Reporter(json, quiet), time.perf_counter()
-    if resume and saved.path.exists():
-        training = saved.taken_up()
+    checkpoints = Checkpoints(checkpoint or output.with_name(output.name + ".checkpoint"), checkpoint_every, plan)
+    reporter = Reporter(json, quiet)
+    if resume and checkpoints.path.exists():
+        training = checkpoints.taken_up()
         reporter.say("resumed", f"going on after row {training.rows:,}", rows=training.rows)
     else:
-        training = StreamTraining(OPAUC(**parameters), shared.labels_of(classes), positive)
-    stream = DataStream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
-    if not run(training, stream, saved, reporter):
+        training = StreamTraining(OpaucRecipe(parameters), shared.class_labels(classes, positive))
+    stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
+    with stopwatch(reporter) as seconds:
+        whole = run(training, stream, checkpoints, reporter)
+        if whole:
+            reader = {"options": reading.to_json(), "encoding": training.bookmark.learnt(), "positive": positive}
+            model = finished_model(training, stream, reader)
+            save_model(model, output)
+            report_trained(model, training, output, reporter, seconds(), checkpoints.seconds)
+    if not whole:
         reporter.say(
             "interrupted", f"interrupted after row {training.rows:,}; go on with --resume", rows=training.rows,
-            checkpoint=str(saved.path),
+            checkpoint=str(checkpoints.path),
         )  # fmt: skip
         return INTERRUPTED
-    finish(training, stream, reading, output, reporter, time.perf_counter() - began, saved.seconds)
-    saved.remove()
+    checkpoints.remove()
     return 0
 
 
-def run(training: StreamTraining, stream: DataStream, saved: Checkpoints, reporter: Reporter) -> bool:
+def finished_model(training: StreamTraining, stream: DataStream, reader: Json) -> Model:
+    """Return the model with all that is known of its rows."""
+    names = stream.feature_names
+    return replace(
+        training.finished(),
+        feature_names=None if names is None else tuple(names),
+        reading=reader,
+        provenance=provenance_of(training),
+    )
+
+
+def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, reporter: Reporter) -> bool:
     """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
         for chunk in stream.chunks():
             training.learn(chunk)
-            show(training.rows, chunk.bytes_read, training.running_auc())
+            show(training.rows, chunk.bytes_read, training.progress.running_auc())
+            if training.begun and (stop or checkpoints.due(training.rows)):
+                checkpoints.write(training)
             if stop:
-                if hasattr(training.model, "solution_"):
-                    saved.write(training)
                 return False
-            if saved.due(training.rows) and hasattr(training.model, "solution_"):
-                saved.write(training)
     return True
 
 
-def finish(
-    training: StreamTraining, stream: DataStream, reading: ReadOptions, output: Path, reporter: Reporter,
-    seconds: float, checkpoint_seconds: float,
-) -> None:  # fmt: skip
-    """Write the model and tell about it."""
-    model = training.finished()
-    if stream.feature_names is not None:
-        model.feature_names_in_ = stream.feature_names
-    provenance = provenance_of(training)
-    reader = {
-        "options": reading.to_json(),
-        "encoding": training.bookmark.learnt(),
-        "positive": training.labels.positive,
-    }
-    save_model(SavedModel(model, reader, provenance), output)
-    skipped = training.bookmark.bad_rows
-    auc = training.running_auc()
+def report_skipped(training: StreamTraining, reporter: Reporter) -> None:
+    """Tell how many rows could not be used, and which were the first."""
+    skipped, first = training.bookmark.bad_rows, training.bookmark.first_bad
     if skipped:
-        first = "\n  ".join(training.bookmark.first_bad)
-        reporter.say("skipped", f"skipped {skipped:,} bad rows, among them\n  {first}", rows=skipped,
-                     first=list(training.bookmark.first_bad))  # fmt: skip
+        listed = "\n  ".join(first)
+        text = f"skipped {skipped:,} bad rows, among them\n  {listed}"
+        reporter.say("skipped", text, rows=skipped, first=list(first))
+
+
+def report_trained(
+    model: Model, training: StreamTraining, output: Path, reporter: Reporter, seconds: float, checkpoint_seconds: float
+) -> None:
+    """Tell what was learnt, after what had to be left out."""
+    report_skipped(training, reporter)
+    auc, solver, rank = training.progress.running_auc(), *model.solution.published.values()
     told = "" if auc is None else f", progressive AUC {auc:.4f}"
     reporter.say(
         "trained",
-        f"{output}: {training.rows:,} rows, {model.n_features_in_:,} features, {model.solver_}"
-        f"{f' of rank {model.rank_}' if model.rank_ else ''}, {seconds:.1f} s{told}",
-        model=str(output), rows=training.rows, features=model.n_features_in_, solver=model.solver_, rank=model.rank_,
+        f"{output}: {training.rows:,} rows, {model.n_features:,} features, {solver}"
+        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
+        model=str(output), rows=training.rows, features=model.n_features, solver=solver, rank=rank,
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
-        skipped=skipped,
+        skipped=training.bookmark.bad_rows,
     )  # fmt: skip
 
 
@@ -157,11 +168,11 @@ def finish(
 def stopping() -> Iterator[list[int]]:
     """Give a list that is filled by the first signal to stop; the second one stops at once.
 
-    Learning changes arrays in place: it may only be left between two chunks.
+    The first one lets the chunk at hand be learnt, so that a checkpoint can be written.
     """
     asked: list[int] = []
 
-    def note(number: int, _: Any) -> None:
+    def note(number: int, _: object) -> None:
         if asked:
             raise KeyboardInterrupt
         asked.append(number)
@@ -172,20 +183,6 @@ def stopping() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def refuse_unwritable(target: Path) -> None:
-    """Say now, not after hours, that a file cannot be written there."""
-    if target.is_dir():
-        raise InputError(f"{target}: is a folder, expected the name of a file")
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: there is no folder {target.parent}")
-    probe = target.with_name(f".{target.name}.probe")
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
 
 
 def _rank(text: str) -> str | int | None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from opauc.estimators.input_checks import checked_chunk, unchanged_on_error
-from opauc.estimators.linear_scoring import LinearScoringClassifier
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.statistics.score_summary import ScoreSummary
-from opauc.training.solution import Solution
+from opauc.estimators.input_checks import checked_chunk
+from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.rows import Floats, Labels, Rows
+from opauc.scorers import LinearScorer
+from opauc.training.solution import Solution, Solved
+from opauc.training.transaction import Transaction
 
-Floats = NDArray[np.float64]
 
-
-class BatchClassifier(LinearScoringClassifier):
+class BatchClassifier(LinearClassifier):
     """A binary classifier that needs all rows at once: there is no `partial_fit`.
 
     A subclass says in `_solve` which solution rows and labels of both classes
@@ -46,7 +45,7 @@ class BatchClassifier(LinearScoringClassifier):
         >>> LSSVM().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with unchanged_on_error(self):
+        with Transaction(self):
             chunk = checked_chunk(self, X, y, None, None, first=True)
             if chunk.classes.size < 2:
                 raise ValueError(
@@ -55,30 +54,12 @@ class BatchClassifier(LinearScoringClassifier):
                 )
             self.classes_ = chunk.classes
             self.solution_ = self._solve(chunk.rows, chunk.labels)
+            self._publish()
         return self
 
     @abstractmethod
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
+    def _solve(self, rows: Rows, labels: Labels) -> Solution | Solved:
         """Return what the rows teach, every parameter checked."""
-
-
-class Taught(NamedTuple):
-    """Weights found from all rows at once, and what is known of the scores of those rows."""
-
-    weights: Floats
-    summary: ScoreSummary
-
-
-class AllAtOnce:
-    """The learner of a solution whose state is `Taught`: nothing is left to be worked out."""
-
-    def weights(self, state: Taught) -> Floats:
-        """Return the weights."""
-        return state.weights
-
-    def summary(self, state: Taught, _weights: Floats) -> ScoreSummary:
-        """Return what is known of the scores."""
-        return state.summary
 
 
 def as_float64(rows: Rows) -> Rows:
@@ -86,8 +67,7 @@ def as_float64(rows: Rows) -> Rows:
     return rows.astype(np.float64, copy=False)
 
 
-def solution_of(weights: Floats, scores: Floats, labels: Labels) -> Solution:
+def solved(weights: Floats, scores: Floats, labels: Labels, **published: object) -> Solved:
     """Return the solution with these weights, which give these scores to the rows learnt from."""
-    parts = [scores[labels == k] for k in (0, 1)]
-    columns: list[Any] = [tuple(float(number(part)) for part in parts) for number in (np.size, np.mean, np.var)]
-    return Solution(AllAtOnce(), Taught(weights, ScoreSummary(*columns)))
+    weights.flags.writeable = False
+    return Solved(LinearScorer.of_scores(weights, scores, labels), published)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from opauc.estimators.label_codes import encode_labels, two_classes
-from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.estimators.target_labels import encoded_labels, two_classes
+from opauc.rows import Array, Floats, Labels, Rows
 
 REAL = (np.float64, np.float32)
 
@@ -23,8 +21,8 @@ class Chunk(NamedTuple):
 
     rows: Rows
     labels: Labels
-    classes: NDArray[Any]
-    sample_weight: NDArray[np.float64] | None
+    classes: Array
+    sample_weight: Floats | None
 
 
 def checked_chunk(
@@ -32,12 +30,12 @@ def checked_chunk(
     X: ArrayLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    classes: NDArray[Any] | None,
+    classes: Array | None,
     first: bool,
 ) -> Chunk:
     """Check a labelled chunk; the first one fixes the number and names of the features."""
     rows, given = validate_data(estimator, X, y, reset=first, accept_sparse="csr", dtype=REAL)
-    labels, known = encode_labels(given, classes)
+    labels, known = encoded_labels(given, classes)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
@@ -49,12 +47,12 @@ def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
     return canonical(validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=REAL))
 
 
-def canonical(rows: Any) -> Rows:
+def canonical(rows: Rows) -> Rows:
     """Return dense rows as they are and sparse ones sorted, without duplicates and within bounds.
 
     The caller's matrix is never changed: what must be sorted is copied first.
     """
-    if not sparse.issparse(rows):
+    if isinstance(rows, np.ndarray):
         return rows
     if rows.nnz and not (rows.indices.min() >= 0 and rows.indices.max() < rows.shape[1]):
         raise ValueError(
@@ -72,9 +70,8 @@ def canonical(rows: Any) -> Rows:
     return tidy
 
 
-def announced_classes(estimator: Any, classes: ArrayLike | None) -> NDArray[Any] | None:
+def announced_classes(known: Array | None, classes: ArrayLike | None) -> Array | None:
     """Return the classes of earlier calls, or those announced now; they must not change between calls."""
-    known: NDArray[Any] | None = getattr(estimator, "classes_", None)
     if classes is None:
         return known
     announced = two_classes(classes)
@@ -83,15 +80,3 @@ def announced_classes(estimator: Any, classes: ArrayLike | None) -> NDArray[Any]
             f"`classes={announced.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
         )
     return announced
-
-
-@contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Put every attribute back if the body raises: states are values, so a shallow copy is enough."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

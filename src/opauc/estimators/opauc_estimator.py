@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
-from opauc.estimators.fit_signature import FitBySolver
-from opauc.estimators.input_checks import (
-    Chunk,
-    announced_classes,
-    checked_chunk,
-    unchanged_on_error,
-)
-from opauc.estimators.linear_scoring import LinearScoringClassifier
-from opauc.estimators.parameter_checks import check_number
-from opauc.learners.exact import Exact
-from opauc.learners.sketched_exact import SketchedExact
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.training.settings import make_learner
-from opauc.training.solution import Solution
+from opauc.estimators.input_checks import checked_chunk
+from opauc.estimators.stream_classifier import StreamClassifier
+from opauc.learners.parameters import NON_NEGATIVE, checked
+from opauc.learners.progressive_selection import ProgressiveSelection, Standing
+from opauc.random_key import RandomState
+from opauc.rows import Floats
+from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.training.training import Training
+from opauc.training.transaction import Transaction
 
 
-class OPAUC(LinearScoringClassifier):
+class OPAUC(StreamClassifier):
     """Linear scorer that minimises the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
@@ -35,16 +30,16 @@ class OPAUC(LinearScoringClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "exact", "sgd", "contest"}, default="auto"
+    solver : {"auto", "exact", "sgd", "progressive_selection"}, default="auto"
         "exact" keeps class statistics and solves for the minimiser: no step
         size, any order of rows, shards can be merged and rows taken out.
         "sgd" takes one gradient step a row (Algorithm 1 of the paper).
-        "contest" learns eight scorers at once, O(entries) a row each, and
-        keeps the one that ranked rows best before it learnt from them; alpha
-        and the step sizes play no part in it. It is for sparse rows of about
-        the same length, in random order.
+        "progressive_selection" learns eight scorers at once, O(entries) a row
+        each, and keeps the one with the best progressive AUC, that of rows
+        scored before they are learnt; alpha and the step sizes play no part
+        in it. It is for sparse rows of about the same length, in random order.
         "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
-        set, else "contest".
+        set, else "progressive_selection".
     alpha : float, default=1e-4
         Ridge penalty, the paper's lambda; zero is allowed.
     rank : "auto", None or int, default="auto"
@@ -78,8 +73,12 @@ class OPAUC(LinearScoringClassifier):
         Weights of the scorer.
     intercept_ : ndarray of shape (1,)
         Places score zero midway between the class means.
-    moments_ : ClassMoments
-        Statistics of the two classes.
+    moments_ : ClassMoments or ClassSketch
+        Statistics of the two classes, with full covariance matrices or with a
+        sketch; absent where no covariances are kept.
+    selection_ : Standing
+        With solver="progressive_selection": the candidates, the progressive
+        AUC of each and the number of the one taken.
     solver_, rank_ : str, int or None
         What "auto" took.
     n_features_in_ : int
@@ -106,6 +105,9 @@ class OPAUC(LinearScoringClassifier):
     True
     """
 
+    _published: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
+    _all_rows: ClassVar[str] = "every row of positive weight"
+
     solver_: str
     rank_: int | None
 
@@ -120,7 +122,7 @@ class OPAUC(LinearScoringClassifier):
         average: bool = True,
         forgetting: float = 1.0,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
@@ -132,82 +134,7 @@ class OPAUC(LinearScoringClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @FitBySolver
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> OPAUC:
-        """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, float32 or float64; anything else is converted to float64.
-        y : array-like of shape (n_samples,)
-            Two kinds of label; the greater one is the positive class.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row. Not with solver="sgd" or forgetting below one:
-            a weight has to mean as many copies of the row in any order, and
-            there the order matters.
-
-        Returns
-        -------
-        self : OPAUC
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> OPAUC(alpha=0.0).fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
-        array(['yes'], dtype='<U3')
-        """
-        with unchanged_on_error(self):
-            self._learn(X, y, sample_weight, None, first=True)
-            if min(self._counts()) == 0:
-                raise ValueError(
-                    f"{type(self).__name__} needs rows of two classes, got one class: "
-                    f"every row of positive weight is of class {self._only_class()}"
-                )
-        return self
-
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> OPAUC:
-        """Learn from one more chunk of labelled rows.
-
-        Any cut of the rows into chunks gives what `fit` gives. A chunk may
-        hold one class only if `classes` names both on the first call.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes : array-like of shape (2,), default=None
-            Both class labels; needed on the first call unless y holds both.
-
-        Returns
-        -------
-        self : OPAUC
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> model = OPAUC().partial_fit([[0.0], [1.0]], [-1, -1], classes=[-1, 1])
-        >>> model.partial_fit([[2.0]], [1]).classes_
-        array([-1,  1])
-        """
-        with unchanged_on_error(self):
-            first = not hasattr(self, "solution_")
-            known = announced_classes(self, classes) if not first or classes is not None else None
-            chunk = self._learn(X, y, sample_weight, known, first)
-            if chunk.classes.size < 2:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit when y holds one class only, "
-                    f"here {self._only_class()}"
-                )
-        return self
-
-    def merge(self, other: OPAUC) -> OPAUC:
+    def merge(self, other: OPAUC) -> Self:
         """Take in all that another model learnt, as if its rows had been seen here too.
 
         Parameters
@@ -233,10 +160,11 @@ class OPAUC(LinearScoringClassifier):
             raise IncompatibleMoments(
                 f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
             )
-        if list(getattr(self, "feature_names_in_", [])) != list(getattr(other, "feature_names_in_", [])):
+        if self._feature_names() != other._feature_names():
             raise IncompatibleMoments("cannot merge models of features with different names")
-        state = self._statistics("merge").merge(other._statistics("merge"))
-        self.solution_ = Solution(self._learner()[0], state)
+        training = self._training()
+        training.merge(other.solution_)
+        self.solution_ = training.solution
         return self
 
     def forget(
@@ -245,7 +173,7 @@ class OPAUC(LinearScoringClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         row_numbers: ArrayLike | None = None,
-    ) -> OPAUC:
+    ) -> Self:
         """Unlearn rows: the model becomes what it would be had they never been seen.
 
         Parameters
@@ -268,12 +196,14 @@ class OPAUC(LinearScoringClassifier):
         array([2.])
         """
         check_is_fitted(self)
-        with unchanged_on_error(self):
+        with Transaction(self):
             chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
-            self._forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
+            training = self._training()
+            training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
+            self.solution_ = training.solution
         return self
 
-    def path(self, alphas: Sequence[float]) -> NDArray[np.float64]:
+    def path(self, alphas: Sequence[float]) -> Floats:
         """Weights for many values of alpha, at the price of little more than one.
 
         Parameters
@@ -294,55 +224,19 @@ class OPAUC(LinearScoringClassifier):
                [0.4444]])
         """
         check_is_fitted(self)
-        state = self._statistics("path")
-        checked = [check_number(type(self).__name__, "alphas", alpha, 0.0) for alpha in alphas]
-        return self._learner()[0].path(state, checked)  # type: ignore[no-any-return]
+        owner = type(self).__name__
+        return self.solution_.path([checked(owner, "alphas", alpha, NON_NEGATIVE) for alpha in alphas])
 
-    def _forget(
-        self, rows: Rows, labels: Labels, sample_weight: NDArray[np.float64] | None, row_numbers: ArrayLike | None
-    ) -> None:
-        statistics, learner = self._statistics("forget"), self._learner()[0]
-        if self.forgetting != 1.0:
-            raise ValueError(
-                f"forget needs forgetting=1.0, got {self.forgetting}: the weight the rows still have is unknown"
-            )
-        if isinstance(learner, Exact):
-            state = statistics.forget(rows, labels, sample_weight, learner.n_jobs)
-        elif row_numbers is None:
-            raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
-        else:
-            state = statistics.forget(rows, labels, row_numbers)
-        self.solution_ = Solution(learner, state)
+    @property
+    def selection_(self) -> Standing:
+        """How the candidates of progressive selection stand."""
+        learner = self.solution_.learner
+        if not isinstance(learner, ProgressiveSelection):
+            raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
+        return learner.standing(self.solution_.state)
 
-    def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Any, first: bool) -> Chunk:
-        chunk = checked_chunk(self, X, y, sample_weight, classes, first)
-        learner, solver, rank = self._learner(str(chunk.rows.dtype))
-        if not first and type(self.solution_.learner) is not type(learner):
-            raise ValueError(
-                f"solver was {self.solver_!r} with rank {self.rank_} on the last call to partial_fit, "
-                f"now it is {solver!r} with rank {rank}"
-            )
-        state = learner.start(self.n_features_in_) if first else self.solution_.state
-        if chunk.sample_weight is None:
-            state = learner.step(state, chunk.rows, chunk.labels)
-        elif self._takes_weights() and isinstance(learner, Exact):
-            state = learner.step(state, chunk.rows, chunk.labels, chunk.sample_weight)
-        else:
-            raise ValueError(
-                "sample_weight needs solver='exact', full covariance and forgetting=1.0: else the order of rows matters"
-            )
-        self.classes_ = chunk.classes
-        self.solver_, self.rank_ = solver, rank
-        self.solution_ = Solution(learner, state)
-        return chunk
+    def _recipe(self) -> OpaucRecipe:
+        return OpaucRecipe(self.get_params(deep=False), type(self).__name__)
 
-    def _learner(self, dtype: str = "float64") -> tuple[Any, str, int | None]:
-        return make_learner(type(self).__name__, self.get_params(deep=False), self.n_features_in_, dtype)
-
-    def _takes_weights(self) -> bool:
-        return self.solver in ("auto", "exact") and self.forgetting == 1.0 and self.rank in (None, "auto")
-
-    def _statistics(self, wanted_by: str) -> Any:
-        if not isinstance(self.solution_.learner, Exact | SketchedExact):
-            raise ValueError(f"{wanted_by} needs solver='exact': those of solver='sgd' depend on each row in turn")
-        return self.solution_.state
+    def _training(self) -> Training:
+        return Training(self._recipe(), self.solution_)

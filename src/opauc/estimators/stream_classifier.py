@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, Self
+from typing import ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from opauc.estimators.input_checks import announced_classes, checked_chunk, unchanged_on_error
-from opauc.estimators.linear_scoring import LinearScoringClassifier
+from opauc.estimators.input_checks import Chunk, announced_classes, checked_chunk
+from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.learners.learner import AnyLearner
+from opauc.rows import Array
+from opauc.statistics.statistic import Statistic
+from opauc.training.recipe import LearnerRecipe, Recipe
 from opauc.training.solution import Solution
+from opauc.training.training import Training
+from opauc.training.transaction import Transaction
 
 
-class StreamClassifier(LinearScoringClassifier):
-    """A binary classifier around any learner of the `learners` folder.
+class StreamClassifier(LinearClassifier):
+    """A binary classifier around a learner of the `learners` folder, whose settings are its parameters."""
 
-    A subclass says in `_learner` which learner its parameters ask for. There
-    are no sample weights: they would have to mean copies of a row in any
-    order, and here the order of rows matters.
-    """
+    _kind: ClassVar[type[AnyLearner]]
+    _all_rows: ClassVar[str] = "every row"
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    solution_: Solution
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
 
         Parameters
@@ -29,6 +34,9 @@ class StreamClassifier(LinearScoringClassifier):
             Rows, float32 or float64; anything else is converted to float64.
         y : array-like of shape (n_samples,)
             Two kinds of label; the greater one is the positive class.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a factor on its part in the statistics and on
+            the step it leads to. Rows of weight zero are left out.
 
         Returns
         -------
@@ -37,28 +45,31 @@ class StreamClassifier(LinearScoringClassifier):
 
         Examples
         --------
-        >>> from opauc.baselines import UniSqu
-        >>> UniSqu().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
+        >>> from opauc import OPAUC
+        >>> OPAUC(alpha=0.0).fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with unchanged_on_error(self):
-            self._learn(X, y, None, first=True)
-            if min(self._counts()) == 0:
+        with Transaction(self) as transaction:
+            self._learn(checked_chunk(self, X, y, sample_weight, None, first=True), None, transaction)
+            if not self.solution_.counts.both:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
-                    f"every row is of class {self._only_class()}"
+                    f"{self._all_rows} is of class {self._only_class()}"
                 )
         return self
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from one more chunk of labelled rows.
 
         Any cut of the rows into chunks gives what `fit` gives. A chunk may
-        hold one class only if `classes` names both on the first call.
+        hold one class only if `classes` names both on the first call. If this
+        raises, or is interrupted, the model is as it was before.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             As in `fit`.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
@@ -70,30 +81,42 @@ class StreamClassifier(LinearScoringClassifier):
 
         Examples
         --------
-        >>> from opauc.baselines import UniSqu
-        >>> model = UniSqu().partial_fit([[0.0], [1.0]], [-1, -1], classes=[-1, 1])
+        >>> from opauc import OPAUC
+        >>> model = OPAUC().partial_fit([[0.0], [1.0]], [-1, -1], classes=[-1, 1])
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
-        with unchanged_on_error(self):
-            first = not hasattr(self, "solution_")
-            known = announced_classes(self, classes) if not first or classes is not None else None
-            self._learn(X, y, known, first)
-            if self.classes_.size < 2:
+        with Transaction(self) as transaction:
+            first = not self.__sklearn_is_fitted__()
+            known = announced_classes(None if first else self.classes_, classes)
+            chunk = checked_chunk(self, X, y, sample_weight, known, first)
+            self._learn(chunk, None if first else self.solution_, transaction)
+            if chunk.classes.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
                     f"here {self._only_class()}"
                 )
         return self
 
-    @abstractmethod
-    def _learner(self) -> Any:
-        """Return the learner that the parameters ask for, each of them checked."""
+    @property
+    def moments_(self) -> Statistic:
+        """Statistics of the two classes, where the learner keeps them."""
+        learner = self.solution_.learner
+        if not learner.has_statistics:
+            raise AttributeError(f"{type(self).__name__} has no moments_: {learner.name()} keeps no class statistics")
+        return self.solution_.moments
 
-    def _learn(self, X: ArrayLike, y: ArrayLike, classes: Any, first: bool) -> None:
-        chunk = checked_chunk(self, X, y, None, classes, first)
-        learner = self._learner()
-        state = learner.start(self.n_features_in_) if first else self.solution_.state
-        state = learner.step(state, chunk.rows, chunk.labels)
-        self.classes_ = chunk.classes
-        self.solution_ = Solution(learner, state)
+    def _recipe(self) -> Recipe:
+        """Return how to learn; asking it checks every parameter."""
+        return LearnerRecipe(type(self).__name__, self._kind, self.get_params(deep=False))
+
+    def _learn(self, chunk: Chunk, solution: Solution | None, transaction: Transaction) -> None:
+        training = Training(self._recipe(), solution)
+        training.learn(chunk.rows, chunk.labels, chunk.sample_weight, transaction)
+        self.classes_, self.solution_ = chunk.classes, training.solution
+        self._publish()
+
+    def _only_class(self) -> str:
+        """The label of the class that was seen, where one was not."""
+        labels: Array = self.classes_[[-1 if self.solution_.counts.positive > 0 else 0]]
+        return repr(labels.tolist()[0])

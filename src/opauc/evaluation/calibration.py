@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
 from opauc.errors import IncompatibleMoments
-from opauc.evaluation.exact_auc import Counts, Flags, Floats, checked_scores
+from opauc.evaluation.exact_auc import Counts, Flags, checked_scores
+from opauc.rows import Arrays, Floats
 
 N_BINS = 2000
 # Equal steps of the log-odds from -16 to 16: the probabilities of rare events, of one in a million
@@ -119,7 +120,7 @@ class CalibrationBins:
         found = self.reliability(n_bins)
         return float(np.dot(found.counts, np.abs(found.predicted - found.observed)) / self.n_rows)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Copies of the sums, for a file or the network."""
         return {key: np.array(getattr(self, key)) for key in KEYS}
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.evaluation.exact_auc import Counts, Flags, Floats, checked_scores, require_both_classes
+from opauc.evaluation.exact_auc import Counts, Flags, checked_scores, require_both_classes
+from opauc.rows import Floats
 
 
 class RocCurve(NamedTuple):

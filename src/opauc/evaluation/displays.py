@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.evaluation.auc_limits import AucInterval
 from opauc.evaluation.calibration import CalibrationBins, Reliability
 from opauc.evaluation.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from opauc.evaluation.delong import AucInterval, auc_interval
-from opauc.evaluation.exact_auc import Flags, Floats, checked_scores
+from opauc.evaluation.delong import auc_interval
+from opauc.evaluation.exact_auc import Flags, checked_scores
 from opauc.evaluation.progressive_auc import ProgressiveAuc, ProgressPoint
 from opauc.evaluation.score_histogram import ScoreHistogram
+from opauc.rows import Array, Floats, Json
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +29,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-GUIDE: dict[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1.0}
+
+class Estimator(Protocol):
+    """A fitted binary classifier, of this library or of another."""
+
+    classes_: Array
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the score of each row."""
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probabilities of both classes for each row."""
+
+
+GUIDE: Json = {"color": "0.5", "linestyle": "--", "linewidth": 1.0}
 
 
 class _Display:
@@ -65,7 +80,14 @@ class _ScoreDisplay(_Display, ABC):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
+        cls,
+        estimator: Estimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Plot rows as `estimator.decision_function` scores them; the second of its classes is the positive one."""
         scores = estimator.decision_function(X)
@@ -82,14 +104,14 @@ class _ScoreDisplay(_Display, ABC):
 
 
 class RocDisplay(_ScoreDisplay):
-    """The ROC curve, with the AUC and its 95 % interval by DeLong in the legend.
+    """The ROC curve, with the AUC and its 95 % interval in the legend.
 
     Examples
     --------
     >>> from opauc.evaluation.displays import RocDisplay
     >>> display = RocDisplay.from_scores([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9], name="six rows")
     >>> display.line_.get_label()
-    'six rows (AUC 0.889, 95 % 0.261–0.995)'
+    'six rows (AUC 0.889, 95 % 0.359–0.983)'
     """
 
     x_name, y_name = "False positive rate", "True positive rate"
@@ -194,7 +216,9 @@ class ReliabilityDisplay(_Display):
         return cls(bins.reliability(n_bins), bins.expected_error(n_bins), name).plot(ax, **kwargs)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **kwargs: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Estimator, X: ArrayLike, y: ArrayLike, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
         """Plot rows as `estimator.predict_proba` sees them; further arguments go to `from_probabilities`."""
         chances = np.asarray(estimator.predict_proba(X))[:, 1]
         return cls.from_probabilities(_positive(estimator, y), chances, name=name or _name(estimator), **kwargs)
@@ -244,10 +268,10 @@ def _new_axes() -> Axes:
     return pyplot.subplots()[1]
 
 
-def _positive(estimator: Any, y: ArrayLike) -> Flags:
+def _positive(estimator: Estimator, y: ArrayLike) -> Flags:
     positive: Flags = np.asarray(y) == estimator.classes_[1]
     return positive
 
 
-def _name(estimator: Any) -> str:
+def _name(estimator: Estimator) -> str:
     return type(estimator).__name__

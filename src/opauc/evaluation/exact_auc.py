@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from operator import mul
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from opauc.rows import Floats
+
+Counts: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Weights = TypeVar("Weights", Counts, Floats)
 
 
 def exact_auc(labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -82,8 +84,8 @@ def require_both_classes(positive: Flags) -> None:
 
 
 def _by_score(
-    positive: Floats, negative: Floats, positive_weights: NDArray[Any], negative_weights: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    positive: Floats, negative: Floats, positive_weights: Weights, negative_weights: Weights
+) -> tuple[Weights, Weights]:
     """Return the weight of the positives and of the negatives at each distinct score, rising."""
     scores = np.concatenate([positive, negative])
     weights = np.zeros((2, scores.size), positive_weights.dtype)

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments
 from opauc.evaluation.exact_auc import Counts, checked_scores
 from opauc.evaluation.streaming_auc import StreamingAuc
+from opauc.rows import Arrays
 
 # No window is shorter than SHORTEST, and PER_DOUBLING of them double the rows, until there are more than MOST_WINDOWS.
 SHORTEST, PER_DOUBLING, MOST_WINDOWS = 128, 4, 64
@@ -112,7 +113,7 @@ class ProgressiveAuc:
             if window.counts.all()
         ]
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Copies of all intervals and their counts, those of the windows one after another."""
         arrays = {f"overall_{key}": part for key, part in self.overall.to_arrays().items()}
         return arrays | {

@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
 
+from opauc.evaluation.auc_limits import AucInterval, PlacementVariances
 from opauc.evaluation.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from opauc.evaluation.delong import AucInterval, auc_interval, interval_of_pairs
-from opauc.evaluation.exact_auc import Counts, Floats, checked_scores
+from opauc.evaluation.delong import auc_interval
+from opauc.evaluation.exact_auc import Counts, checked_scores
 from opauc.evaluation.score_histogram import ScoreHistogram
 from opauc.evaluation.streaming_auc import StreamingAuc
 from opauc.evaluation.thinning import needed_points
+from opauc.rows import Floats
 
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2)
 
@@ -43,9 +44,9 @@ class Ranking:
     >>> labels, scores = [0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9]
     >>> exact, streamed = Ranking.of(labels, scores), Ranking.of_stream(StreamingAuc.of(labels, scores))
     >>> round(exact.confidence.auc, 3), round(exact.confidence.low, 3), exact.certain
-    (0.889, 0.261, None)
+    (0.889, 0.359, None)
     >>> round(streamed.confidence.low, 3), streamed.certain == (exact.confidence.auc,) * 2
-    (0.261, True)
+    (0.359, True)
     """
 
     n_negatives: int
@@ -117,7 +118,7 @@ def stream_curves(stream: StreamingAuc) -> tuple[RocCurve, PrecisionRecallCurve]
 
 
 def stream_interval(stream: StreamingAuc, level: float = 0.95) -> AucInterval:
-    """Return the estimate of the AUC with DeLong's interval, widened by what the streaming AUC does not know.
+    """Return the estimate of the AUC with its interval, widened by what the streaming AUC does not know.
 
     The variance is that of scores tied within each interval; where every interval is a single score it is exact.
     """
@@ -127,14 +128,10 @@ def stream_interval(stream: StreamingAuc, level: float = 0.95) -> AucInterval:
     negatives, positives = _falling(stream)[1].T
     beaten = (np.cumsum(negatives[::-1])[::-1] - negatives / 2) / n_negatives
     beating = (np.cumsum(positives) - positives / 2) / n_positives
-    variance = _variance_of_mean(beaten, positives) + _variance_of_mean(beating, negatives)
-    n_pairs = min(n_negatives, n_positives)
-    if n_pairs == 1 or variance == 0.0:
-        found = interval_of_pairs(auc, n_pairs, level)
-    else:
-        error = float(np.sqrt(variance))
-        reach = ndtri((1 + level) / 2) * error / (auc * (1 - auc))
-        found = AucInterval(auc, float(expit(logit(auc) - reach)), float(expit(logit(auc) + reach)), error)
+    variances = PlacementVariances(
+        _variance(beaten, positives), _variance(beating, negatives), n_positives, n_negatives
+    )
+    found = variances.interval(auc, level)
     return found._replace(low=max(found.low - (auc - low), 0.0), high=min(found.high + (high - auc), 1.0))
 
 
@@ -153,14 +150,14 @@ def _falling(stream: StreamingAuc) -> tuple[Floats, Counts]:
     return np.minimum.accumulate(stream.lows[order]), stream.class_counts[order]
 
 
-def _variance_of_mean(values: Floats, counts: Counts) -> float:
-    """Return the variance of the mean of values met as often as counted; zero exactly where all are the same."""
+def _variance(values: Floats, counts: Counts) -> float:
+    """Return the variance of values met as often as counted; zero exactly where all are the same."""
     values, counts = values[counts > 0], counts[counts > 0]
     total = int(counts.sum())
     if total == 1 or np.ptp(values) == 0.0:
         return 0.0
     mean = np.dot(counts, values) / total
-    return float(np.dot(counts, (values - mean) ** 2) / (total - 1) / total)
+    return float(np.dot(counts, (values - mean) ** 2) / (total - 1))
 
 
 def _operating_points(roc: RocCurve, n_negatives: int, n_positives: int) -> tuple[OperatingPoint, ...]:

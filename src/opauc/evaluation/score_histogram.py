@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opauc.evaluation.exact_auc import Floats, checked_scores
+from opauc.evaluation.exact_auc import checked_scores
 from opauc.evaluation.streaming_auc import StreamingAuc
+from opauc.rows import Floats
 
 # Each class is shown between these shares of its rows: one score far out must not squeeze all others into one bin.
 TAIL = 0.002

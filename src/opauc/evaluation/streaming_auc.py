@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.errors import IncompatibleMoments
-from opauc.evaluation.exact_auc import Counts, Floats, auc_of_counts, checked_scores
-from opauc.kernels.sums.score_bins import cut_values
+from opauc.evaluation.exact_auc import Counts, auc_of_counts, checked_scores
+from opauc.kernels.sums.interval_cuts import cut_values
+from opauc.rows import Arrays, Floats
 
 # Rows of one call that are sorted at a time, and intervals that may stand before they are reduced: per `size`.
 BATCH, ROOM = 16, 3
 # Besides its share of all rows an interval counts this much of its share of each part that is merged:
 # where a small new part differs from a large old one, the rows to come look like the new.
-RECENT = 0.25
+SHARE_OF_PART = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ class StreamingAuc:
         low, high = self.interval()
         return (low + high) / 2
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Copies of the intervals and their counts, for a file or the network."""
         return {
             "size": np.array(self.size),
@@ -171,7 +171,7 @@ class StreamingAuc:
 
 def _masses(counts: Counts, part: Counts, total: Counts) -> Floats:
     """Return for each interval its share of the rows of each class, and of its own part, added up."""
-    weights = 1 / np.maximum(total, 1) + RECENT / np.maximum(part, 1)
+    weights = 1 / np.maximum(total, 1) + SHARE_OF_PART / np.maximum(part, 1)
     shares: Floats = counts @ weights
     return shares
 

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.evaluation.exact_auc import Floats
+from opauc.rows import Floats
 
 # In the unit square; on a chart 400 pixels wide a fifth of a pixel.
 UNSEEN = 0.0005

@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from opauc.errors import UnreadableFile
 from opauc.files.atomic_write import atomic_write
+from opauc.rows import Array, Json, NamedArrays, Settings
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 # Raised when a file of the new kind can no longer be read by older programs.
 VERSION = 1
@@ -25,7 +23,7 @@ ENTRY = "opauc"
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
 
 
-def write_sealed(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_sealed(path: str | os.PathLike[str], kind: str, header: Settings, arrays: Settings) -> None:
     """Write a file of the given kind; it appears whole or not at all.
 
     Examples
@@ -51,7 +49,7 @@ def write_sealed(path: str | os.PathLike[str], kind: str, header: Mapping[str, A
             raise OSError(f"{path}: {error}") from error
 
 
-def read_sealed(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Arrays]:
+def read_sealed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
     """Return the kind, the header and the arrays of a file, or refuse it with the reason."""
     if not os.path.isfile(path):
         raise UnreadableFile(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
@@ -72,7 +70,7 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Arra
     return described["kind"], described["header"], arrays
 
 
-def _content(path: Any, entry: str | None) -> tuple[str, str]:
+def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]:
     """Return the text that describes the arrays, and the checksum; refuse what is not ours or too new."""
     if entry is None:
         raise UnreadableFile(f"{path}: a safetensors file, but not one of opauc")
@@ -87,7 +85,7 @@ def _content(path: Any, entry: str | None) -> tuple[str, str]:
     return sealed["content"], sealed["sha256"]
 
 
-def _seal(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+def _seal(text: str, arrays: NamedArrays) -> str:
     """Return a checksum over the text and over names, types, shapes and content of the arrays."""
     hasher = hashlib.sha256(text.encode())
     for name in sorted(arrays):

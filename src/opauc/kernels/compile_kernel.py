@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core.registry import cpu_target
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -12,8 +13,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "arcp", "contract"}}
 
 
-# Without counting references to arrays: counts are atomic sums, dear next to vectors of fifty numbers.
-UNCOUNTED: dict[str, Any] = {**OPTIONS, "_nrt": False}
+def _uncounted() -> dict[str, Any]:
+    """Return the options without counting references to arrays: atomic sums, dear next to vectors of fifty numbers.
+
+    The option is numba's own and not documented, and one it does not know fails
+    at the first call of the kernel. Where it has gone, kernels count, and are slower.
+    """
+    known = hasattr(cpu_target.options, "_nrt")
+    return {**OPTIONS, "_nrt": False} if known else OPTIONS
 
 
 def _compiled(function: Function, options: dict[str, Any]) -> Function:
@@ -32,7 +39,13 @@ def kernel(function: Function) -> Function:
 
 def borrowing(function: Function) -> Function:
     """Compile `function`, which makes views of arrays but no arrays, without counting references."""
-    return _compiled(function, UNCOUNTED)
+    return _compiled(function, _uncounted())
+
+
+def in_python(compiled: Function) -> Function:
+    """Return the kernel as it is written, for an input too small to be worth loading machine code for."""
+    plain: Function = getattr(compiled, "py_func", compiled)
+    return plain
 
 
 def inlined(function: Function) -> Function:

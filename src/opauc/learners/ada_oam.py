@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.errors import DivergedError
 from opauc.kernels.descent.adaptive_descent import adaptive_csr_pass, adaptive_pass
 from opauc.kernels.descent.pair_descent import DescentState
+from opauc.learners.learner import Learner
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, parameter
+from opauc.learners.row_weights import row_weights
 from opauc.learners.sgd import SGD
+from opauc.rows import ClassCounts, Floats, Labels, Rows
 from opauc.statistics import ClassMoments
-from opauc.statistics.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
+from opauc.statistics.chunk_rows import contiguous_blocks, kernel_rows
 from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
 
 
 class AdaptiveState(NamedTuple):
@@ -27,7 +28,7 @@ class AdaptiveState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AdaOAM:
+class AdaOAM(Learner[AdaptiveState]):
     """Descend along the pair loss of each row, each feature with a step of its own.
 
     The gradient g is that of OPAUC, alpha w + (w.z - y) z + S w for a row x
@@ -38,7 +39,8 @@ class AdaOAM:
     (Ding, Zhao, Hoi, Ong 2015). No step is taken until both classes were seen.
     There is no projection onto a ball. Two n_features x n_features matrices
     are kept and a row costs O(n_features^2), sparse or not. With `average`,
-    the weights are the mean of the iterates.
+    the weights are the mean of the iterates. The weight of a row is a factor on
+    the gradient of its loss, alpha w left out.
 
     Examples
     --------
@@ -50,23 +52,28 @@ class AdaOAM:
     [0.1]
     """
 
-    alpha: float = 1e-4
-    eta0: float = 0.03
-    epsilon: float = 1e-8
-    average: bool = False
+    has_statistics: ClassVar[bool] = True
+
+    keeps_covariances: ClassVar[bool] = True
+
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    eta0: float = parameter(0.03, POSITIVE)
+    epsilon: float = parameter(1e-8, NON_NEGATIVE)
+    average: bool = parameter(False, SWITCH)
 
     def start(self, n_features: int) -> AdaptiveState:
         """Return the state before any row: zero weights, no statistics."""
         return AdaptiveState(SGD().start(n_features), np.zeros(n_features))
 
-    def step(self, state: AdaptiveState, rows: Rows, labels: Labels) -> AdaptiveState:
+    def step(self, state: AdaptiveState, rows: Rows, labels: Labels, weight: Floats | None = None) -> AdaptiveState:
         """Return the state after a step on each row in order."""
         after = DescentState(*(part.copy() for part in state.descent))
-        squares = state.squares.copy()
+        squares, weights = state.squares.copy(), row_weights(weight)
         run = adaptive_pass if isinstance(rows, np.ndarray) else adaptive_csr_pass
+        settings = float(self.alpha), float(self.eta0), float(self.epsilon)
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in contiguous_blocks(rows):
-                run(kernel_rows(block), labels[part], self.alpha, self.eta0, self.epsilon, after, squares)
+                run(kernel_rows(block), labels[part], weights[part], *settings, after, squares)
         # No step is longer than eta0, so it is gradients that overflow.
         if not all(np.isfinite(part).all() for part in (after.weights, after.weight_sum, squares)):
             raise DivergedError(
@@ -79,14 +86,18 @@ class AdaOAM:
         """Return the last iterate, or the mean of all."""
         return SGD(average=self.average).weights(state.descent)
 
-    def moments(self, state: AdaptiveState) -> ClassMoments:
-        """Return the class statistics."""
-        return SGD().moments(state.descent)
-
-    def check_state(self, state: AdaptiveState) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
-        SGD().check_state(state.descent)
+    def counts(self, state: AdaptiveState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return SGD().counts(state.descent)
 
     def summary(self, state: AdaptiveState, weights: Floats) -> ScoreSummary:
         """Return what the statistics say of the scores."""
-        return self.moments(state).summary(weights)
+        return self.statistics(state).summary(weights)
+
+    def statistics(self, state: AdaptiveState) -> ClassMoments:
+        """Return the class statistics."""
+        return SGD().statistics(state.descent)
+
+    def check(self, state: AdaptiveState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        SGD().check(state.descent)

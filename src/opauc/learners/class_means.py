@@ -3,59 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csr_array
 
-from opauc.errors import StatisticsOverflow
-from opauc.kernels.descent.means_descent import (
-    FACTOR,
-    FACTOR_SUM,
-    RECENT_EXCESS,
-    SHARE_SUM,
-    SUMS,
-    MeansWeights,
-    combine_cards,
-    means_pass,
-    scale_values,
-    sum_of_squares,
-)
+from opauc.kernels.descent.means_descent import MeansWeights, means_pass, scale_values, sum_of_squares
 from opauc.kernels.rows.csr_rows import CsrRows
-from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows, read_only
-from opauc.statistics.score_summary import ScoreSummary
+from opauc.learners.learning_rates import LEARNING_RATES
+from opauc.learners.means_learner import MeansLearner, MeansState
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, parameter
+from opauc.learners.row_squares import refuse_large
+from opauc.learners.row_weights import row_weights
+from opauc.rows import ClassCounts, Floats, Labels, Rows
+from opauc.statistics.chunk_rows import csr_rows, read_only
 
-Floats = NDArray[np.float64]
-
-# The scale of every feature where none is asked for.
-NO_SCALE: Floats = np.ones(1)
-NO_SCALE.flags.writeable = False
-# Rows whose squares add up to no more than this cannot make sums of squares overflow, however many they are.
-LARGEST_SQUARES = 1e200
-CACHE_LINE = 64
 # Of 1, 2, 4 and 8 times the theorem's step, held as it is at a loss of zero, twice served ten text tasks best.
 RELATIVE_STEP = 2.0
 
 
-class CountsAndMeans(NamedTuple):
-    """Row counts of the negative (0) and the positive (1) class, shape (2,), and their means, shape (2, n_features)."""
-
-    counts: Floats
-    means: Floats
-
-
-class MeansState(NamedTuple):
-    """The weights in terms of the class sums, for rows times `scale`."""
-
-    parts: MeansWeights
-    scale: Floats  # (n_features,), or (1,) if none is asked for
-    waiting: tuple[tuple[Rows, Labels], ...] | None  # all rows so far, with the scale still open; None once it is fixed
-
-
 @dataclass(frozen=True)
-class ClassMeans:
+class ClassMeans(MeansLearner):
     """Descend along the pair loss of each row against the mean of the other class so far.
 
     A row x with label y moves the weights by
@@ -74,16 +42,16 @@ class ClassMeans:
 
     A step "theorem" is twice that of `SGD`, in units of the largest alpha +
     |x - c|^2 so far, and step omega |x - c|^2 is held at one, where the row's
-    loss is zero; other learning rates are taken as given. With `average`, the weights are the mean
-    of the iterates with iterate t weighted by t^2: the first ones are bad, and
-    a plain mean remembers them.
+    loss is zero; other learning rates are taken as given. With `average`, the
+    weights are the mean of the iterates with iterate t weighted by t^2: the
+    first ones are bad, and a plain mean remembers them.
 
     With `scale_power`, rows are multiplied by (mean square of the feature +
     v / n)^-scale_power, measured on the first n = `scale_rows` rows, v the mean
     square of their nonzero values. Those rows are kept until they can be
     learnt from; weights asked for before use what is there. Weights are in the
-    units of the rows given. `step` reuses the arrays of the state it is given;
-    if it raises, that state is as it was.
+    units of the rows given. The weight of a row is a factor on omega and on its
+    part in means and scale; `step` writes into the state it is given.
 
     Rows are not centred, or they would not be sparse. Where they lie a million
     times farther from zero than from each other, too few digits are left of
@@ -99,127 +67,95 @@ class ClassMeans:
     [0.2]
     """
 
-    alpha: float = 1e-4
-    eta0: float = 1e4
-    learning_rate: str = "theorem"
-    average: bool = True
-    scale_power: float = 0.0
-    scale_rows: int = 1000
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    eta0: float = parameter(1e4, POSITIVE)
+    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    average: bool = parameter(True, SWITCH)
+    scale_power: float = parameter(0.0, NON_NEGATIVE)
+    scale_rows: int = parameter(1000, Count())
 
     def start(self, n_features: int) -> MeansState:
         """Return the state before any row; memory is taken as features turn up."""
-        return MeansState(_no_weights(n_features), NO_SCALE, None if self.scale_power == 0.0 else ())
+        return super().start(n_features)._replace(waiting=None if self.scale_power == 0.0 else ())
 
-    def step(self, state: MeansState, rows: Rows, labels: Labels) -> MeansState:
+    def step(self, state: MeansState, rows: Rows, labels: Labels, weight: Floats | None = None) -> MeansState:
         """Take a step on each row in order, or keep the rows while there are too few to fix the scale."""
-        thin = rows if sparse.issparse(rows) else sparse.csr_array(rows)
+        entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
         if state.waiting is None:
-            return self._learn(state, thin, labels)
-        if sum(part.size for _, part in state.waiting) + labels.size < self.scale_rows:
-            return state._replace(waiting=(*state.waiting, (thin.copy(), labels.copy())))
-        return self._settled(state._replace(waiting=(*state.waiting, (thin, labels))))
+            return self._learn(state, entries, labels, weight)
+        if sum(part.size for _, part, _ in state.waiting) + labels.size < self.scale_rows:
+            copies = entries.copy(), labels.copy(), None if weight is None else weight.copy()
+            return state._replace(waiting=(*state.waiting, copies))
+        return self.settled(state._replace(waiting=(*state.waiting, (entries, labels, weight))))
 
-    def weights(self, state: MeansState) -> Floats:
-        """Return the weighted mean of the iterates, or the last of them, as one number a feature."""
-        parts, scale, _ = self._settled(state)
-        out = np.empty(parts.cards.shape[0])
-        if self.average:
-            combine_cards(parts.cards, np.array([parts.scalars[FACTOR_SUM], 1.0, *parts.coefficient_sums]), out)
-            out /= parts.scalars[SHARE_SUM] or 1.0
-        else:
-            combine_cards(parts.cards, np.array([parts.scalars[FACTOR], 0.0, *parts.coefficients]), out)
-        out *= scale
-        return out
+    def counts(self, state: MeansState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        if not state.waiting:
+            return super().counts(state)
+        _, labels, weight = _joined(state.waiting)
+        return ClassCounts(*np.bincount(labels, weight, minlength=2).tolist())
 
-    def moments(self, state: MeansState) -> CountsAndMeans:
-        """Return the counts and means of the classes; the mean of no rows is zero."""
-        parts, scale, _ = self._settled(state)
-        sums = parts.cards[:, SUMS:].T
-        return CountsAndMeans(parts.counts.copy(), sums / scale / np.maximum(parts.counts, 1.0)[:, None])
-
-    def summary(self, state: MeansState, weights: Floats) -> ScoreSummary:
-        """Return counts and mean scores of the rows seen, both exact, and estimates of the score variances.
-
-        No covariance is kept. A variance is the mean, weighted by t^2 as the
-        iterates are, of the squared deviations of the scores that rows got
-        just before they were learnt from, from what was the mean score of
-        their class then. It belongs to the learner's own weights, whatever
-        `weights` are given.
-        """
-        parts, scale, _ = self._settled(state)
-        products = np.einsum("j,jk->k", weights / scale, parts.cards[:, SUMS:])
-        means = products / np.maximum(parts.counts, 1.0)
-        variances = parts.spreads[:, 0] / np.maximum(parts.spreads[:, 1], 1.0)
-        return ScoreSummary(*(tuple(part.tolist()) for part in (parts.counts, means, variances)))
-
-    def _settled(self, state: MeansState) -> MeansState:
+    def settled(self, state: MeansState) -> MeansState:
         """Return the state with a scale and no rows waiting, made anew if they were; `state` does not change."""
         if not state.waiting:
             return state
-        rows, labels = state.waiting[0]
-        if len(state.waiting) > 1:
-            rows = sparse.vstack([part for part, _ in state.waiting], format="csr")
-            labels = np.concatenate([part for _, part in state.waiting])
-        fresh = MeansState(_no_weights(rows.shape[1]), self._scale(rows[: self.scale_rows]), None)
-        return self._learn(fresh, rows, labels)
+        rows, labels, weight = _joined(state.waiting)
+        fresh = super().start(rows.shape[1])
+        first = slice(self.scale_rows)
+        scale = self._scale(rows[first], np.ones(labels.size)[first] if weight is None else weight[first])
+        return self._learn(fresh._replace(scale=scale), rows, labels, weight)
 
-    def _learn(self, state: MeansState, rows: Rows, labels: Labels) -> MeansState:
-        relative, sizes = LEARNING_RATES[self.learning_rate]
-        step_sizes = sizes(self.eta0, state.parts.counts.sum() + np.arange(1.0, labels.size + 1.0))
-        if relative:
-            step_sizes *= RELATIVE_STEP
+    def step_sizes(self, parts: MeansWeights, n_rows: int) -> tuple[bool, Floats]:
+        """Return whether step sizes are relative, and those of the next rows."""
+        relative, sizes = super().step_sizes(parts, n_rows)
+        return relative, sizes * RELATIVE_STEP if relative else sizes
+
+    def kept(self, decay: Floats) -> Floats:
+        """Return the factors on w of steps with step * alpha = `decay`."""
+        return 1.0 - decay
+
+    def _learn(self, state: MeansState, rows: csr_array, labels: Labels, weight: Floats | None) -> MeansState:
+        relative, sizes = self.step_sizes(state.parts, labels.size)
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
-            arrays = self._scaled(rows, state.scale)
-            # A step relative to the curvature cannot overflow; any other may, and then all has to be put back.
-            parts = state.parts if relative else _copied(state.parts)
-            means_pass(arrays, labels, step_sizes, relative, self.alpha, parts)
+            entries = self._scaled(rows, state.scale)
+            means_pass(entries, labels, row_weights(weight), sizes, relative, float(self.alpha), state.parts)
         if not relative:
-            refuse_divergence(self, parts, parts.scalars[RECENT_EXCESS])
-        return state._replace(parts=parts)
+            self.refuse_divergence(state.parts)
+        return state
 
-    def _scaled(self, rows: Rows, scale: Floats) -> CsrRows:
+    def _scaled(self, rows: csr_array, scale: Floats) -> CsrRows:
         """Return the rows times the scale, once it is sure that their squares can be summed."""
-        data, indices, indptr = kernel_rows(rows)
+        data, indices, indptr = csr_rows(rows.data, rows.indices, rows.indptr)
         if self.scale_power == 0.0:
             squares = sum_of_squares(data)
         else:
             given, data = data, np.empty(data.size)
             squares = scale_values(given, indices, scale, data)
-        if not squares <= LARGEST_SQUARES:
-            raise StatisticsOverflow("the squares of the rows overflow float64; scale the features down")
+        refuse_large(squares)
         return CsrRows(read_only(data), indices, indptr)
 
-    def _scale(self, rows: Rows) -> Floats:
+    def _scale(self, rows: csr_array, weight: Floats) -> Floats:
         """Return the factor of each feature that these first rows tell."""
-        squares = rows.data.astype(float) ** 2
-        floor = squares.sum() / max(1, np.count_nonzero(squares)) / max(1, rows.shape[0])
+        squares, shares = rows.data.astype(float) ** 2, np.repeat(weight, np.diff(rows.indptr))
+        met = shares[squares != 0.0].sum()
+        squares *= shares
+        floor = squares.sum() / (met or 1.0) / max(1, rows.shape[0])
         if floor < np.finfo(float).tiny:  # nothing but zeros
             return np.ones(rows.shape[1])
-        means = np.bincount(rows.indices, squares, minlength=rows.shape[1]) / rows.shape[0]
+        means = np.bincount(rows.indices, squares, minlength=rows.shape[1]) / weight.sum()
         scale: Floats = (means + floor) ** -self.scale_power
         return scale
 
 
-def _no_weights(n_features: int) -> MeansWeights:
-    """Return zero weights, every card within one cache line."""
-    room = np.zeros(4 * n_features + CACHE_LINE // 8)
-    skip = -room.ctypes.data % CACHE_LINE // 8
-    return MeansWeights(
-        cards=room[skip : skip + 4 * n_features].reshape(n_features, 4),
-        counts=np.zeros(2),
-        coefficients=np.zeros(2),
-        coefficient_sums=np.zeros(2),
-        products=np.zeros(2),
-        gram=np.zeros((2, 2)),
-        spreads=np.zeros((2, 2)),
-        scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
-    )
-
-
-def _copied(parts: MeansWeights) -> MeansWeights:
-    """Return weights that share nothing with these."""
-    copy = _no_weights(parts.cards.shape[0])
-    for target, source in zip(copy, parts, strict=True):
-        target[...] = source
-    return copy
+def _joined(
+    waiting: tuple[tuple[csr_array, Labels, Floats | None], ...],
+) -> tuple[csr_array, Labels, Floats | None]:
+    """Return all rows that wait as one chunk."""
+    if len(waiting) == 1:
+        return waiting[0]
+    rows = sparse.vstack([part for part, _, _ in waiting], format="csr")
+    labels = np.concatenate([part for _, part, _ in waiting])
+    if all(weight is None for _, _, weight in waiting):
+        return rows, labels, None
+    return rows, labels, np.concatenate([np.ones(part.size) if w is None else w for _, part, w in waiting])

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
+from opauc.learners.learner import StatisticLearner
+from opauc.learners.parameters import NON_NEGATIVE, SHARE, Count, parameter
+from opauc.rows import Floats, Labels, Rows
 from opauc.statistics import ClassMoments
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.statistics.score_summary import ScoreSummary
 
-Floats = NDArray[np.float64]
+# Solving through a tridiagonal form errs by a tenth of this times the rounding of a number, relatively: below 1e-9.
+MOST_CONDITION = 4e6
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(StatisticLearner[ClassMoments]):
     """Minimise alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2.
 
     With d = the difference of the class means and S = the sum of their
@@ -35,56 +38,68 @@ class Exact:
     [0.4444]
     """
 
-    alpha: float = 1e-4
-    forgetting: float = 1.0
-    n_jobs: int = 1
+    keeps_covariances: ClassVar[bool] = True
+
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    forgetting: float = parameter(1.0, SHARE)
+    n_jobs: int = parameter(1, Count())
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether rows in another order give other weights: only where old ones fade."""
+        return self.forgetting != 1.0
 
     def start(self, n_features: int) -> ClassMoments:
         """Return statistics of no rows."""
         return ClassMoments.empty(n_features)
 
-    def step(
-        self, state: ClassMoments, rows: Rows, labels: Labels, sample_weight: Floats | None = None
-    ) -> ClassMoments:
+    def step(self, state: ClassMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassMoments:
         """Return the statistics with the chunk in them."""
-        return state.update(rows, labels, sample_weight, self.forgetting, self.n_jobs)
+        return state.update(rows, labels, weight, forgetting=self.forgetting, n_jobs=self.n_jobs)
 
-    def moments(self, state: ClassMoments) -> ClassMoments:
-        """Return the statistics, which are the state."""
-        return state
-
-    def summary(self, state: ClassMoments, weights: Floats) -> ScoreSummary:
-        """Return what the statistics say of the scores."""
-        return state.summary(weights)
+    def forget(
+        self,
+        state: ClassMoments,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,  # noqa: ARG002
+    ) -> ClassMoments:
+        """Return the statistics as if these rows had never been seen."""
+        if self.forgetting != 1.0:
+            raise ValueError(
+                f"forget needs forgetting=1.0, got {self.forgetting}: the weight the rows still have is unknown"
+            )
+        return state.forget(rows, labels, weight, self.n_jobs)
 
     def weights(self, state: ClassMoments) -> Floats:
         """Return the minimiser; zero until both classes were seen."""
-        if not state.has_both_classes:
+        if not state.counts.both:
             return np.zeros(state.n_features)
-        return _minimiser(state.spread(), state.mean_difference(), self.alpha)
+        return _minimiser(state.covariance_sum(), state.mean_difference(), self.alpha)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return how many rows cost ten times as much to take in as the weights cost to work out."""
         return 4 * n_features
 
     def path(self, state: ClassMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimisers for many alphas, one a row, from one reduction to tridiagonal form."""
+        """Return the minimisers for many alphas, one a row, where possible from one reduction to tridiagonal form."""
         out = np.zeros((len(alphas), state.n_features))
-        if not state.has_both_classes or not len(alphas):
+        if not state.counts.both or not len(alphas):
             return out
-        spread, difference = state.spread(), state.mean_difference()
-        reduced = _Tridiagonal(spread, difference) if state.n_features > 1 else None
+        matrix, difference = state.covariance_sum(), state.mean_difference()
+        reduced = _Tridiagonal(matrix, difference) if _worth_reducing(matrix, max(alphas)) else None
         for row, alpha in zip(out, alphas, strict=True):
             if reduced is not None and reduced.resolves(alpha):
                 row[:] = reduced.minimiser(alpha)
             else:
-                row[:] = _minimiser(spread, difference, alpha)
+                row[:] = _minimiser(matrix, difference, alpha)
         return out
 
 
-def _minimiser(spread: Floats, difference: Floats, alpha: float) -> Floats:
-    """Solve (alpha I + spread + difference difference^T) w = difference."""
-    matrix = spread.T.copy(order="F")  # symmetric: the transpose is itself, in the order LAPACK works in
+def _minimiser(covariances: Floats, difference: Floats, alpha: float) -> Floats:
+    """Solve (alpha I + covariances + difference difference^T) w = difference."""
+    matrix = covariances.T.copy(order="F")  # symmetric: the transpose is itself, in the order LAPACK works in
     matrix.flat[:: matrix.shape[0] + 1] += alpha
     scale = _unit_diagonal(matrix)
     matrix *= scale
@@ -96,16 +111,16 @@ def _minimiser(spread: Floats, difference: Floats, alpha: float) -> Floats:
         if rcond > matrix.shape[0] * np.finfo(float).eps:
             solved = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
             return _normalised(solved, difference)
-    return _singular_minimiser(spread, difference, alpha)
+    return _singular_minimiser(covariances, difference, alpha)
 
 
-def _singular_minimiser(spread: Floats, difference: Floats, alpha: float) -> Floats:
+def _singular_minimiser(covariances: Floats, difference: Floats, alpha: float) -> Floats:
     """Return the shortest minimiser where the matrix has no inverse to working precision.
 
     Directions without variance are told on unit-variance features, so that a
     feature measured in small units is not taken for a constant.
     """
-    matrix = spread + np.outer(difference, difference)
+    matrix = covariances + np.outer(difference, difference)
     matrix.flat[:: matrix.shape[0] + 1] += alpha
     scale = _unit_diagonal(matrix)
     values, vectors = eigh(matrix * np.outer(scale, scale))
@@ -129,30 +144,44 @@ def _normalised(solved: Floats, difference: Floats) -> Floats:
     return solved / (1.0 + difference @ solved)
 
 
-class _Tridiagonal:
-    """The spread as Q T Q^T with T tridiagonal: each alpha then costs one product with Q."""
+def _worth_reducing(matrix: Floats, alpha: float) -> bool:
+    """Tell whether a reduction may serve the largest alpha; the diagonal lies between the eigenvalues."""
+    variances = np.diagonal(matrix)
+    return bool(variances.size > 1 and variances.max() / MOST_CONDITION < variances.min() + alpha)
 
-    def __init__(self, spread: Floats, difference: Floats) -> None:
+
+class _Tridiagonal:
+    """The sum of the covariances as 2^e Q T Q^T with T tridiagonal: each alpha then costs one product with Q.
+
+    The orthogonal Q mixes features of different units, so rounding is that of
+    the largest: good to nine digits up to the condition number MOST_CONDITION.
+    """
+
+    def __init__(self, matrix: Floats, difference: Floats) -> None:
+        size = matrix.shape[0]
+        # A power of two brings the largest variance to about one without rounding: its square cannot overflow.
+        self._unit = 2.0 ** max(-500, int(np.frexp(np.diagonal(matrix).max())[1]) - 1)
         reflectors, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(
-            spread, lower=1, lwork=int(lapack.dsytrd_lwork(spread.shape[0])[0])
+            matrix / self._unit, lower=1, overwrite_a=1, lwork=int(lapack.dsytrd_lwork(size)[0])
         )
         # The reflectors below the first subdiagonal are those of a QR factorisation one row down.
         self._reflectors = np.asfortranarray(reflectors[1:, :-1])
         self._difference = difference
         self._turned = self._turn(difference, "T")
-        bound = eigh_tridiagonal(
-            self._diagonal, self._off, eigvals_only=True, select="i", select_range=(spread.shape[0] - 1,) * 2
-        )
-        self._smallest = 1e4 * spread.shape[0] * np.finfo(float).eps * max(float(bound[0]), 0.0)
+        lowest = eigh_tridiagonal(self._diagonal, self._off, eigvals_only=True, select="i", select_range=(0, 0))
+        self._least = max(0.0, float(lowest[0]))
+        around = np.abs(np.concatenate(([0.0], self._off, [0.0])))
+        self._most = float((self._diagonal + around[1:] + around[:-1]).max())
 
     def resolves(self, alpha: float) -> bool:
-        """Tell whether alpha stands well above the rounding of the reduction."""
-        return bool(alpha > self._smallest)
+        """Tell whether the smallest eigenvalue of alpha I + T stands well above the rounding of the largest."""
+        ridge = alpha / self._unit
+        return (self._most + ridge) / MOST_CONDITION < self._least + ridge
 
     def minimiser(self, alpha: float) -> Floats:
         """Return the minimiser for one alpha."""
-        _, _, solved, _ = lapack.dptsv(self._diagonal + alpha, self._off, self._turned)
-        return _normalised(self._turn(solved, "N"), self._difference)
+        _, _, solved, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._turned)
+        return _normalised(self._turn(solved, "N") / self._unit, self._difference)
 
     def _turn(self, vector: Floats, transposed: str) -> Floats:
         """Multiply by Q, or by its transpose."""

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from opauc.errors import StatisticsOverflow
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
-
-
-class FeatureMoments(NamedTuple):
-    """Rows of the negative (0) and the positive (1) class: count, mean, and scatter of each feature by itself."""
-
-    counts: Floats
-    means: Floats
-    scatters: Floats
+from opauc.learners.learner import StatisticLearner
+from opauc.rows import Floats, Labels, Rows
+from opauc.statistics.feature_moments import FeatureMoments
 
 
 @dataclass(frozen=True)
-class MeanDifference:
+class MeanDifference(StatisticLearner[FeatureMoments]):
     """Take the difference of the class means for weights; two numbers a feature and class are kept.
 
     Examples
@@ -39,46 +26,13 @@ class MeanDifference:
     """
 
     def start(self, n_features: int) -> FeatureMoments:
-        """Return the state before any row."""
-        return FeatureMoments(np.zeros(2), np.zeros((2, n_features)), np.zeros((2, n_features)))
+        """Return statistics of no rows."""
+        return FeatureMoments.empty(n_features)
 
-    def step(self, state: FeatureMoments, rows: Rows, labels: Labels) -> FeatureMoments:
-        """Return the state with the chunk in it."""
-        counts, means, scatters = (part.copy() for part in state)
-        for k in np.unique(labels):
-            part = rows[np.flatnonzero(labels == k)]
-            count, total = part.shape[0], counts[k] + part.shape[0]
-            with np.errstate(over="ignore", invalid="ignore"):
-                mean, scatter = _moments(part)
-                away = mean - means[k]
-                means[k] += count / total * away
-                scatters[k] += scatter + counts[k] * count / total * away**2
-            counts[k] = total
-        if not (np.isfinite(means).all() and np.isfinite(scatters).all()):
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
-        return FeatureMoments(counts, means, scatters)
+    def step(self, state: FeatureMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
+        """Return the statistics with the chunk in them."""
+        return state.update(rows, labels, weight)
 
     def weights(self, state: FeatureMoments) -> Floats:
         """Return the difference of the class means; zero until both classes were seen."""
-        difference: Floats = state.means[1] - state.means[0]
-        return difference if state.counts.all() else np.zeros(difference.size)
-
-    def summary(self, state: FeatureMoments, weights: Floats) -> ScoreSummary:
-        """Return counts and mean scores, exact, and the score variances that uncorrelated features would give."""
-        variances = state.scatters @ weights**2 / np.maximum(state.counts, 1.0)
-        return ScoreSummary(*(tuple(part.tolist()) for part in (state.counts, state.means @ weights, variances)))
-
-    def moments(self, state: FeatureMoments) -> FeatureMoments:
-        """Return the statistics, which are the state."""
-        return state
-
-
-def _moments(rows: Rows) -> tuple[Floats, Floats]:
-    """Return mean and scatter of each feature of at least one row."""
-    if sparse.issparse(rows):
-        values = rows.data.astype(np.float64)
-        sums, squares = (np.bincount(rows.indices, part, minlength=rows.shape[1]) for part in (values, values**2))
-        mean = sums / rows.shape[0]
-        return mean, np.maximum(squares - sums * mean, 0.0)
-    mean = rows.mean(axis=0, dtype=np.float64)
-    return mean, ((rows - mean) ** 2).sum(axis=0)
+        return state.mean_difference() if state.counts.both else np.zeros(state.n_features)

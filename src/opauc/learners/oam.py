@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.kernels.descent.pair_buffers import PairBuffers, buffer_pass, pay_pulls
+from opauc.kernels.descent.pair_buffers import BOUND, SQUARES, PairBuffers, buffer_pass, pay_pulls
 from opauc.kernels.simd.lanes import LANES
-from opauc.learners.card_statistics import checked_squares, counts_and_means, mean_scores
-from opauc.learners.class_means import CountsAndMeans
-from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.learners.learner import Learner
+from opauc.learners.parameters import POSITIVE, Count, Option, Seed, parameter
+from opauc.learners.progressive_summary import mean_scores, score_summary
+from opauc.learners.row_squares import checked_squares
+from opauc.learners.row_weights import row_weights
+from opauc.learners.state_arrays import refuse_not_finite, refuse_other_names, widened, with_row_numbers
+from opauc.learners.undo import Undo, touched_features
+from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.code_stream import CodeStream
 from opauc.statistics.score_summary import ScoreSummary
-from opauc.statistics.thin_rows import thin_blocks
-
-Floats = NDArray[np.float64]
+from opauc.statistics.sparse_blocks import sparse_blocks
 
 # The buffered rows are kept feature by feature as well while that takes no more memory than this:
 # products of a sparse row with all of them are then a few sums of short vectors.
 COLUMN_BYTES = 2**24
 # Scores are held below this, so that no sum of them overflows.
 FARTHEST = 1e280
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2.0**53
 UPDATES = {"sequential": True, "gradient": False}
 
 
-class OAMState(NamedTuple):
-    """The weights and the two buffers."""
-
-    buffers: PairBuffers
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.buffers.weights.size)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Copies of all arrays but the columns, which say the same as the rows kept."""
-        return {name: part.copy() for name, part in self.buffers._asdict().items() if name != "columns"}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> OAMState:
-        """State from what `to_arrays` gave, refused if it would lead the kernels astray."""
-        kept = {name: np.array(part) for name, part in arrays.items()}
-        _refuse_foreign(kept)
-        columns = _no_columns(kept["weights"].size, kept["scores"].size)
-        if columns.shape[1]:
-            for k, slot in np.argwhere(kept["lengths"] > 0):
-                length = kept["lengths"][k, slot]
-                columns[k, kept["indices"][k, slot, :length], slot] = kept["values"][k, slot, :length]
-        return cls(PairBuffers(columns=columns, **kept))
-
-
 @dataclass(frozen=True)
-class OAM:
+class OAM(Learner[PairBuffers]):
     """Step along the hinge losses of the pairs that each row makes with a sample of the other class.
 
     The sample is a reservoir of `buffer_size` rows of each class: the n-th row
@@ -71,8 +46,12 @@ class OAM:
 
     Random numbers are functions of the seed and of a row's number in its
     class. Rows are not centred: where they lie a million times farther from
-    zero than from each other, too few digits are left of |z|^2. `step` reuses
-    the arrays of the state it is given; if it raises, that state is as it was.
+    zero than from each other, too few digits are left of |z|^2.
+
+    A row of weight v, of the total V in its class so far, enters with
+    probability min(1, buffer_size v / V) (Chao 1982); c is v C / 2 times the
+    total of the other class over the rows kept of it. `step` writes into the
+    state it is given.
 
     Examples
     --------
@@ -84,17 +63,18 @@ class OAM:
     [0.2]
     """
 
-    update: str = "sequential"
-    buffer_size: int = 100
-    C: float = 1e-5
-    random_state: Any = 0
+    update: str = parameter("sequential", Option(tuple(UPDATES)))
+    buffer_size: int = parameter(100, Count())
+    C: float = parameter(1e-5, POSITIVE)
+    random_state: int | np.random.RandomState | None = parameter(0, Seed())
 
-    def start(self, n_features: int) -> OAMState:
+    def start(self, n_features: int) -> PairBuffers:
         """Return the state before any row: zero weights, empty buffers."""
         size, width = self.buffer_size, -(-self.buffer_size // LANES) * LANES
         key = CodeStream.seeded(0, self.random_state).key
-        buffers = PairBuffers(
+        return PairBuffers(
             counts=np.zeros(2),
+            n_rows=np.zeros(2),
             weights=np.zeros(n_features),
             sums=np.zeros((n_features, 2)),
             indices=np.zeros((2, size, 0), np.uint32),
@@ -108,42 +88,66 @@ class OAM:
             key=np.array([key], np.uint64),
             reach=np.zeros(2),
         )
-        return OAMState(buffers)
 
-    def step(self, state: OAMState, rows: Rows, labels: Labels) -> OAMState:
+    def step(self, state: PairBuffers, rows: Rows, labels: Labels, weight: Floats | None = None) -> PairBuffers:
         """Compare each row in order with the buffer of the other class, its own class's buffer updated first."""
-        buffers = state.buffers
-        if buffers.lengths.shape[1] != self.buffer_size:
-            raise ValueError(f"buffer_size was {buffers.lengths.shape[1]} at the start, now it is {self.buffer_size}")
-        squares, far = self._reach(buffers, rows, labels.size)
-        for part, thin in thin_blocks(rows):
-            buffers = _with_room(buffers, int(np.diff(thin.indptr).max(initial=0)))
-            buffer_pass(thin, labels[part], self.C, UPDATES[self.update], buffers)
-        buffers.reach[:] = squares, far
-        return OAMState(buffers)
+        if state.lengths.shape[1] != self.buffer_size:
+            raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
+        weights, sequential = row_weights(weight), UPDATES[self.update]
+        reach = self._reach(state, rows, float(labels.size if weight is None else weight.sum()))
+        for part, block in sparse_blocks(rows):
+            state = _with_room(state, int(np.diff(block.indptr).max(initial=0)))
+            buffer_pass(block, labels[part], weights[part], float(self.C), sequential, state)
+        state.reach[:] = reach
+        return state
 
-    def weights(self, state: OAMState) -> Floats:
+    def weights(self, state: PairBuffers) -> Floats:
         """Return the last iterate."""
-        weights: Floats = state.buffers.weights.copy()
-        pay_pulls(state.buffers, weights)
+        weights: Floats = state.weights.copy()
+        pay_pulls(state, weights)
         return weights
 
-    def moments(self, state: OAMState) -> CountsAndMeans:
-        """Return the counts and means of the classes."""
-        return counts_and_means(state.buffers.counts, state.buffers.sums)
+    def counts(self, state: PairBuffers) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return ClassCounts(*state.counts.tolist())
 
-    def summary(self, state: OAMState, weights: Floats) -> ScoreSummary:
+    def summary(self, state: PairBuffers, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores of the rows seen, and the score variances of the rows kept."""
-        counts, means = state.buffers.counts, mean_scores(state.buffers.counts, state.buffers.sums, weights)
-        variances = [np.var(_scores(state.buffers, k, weights)) if counts[k] > 0.0 else 0.0 for k in (0, 1)]
-        return ScoreSummary(*((float(part[0]), float(part[1])) for part in (counts, means, variances)))
+        means = mean_scores(state.counts, state.sums, weights)
+        variances = [np.var(_scores(state, k, weights)) if state.n_rows[k] > 0.0 else 0.0 for k in (0, 1)]
+        return score_summary(state.counts, means, np.array(variances))
 
-    def _reach(self, buffers: PairBuffers, rows: Rows, n_rows: int) -> tuple[float, float]:
+    def undo(self, state: PairBuffers, rows: Rows) -> Undo:
+        """Return what puts `state` back after a step on `rows`: all weights, as rows kept before are paid into them."""
+        others = (part for name, part in state._asdict().items() if name != "sums")
+        return Undo().keep(*others).keep_features([state.sums], touched_features(rows))
+
+    def to_arrays(self, state: PairBuffers) -> Arrays:
+        """Return all arrays but the columns, which say the same as the rows kept."""
+        return {name: part for name, part in state._asdict().items() if name != "columns"}
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
+        """Return the state that gave these arrays, refused if it would lead the kernels astray."""
+        wanted, given = self.to_arrays(self.start(n_features)), with_row_numbers(arrays)
+        refuse_other_names(wanted, given)
+        wide = {name: widened(given[name], part) for name, part in wanted.items()}
+        kept = {name: np.array(part if name in ("weights", "sums") else given[name]) for name, part in wide.items()}
+        _refuse_foreign(kept)
+        if kept["weights"].size != n_features:
+            raise IncompatibleMoments(f"expected statistics of {n_features} features, got {kept['weights'].size}")
+        columns = _no_columns(n_features, kept["scores"].size)
+        if columns.shape[1]:
+            for k, slot in np.argwhere(kept["lengths"] > 0):
+                length = kept["lengths"][k, slot]
+                columns[k, kept["indices"][k, slot, :length], slot] = kept["values"][k, slot, :length]
+        return PairBuffers(columns=columns, **kept)
+
+    def _reach(self, state: PairBuffers, rows: Rows, weight: float) -> tuple[float, float]:
         """Return the sum of squares of all values and a bound of |w| after `rows`, if their products can be formed."""
-        squares = float(buffers.reach[0]) + checked_squares(rows)
-        total = float(buffers.counts.sum()) + n_rows
-        # Each row moves w by at most C / 2 max(buffer_size, total) |z|, and |z| is at most twice the longest row.
-        far = float(buffers.reach[1]) + n_rows * self.C * max(self.buffer_size, total) * np.sqrt(squares)
+        squares = float(state.reach[SQUARES]) + checked_squares(rows)
+        total = float(state.counts.sum()) + weight
+        # A row moves w by at most weight C / 2 max(buffer_size, total) |z|, and |z| is at most twice the longest row.
+        far = float(state.reach[BOUND]) + weight * self.C * max(self.buffer_size, total) * np.sqrt(squares)
         if not far * max(1.0, np.sqrt(squares)) <= FARTHEST:
             raise StatisticsOverflow(
                 f"scores might overflow float64: C={self.C:g} is too large for rows of length up to "
@@ -152,24 +156,26 @@ class OAM:
         return squares, float(far)
 
 
-def _refuse_foreign(kept: Mapping[str, NDArray[Any]]) -> None:
+def _refuse_foreign(kept: NamedArrays) -> None:
     """Raise unless the arrays of a state fit each other and every index is that of a feature."""
     n_features, size, longest = kept["weights"].size, kept["lengths"].shape[-1], kept["indices"].shape[-1]
     width = -(-size // LANES) * LANES
     shapes = {
-        "counts": (2,), "weights": (n_features,), "sums": (n_features, 2), "indices": (2, size, longest),
-        "values": (2, size, longest), "lengths": (2, size), "grams": (2, width, width), "scores": (width,),
-        "pulls": (width,), "in_use": (1,), "key": (1,), "reach": (2,),
+        "counts": (2,), "n_rows": (2,), "weights": (n_features,), "sums": (n_features, 2),
+        "indices": (2, size, longest), "values": (2, size, longest), "lengths": (2, size),
+        "grams": (2, width, width), "scores": (width,), "pulls": (width,), "in_use": (1,), "key": (1,), "reach": (2,),
     }  # fmt: skip
     for name, shape in shapes.items():
         if kept[name].shape != shape:
             raise IncompatibleMoments(f"array {name}: expected shape {shape}, got {kept[name].shape}")
-    indices, lengths = kept["indices"], kept["lengths"]
+    refuse_not_finite(kept)
+    indices, lengths, n_rows = kept["indices"], kept["lengths"], kept["n_rows"]
     if indices.size and indices.max() >= n_features:
         raise IncompatibleMoments(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")
     if not (lengths.min() >= 0 and lengths.max() <= longest):
         raise IncompatibleMoments(f"array lengths: expected 0 to {longest}, got {lengths.min()} to {lengths.max()}")
-    if not (kept["counts"] >= 0.0).all() or kept["in_use"][0] not in (-1, 0, 1):
+    numbers = (n_rows >= 0.0).all() and (n_rows <= MOST_ROWS).all()
+    if not (numbers and (kept["counts"] >= 0.0).all()) or kept["in_use"][0] not in (-1, 0, 1):
         raise IncompatibleMoments(
             f"expected counts of rows and a class in use, got {kept['counts'].tolist()} and {kept['in_use'].tolist()}"
         )
@@ -192,7 +198,7 @@ def _with_room(buffers: PairBuffers, length: int) -> PairBuffers:
 
 def _scores(buffers: PairBuffers, k: int, weights: Floats) -> Floats:
     """Return the scores that the weights give to the rows kept of class k."""
-    kept = int(min(buffers.counts[k], buffers.lengths.shape[1]))
+    kept = int(min(buffers.n_rows[k], buffers.lengths.shape[1]))
     within = np.arange(buffers.indices.shape[2]) < buffers.lengths[k, :kept, None]
     products = np.where(within, buffers.values[k, :kept] * weights[buffers.indices[k, :kept]], 0.0)
     scores: Floats = products.sum(axis=1)

@@ -8,14 +8,12 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.errors import StatisticsOverflow
 from opauc.kernels.sums.pair_counts import write_pair_counts
-from opauc.statistics.chunk_rows import Labels, Rows
-
-Floats = NDArray[np.float64]
+from opauc.learners.parameters import POSITIVE, Count, Option, parameter
+from opauc.rows import Floats, Labels, Rows
 
 # The search along a line ends once this share of the gap is all it could still gain.
 SEARCH_SHARE = 0.01
@@ -59,10 +57,10 @@ class PairwiseHinge:
     [0.25]
     """
 
-    C: float = 1.0
-    tol: float = 1e-3
-    max_iter: int = 1000
-    gap_of: str = "objective"
+    C: float = parameter(1.0, POSITIVE)
+    tol: float = parameter(1e-3, POSITIVE)
+    max_iter: int = parameter(1000, Count())
+    gap_of: str = parameter("objective", Option(("objective", "loss")))
 
     def minimise(self, rows: Rows, labels: Labels) -> HingeMinimum:
         """Return the best weights found for float64 `rows` with labels of both classes."""

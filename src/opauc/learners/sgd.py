@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opauc.errors import DivergedError, DivergenceWarning, IncompatibleMoments
-from opauc.kernels.descent.pair_descent import DescentState, dense_pass
+from opauc.errors import IncompatibleMoments
+from opauc.kernels.descent.pair_descent import RECENT_EXCESS, ROWS, STEPS, DescentState, dense_pass
 from opauc.kernels.descent.pair_descent_csr import csr_pass
 from opauc.kernels.sums.symmetric_matrix import mirror_lower
+from opauc.learners.learner import Learner
+from opauc.learners.learning_rates import LEARNING_RATES as LEARNING_RATES
+from opauc.learners.learning_rates import refuse_divergence, step_sizes
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SHARE, SWITCH, Option, parameter
+from opauc.learners.row_weights import row_weights
+from opauc.rows import ClassCounts, Floats, Labels, Rows
 from opauc.statistics import ClassMoments, ExactMoments
-from opauc.statistics.chunk_rows import Labels, Rows, contiguous_blocks, kernel_rows
+from opauc.statistics.chunk_rows import contiguous_blocks, kernel_rows
 from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
-
-# Zero weights have a squared excess of one; ten times that is no noise of good weights.
-UNSTABLE = 10.0
-
-# Step sizes of rows number t = 1, 2, ... and whether they are in units of 1/curvature.
-LEARNING_RATES: dict[str, tuple[bool, Callable[[float, Floats], Floats]]] = {
-    "constant": (False, lambda eta0, t: np.full(t.size, eta0)),
-    "invsqrt": (False, lambda eta0, t: eta0 / np.sqrt(t)),
-    "theorem": (True, lambda eta0, t: 1.0 / (1.0 + np.sqrt(1.0 + t / eta0))),
-}
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Learner[DescentState]):
     """Descend along the pair loss of each row against all rows of the other class so far.
 
     For a row x with label y the gradient is alpha w + (w.g - y) g + S w, with
     g = x - mean and S = covariance of the other class; no step is taken until
     both classes were seen. Recent rows wait in a block before they enter the
     covariance matrices, which gives the same iterates in a fraction of the time.
+
+    The weight of a row is a factor on the gradient of its loss, alpha w left
+    out; a step "theorem" is held at one over the curvature.
 
     Examples
     --------
@@ -50,11 +44,15 @@ class SGD:
     [0.2]
     """
 
-    alpha: float = 1e-4
-    eta0: float = 1e4
-    learning_rate: str = "theorem"
-    average: bool = True
-    forgetting: float = 1.0
+    has_statistics: ClassVar[bool] = True
+
+    keeps_covariances: ClassVar[bool] = True
+
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    eta0: float = parameter(1e4, POSITIVE)
+    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    average: bool = parameter(True, SWITCH)
+    forgetting: float = parameter(1.0, SHARE)
 
     def start(self, n_features: int) -> DescentState:
         """Return the state before any row: zero weights, no statistics."""
@@ -74,57 +72,43 @@ class SGD:
             progress=np.zeros(4),
         )
 
-    def step(self, state: DescentState, rows: Rows, labels: Labels) -> DescentState:
+    def step(self, state: DescentState, rows: Rows, labels: Labels, weight: Floats | None = None) -> DescentState:
         """Return the state after a step on each row in order."""
         after = DescentState(*(part.copy() for part in state))
-        relative, sizes = LEARNING_RATES[self.learning_rate]
-        step_sizes = sizes(self.eta0, state.progress[0] + np.arange(1.0, rows.shape[0] + 1.0))
-        run = dense_pass if isinstance(rows, np.ndarray) else csr_pass
+        relative, sizes = step_sizes(self, state.progress[ROWS], rows.shape[0])
+        weights, run = row_weights(weight), dense_pass if isinstance(rows, np.ndarray) else csr_pass
         for part, block in contiguous_blocks(rows):
             run(
-                kernel_rows(block), labels[part], step_sizes[part], relative,
-                self.alpha, self.forgetting, after,
+                kernel_rows(block), labels[part], weights[part], sizes[part], relative,
+                float(self.alpha), float(self.forgetting), after,
             )  # fmt: skip
-        refuse_divergence(self, (after.weights, after.weight_sum), after.progress[3])
+        refuse_divergence(self, (after.weights, after.weight_sum), after.progress[RECENT_EXCESS])
         return after
-
-    def summary(self, state: DescentState, weights: Floats) -> ScoreSummary:
-        """Return what the statistics say of the scores."""
-        return self.moments(state).summary(weights)
 
     def weights(self, state: DescentState) -> Floats:
         """Return the mean of the iterates, or the last of them."""
         if not self.average:
             return state.weights.copy()
-        mean: Floats = state.weight_sum / max(1.0, state.progress[1])
+        mean: Floats = state.weight_sum / max(1.0, state.progress[STEPS])
         return mean
 
-    def moments(self, state: DescentState) -> ClassMoments:
+    def counts(self, state: DescentState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return ClassCounts(*state.counts.tolist())
+
+    def summary(self, state: DescentState, weights: Floats) -> ScoreSummary:
+        """Return what the statistics say of the scores."""
+        return self.statistics(state).summary(weights)
+
+    def statistics(self, state: DescentState) -> ClassMoments:
         """Return the class statistics with the pending rows in them."""
         return ClassMoments(*(_class_moments(state, k) for k in (0, 1)))
 
-    def check_state(self, state: DescentState) -> None:
+    def check(self, state: DescentState) -> None:
         """Refuse a state from a file that would lead the kernels astray."""
         room = state.pending.shape[1]
         if not ((state.filled >= 0) & (state.filled < room)).all() or (state.counts < 0.0).any():
             raise IncompatibleMoments(f"expected counts of rows and 0 to {room - 1} pending ones, got {state.filled}")
-
-
-def refuse_divergence(learner: Any, parts: Iterable[Floats], recent_excess: float) -> None:
-    """Raise if the weights overflowed, warn if they do far worse than none; both name the step size."""
-    setting = f"eta0={learner.eta0}", f"learning_rate={learner.learning_rate!r}"
-    if not all(np.isfinite(part).all() for part in parts):
-        raise DivergedError(
-            f"the weights overflowed: {setting[0]} is too large for these rows with {setting[1]}; "
-            "lower eta0 or scale the features"
-        )
-    if recent_excess > UNSTABLE:
-        warnings.warn(
-            f"{setting[0]} looks too large for these rows with {setting[1]}: "
-            f"the recent mean of (1 - margin)^2 is {recent_excess:.3g}, zero weights have 1",
-            DivergenceWarning,
-            stacklevel=3,
-        )
 
 
 def _class_moments(state: DescentState, k: int) -> ExactMoments:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.learners.learner import StatisticLearner
+from opauc.learners.parameters import NON_NEGATIVE, Count, Seed, parameter
+from opauc.learners.undo import Undo, touched_features
+from opauc.rows import Floats, Labels, Rows
 from opauc.statistics.class_sketch import ClassSketch
 from opauc.statistics.code_stream import CodeStream
-from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SketchedExact:
+class SketchedExact(StatisticLearner[ClassSketch]):
     """Minimise the pair loss with each class covariance replaced by its sketch of rank `rank`.
 
     All of the matrix but the ridge lives in the span of the sketch's columns,
@@ -35,25 +34,35 @@ class SketchedExact:
     [0.4444]
     """
 
-    alpha: float = 1e-4
-    rank: int = 50
-    random_state: Any = 0
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    rank: int = parameter(50, Count(0))
+    random_state: int | np.random.RandomState | None = parameter(0, Seed())
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether rows in another order give other weights: a row's code comes with its number."""
+        return True
 
     def start(self, n_features: int) -> ClassSketch:
         """Return a sketch of no rows."""
         return ClassSketch.empty(n_features, CodeStream.seeded(self.rank, self.random_state))
 
-    def step(self, state: ClassSketch, rows: Rows, labels: Labels) -> ClassSketch:
-        """Return the sketch with the chunk in it."""
-        return state.update(rows, labels)
+    def step(self, state: ClassSketch, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
+        """Return the sketch with the chunk in it, in the arrays of the one given."""
+        return state.absorb(rows, labels, weight)
 
-    def moments(self, state: ClassSketch) -> ClassSketch:
-        """Return the sketch, which is the state."""
-        return state
+    def undo(self, state: ClassSketch, rows: Rows) -> Undo:
+        """Return what puts `state` back after a step on `rows`: only what they touch is kept."""
+        return Undo().keep(state.code_sums).keep_features([state.sums], touched_features(rows))
 
-    def summary(self, state: ClassSketch, weights: Floats) -> ScoreSummary:
-        """Return what the statistics say of the scores."""
-        return state.summary(weights)
+    def statistics(self, state: ClassSketch) -> ClassSketch:
+        """Return a copy of the sketch: steps write into the arrays of the state."""
+        return state.copy()
+
+    def merge(self, state: ClassSketch, other: ClassSketch) -> ClassSketch:
+        """Return the sketch of the rows of both, in arrays that `other` has no part in."""
+        merged = state.merge(other)
+        return merged.copy() if merged is other else merged
 
     def weights(self, state: ClassSketch) -> Floats:
         """Return the minimiser; zero until both classes were seen."""
@@ -64,10 +73,23 @@ class SketchedExact:
         """Return how many rows cost about as much to take in as the weights cost to work out."""
         return n_features * self.rank // 50
 
+    def forget(
+        self,
+        state: ClassSketch,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,
+    ) -> ClassSketch:
+        """Return the sketch as if these rows, learnt under the given numbers, had never been seen."""
+        if row_numbers is None:
+            raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
+        return state.forget(rows, labels, row_numbers, weight)
+
     def path(self, state: ClassSketch, alphas: Sequence[float]) -> Floats:
         """Return the minimisers for many alphas, one a row."""
         out = np.zeros((len(alphas), state.n_features))
-        if not state.has_both_classes or not len(alphas):
+        if not state.counts.both or not len(alphas):
             return out
         columns, difference = _columns(state)
         values, vectors = np.linalg.eigh(columns.T @ columns)

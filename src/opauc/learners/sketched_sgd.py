@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
@@ -21,14 +21,27 @@ from opauc.kernels.descent.feature_table import (
     table_product,
     write_sums,
 )
-from opauc.kernels.descent.sketch_descent import SketchWeights, sketch_pass
-from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows
+from opauc.kernels.descent.sketch_descent import SMALLEST_FACTOR, sketch_pass
+from opauc.kernels.descent.sketch_weights import (
+    CURVATURE,
+    FACTOR,
+    FACTOR_SUM,
+    RECENT_EXCESS,
+    ROWS,
+    SHARE_SUM,
+    SketchOptions,
+    SketchWeights,
+)
+from opauc.learners.learner import Learner
+from opauc.learners.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, Seed, parameter
+from opauc.learners.row_weights import row_weights
+from opauc.learners.undo import Undo, touched_features
+from opauc.rows import Array, Arrays, ClassCounts, Floats, Labels, Rows
+from opauc.statistics.chunk_rows import csr_rows
 from opauc.statistics.class_sketch import ClassSketch, summary_of_products
 from opauc.statistics.code_stream import CodeStream
 from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
 
 # (centred?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
 CENTRINGS = {"centred": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
@@ -40,12 +53,12 @@ RELATIVE_STEP = 2.0
 MOST_ROWS = 2.0**53
 
 
-def aligned_zeros(shape: Any, dtype: Any = "float64") -> NDArray[Any]:
+def aligned_zeros(shape: tuple[int, int], dtype: DTypeLike = "float64") -> Array:
     """Return zeros that start at a multiple of 64 bytes, as cache lines do."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     room = np.zeros(size + 64, np.uint8)
     start = -room.ctypes.data % 64
-    zeros: NDArray[Any] = room[start : start + size].view(dtype).reshape(shape)
+    zeros: Array = room[start : start + size].view(dtype).reshape(shape)
     return zeros
 
 
@@ -56,19 +69,9 @@ class SketchState(NamedTuple):
     parts: SketchWeights
     stream: CodeStream
 
-    def copy(self) -> SketchState:
-        """Return a state that shares nothing with this one."""
-        used = int(self.table.used[0])
-        rows = aligned_zeros(self.table.rows.shape, self.table.rows.dtype)
-        rows[:used] = self.table.rows[:used]
-        cards = aligned_zeros(self.table.cards.shape)
-        cards[:] = self.table.cards
-        table = self.table._replace(rows=rows, cards=cards, used=self.table.used.copy())
-        return SketchState(table, SketchWeights(*(part.copy() for part in self.parts)), self.stream)
-
 
 @dataclass(frozen=True)
-class SketchedSGD:
+class SketchedSGD(Learner[SketchState]):
     """Descend with the covariance of the other class replaced by a sketch of rank `rank`.
 
     `centring` tells which sketch: "centred" is C C^T / T with C = Z - c s^T, s
@@ -76,8 +79,12 @@ class SketchedSGD:
     nearly nothing, and less c c^T. A step "theorem" is twice that of `SGD`.
     With `average`, the weights are the mean of the iterates, that of row t
     weighted by t^2: in high dimension the first ones are bad, and a plain
-    mean remembers them. `step` reuses the arrays of the state it is given;
-    if it raises, that state is as it was.
+    mean remembers them.
+
+    The weight v of a row is a factor on the gradient of its loss, alpha w left
+    out, and a step "theorem" is held at one over the curvature. Z gains
+    sqrt(v) x code^T, the sum of rows v x and the count v: so the sketch is in
+    the mean the weighted covariance. `step` writes into the state it is given.
 
     Examples
     --------
@@ -89,15 +96,17 @@ class SketchedSGD:
     [0.2]
     """
 
-    alpha: float = 1e-4
-    eta0: float = 1e4
-    learning_rate: str = "theorem"
-    average: bool = True
-    rank: int = 50
-    random_state: Any = 0
-    centring: str = "centred"
-    gaussian: bool = False
-    dtype: str = "float64"
+    has_statistics: ClassVar[bool] = True
+
+    alpha: float = parameter(1e-4, NON_NEGATIVE)
+    eta0: float = parameter(1e4, POSITIVE)
+    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    average: bool = parameter(True, SWITCH)
+    rank: int = parameter(50, Count(0))
+    random_state: int | np.random.RandomState | None = parameter(0, Seed())
+    centring: str = parameter("centred", Option(tuple(CENTRINGS)))
+    gaussian: bool = parameter(False, SWITCH)
+    dtype: str = parameter("float64", Option(("float64", "float32")))
 
     def start(self, n_features: int) -> SketchState:
         """Return the state before any row; memory is taken as features turn up."""
@@ -122,21 +131,28 @@ class SketchedSGD:
         )
         return SketchState(table, parts, stream)
 
-    def step(self, state: SketchState, rows: Rows, labels: Labels, codes: Floats | None = None) -> SketchState:
+    def step(
+        self,
+        state: SketchState,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        codes: Floats | None = None,
+    ) -> SketchState:
         """Take a step on each row in order; `codes` replaces the random ones in tests of the mathematics."""
-        thin = rows if sparse.issparse(rows) else sparse.csr_array(rows)
-        relative, sizes = LEARNING_RATES[self.learning_rate]
-        numbers = state.parts.scalars[3] + np.arange(1.0, rows.shape[0] + 1.0)
-        step_sizes = sizes(self.eta0, numbers) * (RELATIVE_STEP if relative else 1.0)
-        # A step relative to the curvature cannot overflow; any other may, and then all has to be put back.
-        kept = state if relative else state.copy()
+        entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
         given = np.empty((0, state.stream.width)) if codes is None else codes
         if codes is not None and given.shape != (rows.shape[0], state.stream.width):
             raise ValueError(f"codes must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
-        options = (self.alpha, *CENTRINGS[self.centring], self.gaussian)
-        sketch_pass(kernel_rows(thin), labels, given, step_sizes, relative, numbers**2, options, kept.table, kept.parts)
-        refuse_divergence(self, kept.parts, kept.parts.scalars[5])
-        return kept
+        relative, sizes = self._step_sizes(state, rows.shape[0])
+        shares = (state.parts.scalars[ROWS] + np.arange(1.0, rows.shape[0] + 1.0)) ** 2
+        options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centring], self.gaussian)
+        sketch_pass(
+            csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight),
+            given, sizes, shares, options, state.table, state.parts,
+        )  # fmt: skip
+        refuse_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
+        return state
 
     def weights(self, state: SketchState) -> Floats:
         """Return the mean of the iterates, or the last of them, as one number a feature."""
@@ -144,36 +160,71 @@ class SketchedSGD:
         out = np.empty(cards.shape[0])
         if not self.average:
             table_product(state.table, parts.coefficients, out)
-            out += parts.scalars[0] * cards[:, WEIGHT]
+            out += parts.scalars[FACTOR] * cards[:, WEIGHT]
             return out
         table_product(state.table, parts.coefficient_sums, out)
-        out += parts.scalars[1] * cards[:, WEIGHT] + cards[:, WEIGHT_SUM]
-        out /= parts.scalars[2] or 1.0
+        out += parts.scalars[FACTOR_SUM] * cards[:, WEIGHT] + cards[:, WEIGHT_SUM]
+        out /= parts.scalars[SHARE_SUM] or 1.0
         return out
 
-    def moments(self, state: SketchState) -> ClassSketch:
-        """Return the class sketches."""
-        sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
-        write_sums(state.table, sums)
-        return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[3]))
-
-    def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to learn as the weights cost to work out."""
-        return n_features // 50
-
-    def check_state(self, state: SketchState) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
-        table, stream, used = state.table, state.stream, int(state.table.used[0])
-        places = table.cards[:, PLACE]
-        if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
-            raise IncompatibleMoments(f"expected each of the {used} rows of the table to belong to one feature")
-        if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
-            raise IncompatibleMoments(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
-        if not 0.0 <= state.parts.scalars[3] < MOST_ROWS:
-            raise IncompatibleMoments(f"expected a number of rows, got {state.parts.scalars[3]:g}")
+    def counts(self, state: SketchState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return ClassCounts(*state.parts.code_sums[:, -1].tolist())
 
     def summary(self, state: SketchState, weights: Floats) -> ScoreSummary:
         """Return what the sketch says of the scores."""
         products = np.empty_like(state.parts.code_sums)
         product_with_table(state.table, weights, products)
         return summary_of_products(products, state.parts.code_sums)
+
+    def statistics(self, state: SketchState) -> ClassSketch:
+        """Return the class sketches."""
+        sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
+        write_sums(state.table, sums)
+        return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
+
+    def undo(self, state: SketchState, rows: Rows) -> Undo:
+        """Return what puts `state` back after a step on `rows`; rows of the table taken since are zero again."""
+        table, used = state.table, int(state.table.used[0])
+        features = touched_features(rows, wide=True)
+        places = -1.0 - (table.cards[:, PLACE] if features is None else table.cards[features, PLACE])
+        met = places[places >= 0.0].astype(np.int64)
+
+        def clear() -> None:
+            table.rows[used : int(table.used[0])] = 0.0
+
+        # The rows taken are told by `used` as it is then, so they are cleared before it is put back.
+        undo = Undo().then(clear).keep(table.used, *state.parts).keep_features([table.rows], met)
+        return undo.keep_features([table.cards], features if self._sweeps_nothing(state, rows.shape[0]) else None)
+
+    def to_arrays(self, state: SketchState) -> Arrays:
+        """Return the arrays a state is made of, by name, but for rows of the table that are not in use."""
+        table = state.table._replace(rows=state.table.rows[: state.table.used[0]])
+        return super().to_arrays(state._replace(table=table))
+
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        return n_features // 50
+
+    def check(self, state: SketchState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        table, stream, used = state.table, state.stream, int(state.table.used[0])
+        places, n_rows = table.cards[:, PLACE], state.parts.scalars[ROWS]
+        if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
+            raise IncompatibleMoments(f"expected each of the {used} rows of the table to belong to one feature")
+        if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
+            raise IncompatibleMoments(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
+        if not 0.0 <= n_rows < MOST_ROWS:
+            raise IncompatibleMoments(f"expected a number of rows, got {n_rows:g}")
+
+    def _step_sizes(self, state: SketchState, n_rows: int) -> tuple[bool, Floats]:
+        relative, sizes = step_sizes(self, state.parts.scalars[ROWS], n_rows)
+        return relative, sizes * RELATIVE_STEP if relative else sizes
+
+    def _sweeps_nothing(self, state: SketchState, n_rows: int) -> bool:
+        """Tell whether it is sure that no step on the next rows writes to features they do not have."""
+        relative, sizes = self._step_sizes(state, n_rows)
+        unit = state.parts.scalars[CURVATURE] if relative else 1.0  # which never falls
+        if self.alpha == 0.0 or unit == 0.0:
+            return self.alpha == 0.0
+        return stays_above(SMALLEST_FACTOR, state.parts.scalars[FACTOR], 1.0 - sizes * (self.alpha / unit))

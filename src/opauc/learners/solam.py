@@ -5,25 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.errors import StatisticsOverflow
 from opauc.kernels.descent.means_descent import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
 from opauc.kernels.descent.saddle_descent import LONGEST, STEP_SUM, SaddleState, saddle_pass
-from opauc.learners.card_statistics import checked_squares, counts_and_means, progressive_summary
-from opauc.learners.class_means import CountsAndMeans
-from opauc.statistics.chunk_rows import Labels, Rows
+from opauc.learners.learner import Learner
+from opauc.learners.parameters import POSITIVE, parameter
+from opauc.learners.progressive_summary import progressive_summary
+from opauc.learners.row_squares import checked_squares
+from opauc.learners.row_weights import row_weights
+from opauc.learners.state_arrays import with_row_numbers
+from opauc.learners.undo import Undo
+from opauc.rows import ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.score_summary import ScoreSummary
-from opauc.statistics.thin_rows import thin_blocks
-
-Floats = NDArray[np.float64]
+from opauc.statistics.sparse_blocks import sparse_blocks
 
 # What a step can lead to is held below this, so that no square of it overflows.
 FARTHEST = 1e140
 
 
 @dataclass(frozen=True)
-class SOLAM:
+class SOLAM(Learner[SaddleState]):
     """Descend in the weights and two centres, ascend in one dual variable, one row at a time.
 
     With p the share of positive rows so far, this one included, a positive row x has
@@ -38,9 +40,9 @@ class SOLAM:
     has that of all rows. The weights are the mean of the iterates, each
     weighted by the step that led to it.
 
-    A projection is a factor on w, so that a row costs its entries. `step`
-    reuses the arrays of the state it is given; if it raises, that state is as
-    it was.
+    A projection is a factor on w, so that a row costs its entries. The weight of
+    a row is a factor on its step and on its part in the shares. `step` writes
+    into the state it is given.
 
     Examples
     --------
@@ -52,30 +54,35 @@ class SOLAM:
     [0.5858]
     """
 
-    eta0: float = 1.0
-    radius: float = 1.0
+    eta0: float = parameter(1.0, POSITIVE)
+    radius: float = parameter(1.0, POSITIVE)
 
     def start(self, n_features: int) -> SaddleState:
         """Return the state before any row."""
         return SaddleState(
             cards=np.zeros((n_features, 4)),
             counts=np.zeros(2),
+            n_rows=np.zeros(2),
             centres=np.zeros(2),
             spreads=np.zeros((2, 3)),
             scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         )
 
-    def step(self, state: SaddleState, rows: Rows, labels: Labels) -> SaddleState:
+    def step(self, state: SaddleState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SaddleState:
         """Take a step on each row in order."""
+        weights, settings = row_weights(weight), (float(self.eta0), float(self.radius))
         longest = max(state.scalars[LONGEST], np.sqrt(checked_squares(rows)))
         # Projections bound what a step starts from; this bounds where it can end.
-        if not (1.0 + self.eta0) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest) <= FARTHEST:
+        if (
+            not (1.0 + self.eta0 * weights.max(initial=1.0)) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest)
+            <= FARTHEST
+        ):
             raise StatisticsOverflow(
                 f"steps of eta0={self.eta0:g} within radius={self.radius:g} on rows of length up to {longest:.3g} "
                 "might overflow float64; lower them or scale the features down"
             )
-        for part, thin in thin_blocks(rows):
-            saddle_pass(thin, labels[part], self.eta0, self.radius, state)
+        for part, block in sparse_blocks(rows):
+            saddle_pass(block, labels[part], weights[part], *settings, state)
         return state
 
     def weights(self, state: SaddleState) -> Floats:
@@ -84,10 +91,18 @@ class SOLAM:
         mean: Floats = total / (state.scalars[STEP_SUM] or 1.0)
         return mean
 
-    def moments(self, state: SaddleState) -> CountsAndMeans:
-        """Return the counts and means of the classes."""
-        return counts_and_means(state.counts, state.cards[:, SUMS:])
+    def counts(self, state: SaddleState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return ClassCounts(*state.counts.tolist())
 
     def summary(self, state: SaddleState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and progressive estimates of the variances."""
         return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
+
+    def undo(self, state: SaddleState, rows: Rows) -> Undo:  # noqa: ARG002
+        """Return what puts `state` back after a step: all of it, for projections may sweep over all features."""
+        return Undo().keep(*state)
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SaddleState:
+        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
+        return super().from_arrays(n_features, with_row_numbers(arrays))

@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.kernels.descent.centred_descent import centred_pass
-from opauc.kernels.descent.means_descent import RECENT_EXCESS, MeansWeights
-from opauc.learners.card_statistics import checked_squares
-from opauc.learners.class_means import ClassMeans, CountsAndMeans, MeansState
-from opauc.learners.sgd import LEARNING_RATES, refuse_divergence
-from opauc.statistics.chunk_rows import Labels, Rows
-from opauc.statistics.score_summary import ScoreSummary
-from opauc.statistics.thin_rows import thin_blocks
-
-Floats = NDArray[np.float64]
+from opauc.learners.learning_rates import LEARNING_RATES
+from opauc.learners.means_learner import MeansLearner, MeansState
+from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Option, parameter
+from opauc.learners.row_squares import checked_squares
+from opauc.learners.row_weights import row_weights
+from opauc.rows import Floats, Labels, Rows
+from opauc.statistics.sparse_blocks import sparse_blocks
 
 
 @dataclass(frozen=True)
-class SPAUC:
+class SPAUC(MeansLearner):
     """Descend along an estimate of the gradient of the pair loss that needs the class means alone.
 
     With p the share of positive rows, c the mean of the class of x and q the
@@ -38,8 +35,10 @@ class SPAUC:
     far: it does not depend on the units of the features and cannot diverge.
     With `average`, the weights are the mean of the iterates, iterate t
     weighted by t^2. Rows are not centred, or they would not be sparse: see
-    `ClassMeans` for what that costs far from zero. `step` reuses the arrays of
-    the state it is given; if it raises, that state is as it was.
+    `ClassMeans` for what that costs far from zero. The weight of a row is a
+    factor on its part in means and shares and on its step, the division apart;
+    a step "theorem" is held at one over the curvature. `step` writes into the
+    state it is given.
 
     Examples
     --------
@@ -51,38 +50,24 @@ class SPAUC:
     [0.2]
     """
 
-    alpha: float = 0.0
-    eta0: float = 1e4
-    learning_rate: str = "theorem"
-    average: bool = True
+    alpha: float = parameter(0.0, NON_NEGATIVE)
+    eta0: float = parameter(1e4, POSITIVE)
+    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    average: bool = parameter(True, SWITCH)
 
-    def start(self, n_features: int) -> MeansState:
-        """Return the state before any row."""
-        return ClassMeans().start(n_features)
-
-    def step(self, state: MeansState, rows: Rows, labels: Labels) -> MeansState:
+    def step(self, state: MeansState, rows: Rows, labels: Labels, weight: Floats | None = None) -> MeansState:
         """Take a step on each row in order."""
-        relative, sizes = LEARNING_RATES[self.learning_rate]
-        step_sizes = sizes(self.eta0, state.parts.counts.sum() + np.arange(1.0, labels.size + 1.0))
+        relative, sizes = self.step_sizes(state.parts, labels.size)
+        weights, alpha = row_weights(weight), float(self.alpha)
         checked_squares(rows)
-        # A relative step cannot overflow; any other may, and then all has to be put back.
-        parts = state.parts if relative else MeansWeights(*(part.copy() for part in state.parts))
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
-            for part, thin in thin_blocks(rows):
-                centred_pass(thin, labels[part], step_sizes[part], relative, self.alpha, parts)
+            for part, block in sparse_blocks(rows):
+                centred_pass(block, labels[part], weights[part], sizes[part], relative, alpha, state.parts)
         if not relative:
-            refuse_divergence(self, parts, parts.scalars[RECENT_EXCESS])
-        return state._replace(parts=parts)
+            self.refuse_divergence(state.parts)
+        return state
 
-    def weights(self, state: MeansState) -> Floats:
-        """Return the weighted mean of the iterates, or the last of them."""
-        return ClassMeans(average=self.average).weights(state)
-
-    def moments(self, state: MeansState) -> CountsAndMeans:
-        """Return the counts and means of the classes."""
-        return ClassMeans().moments(state)
-
-    def summary(self, state: MeansState, weights: Floats) -> ScoreSummary:
-        """Return exact counts and mean scores, and progressive estimates of the variances."""
-        return ClassMeans().summary(state, weights)
+    def kept(self, decay: Floats) -> Floats:
+        """Return the factors on w of steps with step * alpha = `decay`."""
+        return 1.0 / (1.0 + decay)

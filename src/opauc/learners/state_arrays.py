@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments
+from opauc.rows import Array, Arrays, NamedArrays
 
-Arrays = dict[str, NDArray[Any]]
+State = TypeVar("State")
 
 
-def state_arrays(state: Any) -> Arrays:
-    """Return the arrays a state is made of, by name; nothing is copied that need not be.
+def state_arrays(state: object) -> Arrays:
+    """Return the arrays a state is made of, by name: nested named tuples or dataclasses of arrays and numbers.
 
-    Statistics say themselves what they are made of (`to_arrays`); any other
-    state is nested named tuples or dataclasses of arrays and numbers. A part
-    with a method `compact` is taken as that gives it.
+    Nothing is copied that need not be.
 
     Examples
     --------
@@ -28,115 +26,46 @@ def state_arrays(state: Any) -> Arrays:
     >>> sorted(state_arrays(SGD().start(2)))[:3]
     ['counts', 'filled', 'lowers']
     """
-    if hasattr(state, "to_arrays"):
-        return dict(state.to_arrays())
     return dict(_leaves("", state))
 
 
-def restored(learner: Any, n_features: int, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the state of `learner` that gave these arrays, perhaps when it knew fewer features.
+def restored(template: State, arrays: NamedArrays) -> State:
+    """Return the state that gave these arrays, perhaps when it knew fewer features.
 
-    Whatever the arrays do not cover is as in `learner.start(n_features)`: a
-    feature not met yet was zero in every row. Arrays that do not fit are refused.
+    Whatever the arrays do not cover is as in `template`, the state before any
+    row, which is used up: a feature not met yet was zero in every row. Arrays
+    that do not fit are refused.
     """
-    template = learner.start(n_features)
-    if hasattr(template, "to_arrays"):
-        wanted = template.to_arrays()
-        _same_names(wanted, arrays)
-        state = type(template).from_arrays({name: _widened(arrays[name], wanted[name]) for name in wanted})
-        if state.n_features != n_features:
-            raise IncompatibleMoments(f"expected statistics of {n_features} features, got {state.n_features}")
-        return state
-    wanted = dict(_leaves("", template, compact=False))
-    _same_names(wanted, arrays)
+    wanted = state_arrays(template)
+    refuse_other_names(wanted, arrays)
     filled = {name: array if array.flags.writeable else array.copy() for name, array in wanted.items()}
     for name, array in filled.items():
         _fill_corner(name, array, arrays[name])
-        if not np.isfinite(array).all():
-            raise IncompatibleMoments(f"array {name}: expected finite numbers")
-    state = _rebuilt("", template, filled)
-    if hasattr(learner, "check_state"):
-        learner.check_state(state)
+    refuse_not_finite(filled)
+    state: State = _rebuilt("", template, filled)
     return state
 
 
-def grown(learner: Any, state: Any, n_features: int) -> Any:
-    """Return the state with room for more features, which were zero in every row so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.learners.exact import Exact
-    >>> from opauc.learners.state_arrays import grown
-    >>> learner = Exact()
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> grown(learner, state, 2).positive.mean.tolist()
-    [2.0, 0.0]
-    """
-    return restored(learner, n_features, state_arrays(state))
+def with_row_numbers(arrays: NamedArrays, part: str = "") -> Arrays:
+    """Return the arrays of a state from before rows had weights, when the counts were the numbers of rows."""
+    numbers, counts = f"{part}n_rows", f"{part}counts"
+    return {numbers: arrays[counts], **arrays} if counts in arrays else dict(arrays)
 
 
-def _leaves(name: str, part: Any, compact: bool = True) -> list[tuple[str, NDArray[Any]]]:
-    """Return every array and number of a state with its dotted name."""
-    if compact and hasattr(part, "compact"):
-        part = part.compact()
-    if isinstance(part, np.ndarray):
-        return [(name, part)]
-    if isinstance(part, bool | int | float):
-        return [(name, np.array([part], _number_type(part)))]
-    found: list[tuple[str, NDArray[Any]]] = []
-    for key in _names(name, part):
-        value = getattr(part, key)
-        if value is not None:
-            found += _leaves(f"{name}.{key}" if name else key, value, compact)
-    return found
-
-
-def _rebuilt(name: str, part: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return a part like the given one, with its arrays and numbers taken from `arrays`."""
-    if isinstance(part, np.ndarray):
-        return arrays[name]
-    if isinstance(part, bool | int | float):
-        return type(part)(arrays[name][0])
-    inner = {
-        key: None if value is None else _rebuilt(f"{name}.{key}" if name else key, value, arrays)
-        for key, value in ((key, getattr(part, key)) for key in _names(name, part))
-    }
-    return type(part)(**inner)
-
-
-def _names(name: str, part: Any) -> tuple[str, ...]:
-    if hasattr(part, "_fields"):
-        return tuple(part._fields)
-    if is_dataclass(part):
-        return tuple(field.name for field in fields(part))
-    raise TypeError(f"cannot save {name or 'a state'}: {type(part).__name__} is no array, number or tuple of them")
-
-
-def _number_type(number: bool | int | float) -> str:
-    """Return the type that holds the number; keys of codes use all 64 bits."""
-    if isinstance(number, bool):
-        return "bool"
-    return "float64" if isinstance(number, float) else "uint64" if number >= 0 else "int64"
-
-
-def _same_names(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def refuse_other_names(wanted: Mapping[str, object], found: Mapping[str, object]) -> None:
+    """Raise unless both have the same names."""
     if set(wanted) != set(found):
         raise IncompatibleMoments(f"expected arrays {', '.join(sorted(wanted))}, got {', '.join(sorted(found))}")
 
 
-def _fill_corner(name: str, target: NDArray[Any], source: NDArray[Any]) -> None:
-    """Write the source into the leading corner of the target."""
-    fits = source.ndim == target.ndim and all(s <= t for s, t in zip(source.shape, target.shape, strict=True))
-    if not fits or source.dtype != target.dtype:
-        raise IncompatibleMoments(
-            f"array {name}: expected {target.dtype} of shape {target.shape} at most, "
-            f"got {source.dtype} of shape {source.shape}"
-        )
-    target[tuple(slice(size) for size in source.shape)] = source
+def refuse_not_finite(arrays: NamedArrays) -> None:
+    """Raise unless all numbers are finite."""
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise IncompatibleMoments(f"array {name}: expected finite numbers")
 
 
-def _widened(source: NDArray[Any], template: NDArray[Any]) -> NDArray[Any]:
+def widened(source: Array, template: Array) -> Array:
     """Return the source, padded as the template is where that is larger."""
     if source.ndim != template.ndim or source.dtype != template.dtype:
         raise IncompatibleMoments(
@@ -148,3 +77,53 @@ def _widened(source: NDArray[Any], template: NDArray[Any]) -> NDArray[Any]:
     wide[tuple(slice(size) for size in template.shape)] = template
     wide[tuple(slice(size) for size in source.shape)] = source
     return wide
+
+
+def _leaves(name: str, part: object) -> Iterator[tuple[str, Array]]:
+    """Yield every array and number of a state with its dotted name."""
+    if isinstance(part, np.ndarray):
+        yield name, part
+    elif isinstance(part, bool | int | float):
+        yield name, np.array([part], _number_type(part))
+    elif part is not None:
+        for key, value in _parts(name, part).items():
+            yield from _leaves(f"{name}.{key}" if name else key, value)
+
+
+def _rebuilt(name: str, part: Any, arrays: NamedArrays) -> Any:
+    """Return a part like the given one, with its arrays and numbers taken from `arrays`."""
+    if isinstance(part, np.ndarray):
+        return arrays[name]
+    if isinstance(part, bool | int | float):
+        return type(part)(arrays[name][0])
+    if part is None:
+        return None
+    inner = _parts(name, part).items()
+    return type(part)(**{key: _rebuilt(f"{name}.{key}" if name else key, value, arrays) for key, value in inner})
+
+
+def _parts(name: str, part: object) -> dict[str, object]:
+    """Return what a named tuple or a dataclass is made of."""
+    if is_dataclass(part):
+        return {field.name: getattr(part, field.name) for field in fields(part)}
+    if isinstance(part, tuple) and hasattr(part, "_asdict"):
+        return dict(part._asdict())
+    raise TypeError(f"cannot save {name or 'a state'}: {type(part).__name__} is no array, number or tuple of them")
+
+
+def _number_type(number: bool | int | float) -> str:
+    """Return the type that holds the number; keys of codes use all 64 bits."""
+    if isinstance(number, bool):
+        return "bool"
+    return "float64" if isinstance(number, float) else "uint64" if number >= 0 else "int64"
+
+
+def _fill_corner(name: str, target: Array, source: Array) -> None:
+    """Write the source into the leading corner of the target."""
+    fits = source.ndim == target.ndim and all(s <= t for s, t in zip(source.shape, target.shape, strict=True))
+    if not fits or source.dtype != target.dtype:
+        raise IncompatibleMoments(
+            f"array {name}: expected {target.dtype} of shape {target.shape} at most, "
+            f"got {source.dtype} of shape {source.shape}"
+        )
+    target[tuple(slice(size) for size in source.shape)] = source

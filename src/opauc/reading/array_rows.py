@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,15 @@ from scipy.sparse import csr_array
 
 from opauc.errors import InputError
 from opauc.reading.array_stream import ArrayStream
+from opauc.reading.labelled_chunk import RawLabels
 from opauc.reading.sparse_rows import WRONG_ENDS, canonical_rows, float_type
 from opauc.reading.table_columns import ColumnRoles
+from opauc.rows import Rows
 
 PART_BYTES = 2**24
 MOST_ROWS = 65_536
 
-Labelled = tuple[Any, NDArray[Any] | None]
+Labelled: TypeAlias = tuple[Rows, RawLabels | None]
 
 
 class ArrayRows(Protocol):
@@ -95,7 +97,7 @@ class SparseRows:
             if self._labels is not None:
                 self._labels.skip(n_rows)
 
-    def read(self, n_rows: int) -> tuple[csr_array, NDArray[Any] | None]:
+    def read(self, n_rows: int) -> tuple[csr_array, RawLabels | None]:
         """Return the next rows and their labels."""
         before = self._end
         ends = np.concatenate([[before], self._next_ends(n_rows)]) - before

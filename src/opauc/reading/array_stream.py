@@ -6,13 +6,17 @@ import math
 import zipfile
 from contextlib import ExitStack
 from tokenize import TokenError
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from opauc.errors import InputError
+from opauc.rows import Array
+
+# Numbers or text of any type, and that type.
+Values: TypeAlias = Array
+Kind: TypeAlias = np.dtype[Any]
 
 PIECE_BYTES = 2**22
 LOCAL_HEADER = 30  # bytes of a zip entry's own header, before its name
@@ -23,7 +27,7 @@ class Header(NamedTuple):
 
     shape: tuple[int, ...]
     by_columns: bool
-    dtype: np.dtype[Any]
+    dtype: Kind
     size: int
 
 
@@ -31,7 +35,7 @@ class ArrayStream:
     """The rows of an array one after the other, read when asked for.
 
     Arrays in row order are read as they come. Those stored by columns (Fortran
-    order) cannot be; they are mapped into memory, which needs them unpacked.
+    order) cannot be; they are mapped into memory, which needs them uncompressed.
     """
 
     def __init__(self, stream: IO[bytes], size: int, name: str, mapped: tuple[str, int] | None) -> None:
@@ -42,14 +46,14 @@ class ArrayStream:
         wanted = header.size + header.dtype.itemsize * math.prod(header.shape)
         if wanted != size:
             raise InputError(f"{name}: an array of shape {header.shape} takes {wanted} bytes, there are {size}")
-        self._columns: NDArray[Any] | None = None
+        self._columns: Values | None = None
         if header.by_columns and len(header.shape) > 1:
             if mapped is None:
                 raise InputError(f"{name}: stored by columns (Fortran order) and packed; save it in row order (C)")
             path, offset = mapped
             self._columns = np.memmap(path, header.dtype, "r", offset + header.size, header.shape, order="F")
 
-    def read(self, n_rows: int) -> NDArray[Any]:
+    def read(self, n_rows: int) -> Values:
         """Return the next rows, as many as asked for."""
         first, self._next = self._next, self._next + n_rows
         if self._columns is not None:

@@ -20,7 +20,7 @@ from opauc.reading.table_columns import TableColumns
 
 # The larger the batches, the less pyarrow spends on each: half as large ones took a tenth longer.
 BATCH_ROWS, BATCH_BYTES = 131_072, 2**25
-# Without a buffer a whole column of a row group is held, packed; so little of it costs no time.
+# Without a buffer a whole column of a row group is held, compressed; so little of it costs no time.
 BUFFER_BYTES = 2**16
 PARQUET, ARROW_FILE, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 HEAD_BYTES = 2**16
@@ -31,7 +31,7 @@ Batches: TypeAlias = Iterator[tuple[int, pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class ArrowReader:
-    """Rows of Parquet files, Arrow IPC files (Feather version 2) and Arrow IPC streams, told by their first bytes.
+    """Rows of Parquet files, Arrow IPC files (Feather version 2) and Arrow IPC streams, known by their first bytes.
 
     A part has at most 131,072 rows, fewer where rows are wide, and none crosses the end of a row group or
     record batch. Memory does not grow with a Parquet file, nor with the size of
@@ -95,7 +95,7 @@ class ArrowReader:
             first = 0
             for group in range(file.num_row_groups):
                 beyond = first + file.metadata.row_group(group).num_rows
-                source.passed = source.size * beyond // file.metadata.num_rows
+                source.passed = source.size * beyond // max(file.metadata.num_rows, 1)
                 if beyond > start:
                     # One thread: two took as long, and nothing else had a core meanwhile.
                     batches = file.iter_batches(batch_rows, [group], wanted, use_threads=False)

@@ -42,4 +42,5 @@ class BadRows:
         if len(self.first) < LISTED:
             self.first.append(str(row))
         if self.most is not None and self.total > self.most:
-            raise TooManyBadRows(f"{self.total} bad rows, at most {self.most} may be skipped; the last: {row}") from row
+            message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: {row}"
+            raise TooManyBadRows(message, *row.remedies) from row

@@ -1,4 +1,4 @@
-"""Files, pipes and standard input as blocks of whole lines, unpacked, hashed and read once."""
+"""Files, pipes and standard input as blocks of whole lines, decompressed, hashed and read once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ else:
     from backports.zstd import ZstdError
 
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError)
-# Content is cut at the last end of line before each multiple of this, whatever the file was packed with.
+# Content is cut at the last end of line before each multiple of this, whatever the file was compressed with.
 BLOCK_BYTES = 4 * 2**20
 LONGEST_LINE = 256 * 2**20
-STANDARD_INPUT = "-"
+# Text shorter than this is read in plain Python, sooner than machine code for it is loaded.
+SMALL_TEXT = 2**17
+STANDARD_INPUT, IN_MEMORY = "-", "data in memory"
 SIGNATURES = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
@@ -46,8 +48,13 @@ class Block(NamedTuple):
         return self.begin + self.data.size
 
 
+def is_small(n_bytes: int) -> bool:
+    """Tell whether text is too short to be worth loading a kernel for."""
+    return n_bytes < SMALL_TEXT
+
+
 class ByteSource:
-    """A file by its path, or standard input as "-"; packed content (gz, bz2, xz, zst) is told by its first bytes.
+    """A file by its path, or standard input as "-"; content is decompressed (gz, bz2, xz, zst) by its first bytes.
 
     Examples
     --------
@@ -59,9 +66,9 @@ class ByteSource:
     [b'one\\ntwo\\n']
     """
 
-    def __init__(self, path: str, block_bytes: int = BLOCK_BYTES) -> None:
-        self.path, self.block_bytes = path, block_bytes
-        self.passed = 0  # bytes of the file, packed as it is, that reading has come to
+    def __init__(self, path: str, block_bytes: int | None = None) -> None:
+        self.path, self.block_bytes = path, block_bytes or BLOCK_BYTES
+        self.passed = 0  # bytes of the file, compressed as it is, that reading has come to
 
     @property
     def size(self) -> int:
@@ -80,7 +87,7 @@ class ByteSource:
         """
         with self._opened() as (raw, stream):
             hasher = hashlib.sha256()
-            _pass_over(stream, place.offset, hasher, self.name)
+            _pass_over(stream, place.offset, hasher.update, self.name)
             if place.offset and hasher.hexdigest() != place.sha256:
                 raise InputChanged(f"{self.name}: the first {place.offset} bytes are not those read before")
             begin, kept = place.offset, b""
@@ -101,13 +108,13 @@ class ByteSource:
                     raise InputError(f"{self.name}: a line is longer than {LONGEST_LINE // 2**20} MiB")
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, IO[bytes]]]:
-        """Open the source, as it is and unpacked; afterwards make sure that a file is still the one opened."""
+    def _opened(self) -> Iterator[tuple[io.BufferedReader, IO[bytes]]]:
+        """Open the source, as it is and decompressed; afterwards make sure that a file is still the one opened."""
         try:
             with self._raw() as raw:
                 before = _state_of(raw)
-                packing = _packing(raw)
-                with xopen(raw, "rb", threads=0, format=packing) if packing else _Borrowed(raw) as stream:
+                compression = _compression(raw)
+                with xopen(raw, "rb", threads=0, format=compression) if compression else _Borrowed(raw) as stream:
                     yield raw, stream
                 if _state_of(raw) != before:
                     raise InputChanged(f"{self.name}: the file changed while it was read")
@@ -115,13 +122,13 @@ class ByteSource:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise InputError(f"{self.name}: {reason}") from error
 
-    def _raw(self) -> Any:
+    def _raw(self) -> io.BufferedReader | _Borrowed:
         if self.path == STANDARD_INPUT:
             return _Borrowed(_standard_input())
-        return open(self.path, "rb", buffering=2**20)
+        return io.BufferedReader(io.FileIO(self.path), 2**20)
 
 
-def _standard_input() -> Any:
+def _standard_input() -> io.BufferedReader:
     """Return standard input through a buffer of our own.
 
     Python waits for the lock of its own buffer when it ends, and a reader that
@@ -130,29 +137,29 @@ def _standard_input() -> Any:
     try:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), 2**20)
     except (AttributeError, OSError):
-        return sys.stdin.buffer
+        return cast(io.BufferedReader, sys.stdin.buffer)
 
 
 class _Borrowed:
     """A stream that stays open when its user is done with it."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> io.BufferedReader:
         return self._stream
 
     def __exit__(self, *_: object) -> None:
         pass
 
 
-def _packing(raw: Any) -> str | None:
-    """Return how the content is packed, by its first bytes, without moving on."""
+def _compression(raw: io.BufferedReader) -> str | None:
+    """Return how the content is compressed, by its first bytes, without moving on."""
     begin = raw.peek(6)[:6]
     return next((name for signature, name in SIGNATURES.items() if begin.startswith(signature)), None)
 
 
-def _state_of(raw: Any) -> tuple[int, int] | None:
+def _state_of(raw: io.BufferedReader) -> tuple[int, int] | None:
     """Return size and time of change of a regular file; a pipe has none."""
     try:
         state = os.fstat(raw.fileno())
@@ -161,7 +168,7 @@ def _state_of(raw: Any) -> tuple[int, int] | None:
     return (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else None
 
 
-def _position(raw: Any, otherwise: int) -> int:
+def _position(raw: io.BufferedReader, otherwise: int) -> int:
     """Return how far a file was read; of a pipe only what came out of it is known."""
     try:
         return int(raw.tell())
@@ -181,10 +188,10 @@ def _read_fully(stream: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _pass_over(stream: IO[bytes], size: int, hasher: Any, name: str) -> None:
+def _pass_over(stream: IO[bytes], size: int, hash_also: Callable[[bytes], None], name: str) -> None:
     while size:
         piece = stream.read(min(size, BLOCK_BYTES))
         if not piece:
             raise InputChanged(f"{name}: ends {size} bytes before the place to go on from")
-        hasher.update(piece)
+        hash_also(piece)
         size -= len(piece)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from opauc.errors import InputError
+from opauc.errors import InputError, Remedy
 from opauc.kernels.rows.columns_to_rows import write_rows
+from opauc.reading.labelled_chunk import RawLabels
+from opauc.reading.wide_table import WideTable
+from opauc.rows import Array, DenseRows
+
+Table: TypeAlias = pa.RecordBatch | WideTable
 
 # Types whose every value float32 holds exactly.
 NARROW = {pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.float16(), pa.float32()}
@@ -22,38 +27,62 @@ class Words(NamedTuple):
     """A column of words: the different ones, and which of them stands in each row, -1 where none does."""
 
     words: list[str]
-    codes: NDArray[np.int32]
+    levels: NDArray[np.int32]
 
 
-def number_matrix(columns: Sequence[pa.Array], names: Sequence[str], source: str) -> tuple[NDArray[np.floating], bool]:
+def column_names(table: Table) -> list[str]:
+    """Return the names of all columns."""
+    names: list[str] = table.names if isinstance(table, WideTable) else table.schema.names
+    return names
+
+
+# Types are asked of the schema: pyarrow fails to make an array at all of a type that it does not know.
+
+
+def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[DenseRows, bool]:
     """Return columns of numbers as rows, missing values as nan, and True if they are certainly all finite.
 
     Rows are float32 where that holds every column, else float64.
     """
-    kinds = [_plain_type(column.type) for column in columns]
+    if isinstance(table, WideTable):
+        return _chosen(table, names), False
+    kinds = [_plain_type(table.schema.field(name).type) for name in names]
     for kind, name in zip(kinds, names, strict=True):
         _refuse_unless_number(kind, name, source)
     narrow = all(kind in NARROW for kind in kinds)
-    kind, dtype = (pa.float32(), np.float32) if narrow else (pa.float64(), np.float64)
-    rows: NDArray[np.floating] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype)
-    finite = write_rows([_floats(column, kind) for column in columns], rows)
+    shape = table.num_rows, len(names)
+    rows: DenseRows = np.empty(shape, np.float32) if narrow else np.empty(shape)
+    kind = pa.float32() if narrow else pa.float64()
+    finite = write_rows([_floats(table.column(name), kind) for name in names], rows)
     return rows, finite
 
 
-def label_values(column: pa.Array, name: str, source: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArray[np.bool_]]:
     """Return labels as they stand, numbers or words, and which of them are missing."""
-    kind = _plain_type(column.type)
-    if is_words(kind):
-        words, codes = words_of(column)
-        return np.array([*words, ""])[codes], codes < 0
-    if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+    batch = _narrow(table)
+    kind = _plain_type(batch.schema.field(name).type)
+    if not (is_words(kind) or _is_number(kind)):
         raise InputError(f"{source}: the label, column {name}, holds {kind}, which is neither numbers nor words")
-    missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    column = batch.column(name)
+    if is_words(kind):
+        words, levels = words_of(column)
+        return np.array([*words, ""])[levels], levels < 0
+    missing = numbers_in(column.is_null(nan_is_null=True)).astype(np.bool_)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if types.is_decimal(kind) or (column.null_count and types.is_boolean(kind)):
+    if types.is_decimal(kind) or column.null_count:
         column = pc.cast(column, pa.float64())
-    return column.to_numpy(zero_copy_only=False), missing
+    values = numbers_in(column)
+    return values.astype(np.bool_) if types.is_boolean(column.type) else values, missing
+
+
+def category_words(table: Table, name: str, source: str) -> Words:
+    """Return a column's values as categories, or say that they cannot be."""
+    batch = _narrow(table)
+    kind = batch.schema.field(name).type
+    if not _can_be_words(_plain_type(kind)):
+        raise InputError(f"{source}: column {name} holds {kind}, which cannot be categories")
+    return words_of(batch.column(name))
 
 
 def words_of(column: pa.Array) -> Words:
@@ -62,15 +91,31 @@ def words_of(column: pa.Array) -> Words:
     >>> import pyarrow as pa
     >>> from opauc.reading.column_values import words_of
     >>> words_of(pa.array(["red", None, "blue", "red", ""]))
-    Words(words=['red', 'blue', ''], codes=array([ 0, -1,  1,  0, -1], dtype=int32))
+    Words(words=['red', 'blue', ''], levels=array([ 0, -1,  1,  0, -1], dtype=int32))
     """
     if not types.is_dictionary(column.type):
         column = (column if types.is_string(column.type) else pc.cast(column, pa.string())).dictionary_encode()
     words = pc.cast(column.dictionary, pa.string()).to_pylist()
-    codes = pc.fill_null(pc.cast(column.indices, pa.int32()), -1).to_numpy(zero_copy_only=False)
+    levels = numbers_in(pc.fill_null(pc.cast(column.indices, pa.int32()), -1))
     if "" in words or None in words:
-        codes = np.append(np.where([not word for word in words], -1, np.arange(len(words))), -1)[codes].astype(np.int32)
-    return Words(words, codes)
+        known = np.append(np.where([not word for word in words], -1, np.arange(len(words))), -1)
+        levels = known[levels].astype(np.int32)
+    return Words(words, levels)
+
+
+def numbers_in(column: pa.Array) -> Array:
+    """Return the numbers of an array as they lie in memory, truth values as 0 and 1, missing floats as nan.
+
+    pyarrow's own way to numpy imports pandas, which takes longer than all else.
+    """
+    if types.is_boolean(column.type):
+        column = pc.cast(column, pa.uint8())
+    if column.null_count:
+        column = pc.fill_null(column, float("nan"))
+    kind = np.dtype(column.type.to_pandas_dtype())
+    if not len(column):
+        return np.empty(0, kind)
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
 def is_words(kind: pa.DataType) -> bool:
@@ -78,10 +123,26 @@ def is_words(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def can_be_words(kind: pa.DataType) -> bool:
+def _can_be_words(kind: pa.DataType) -> bool:
     """Tell whether the values of a type can be taken as categories."""
-    kind = _plain_type(kind)
-    return is_words(kind) or bool(types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind))
+    times = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind) or types.is_duration(kind)
+    return bool(is_words(kind) or _is_number(kind) or times or types.is_null(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _narrow(table: Table) -> pa.RecordBatch:
+    return table.others if isinstance(table, WideTable) else table
+
+
+def _chosen(table: WideTable, names: Sequence[str]) -> DenseRows:
+    """Return columns of the matrix in this order."""
+    if list(names) == table.numeric:
+        return table.numbers
+    places = {name: place for place, name in enumerate(table.numeric)}
+    return np.ascontiguousarray(table.numbers[:, [places[name] for name in names]])
 
 
 def _floats(column: pa.Array, kind: pa.DataType) -> NDArray[np.floating]:
@@ -89,8 +150,7 @@ def _floats(column: pa.Array, kind: pa.DataType) -> NDArray[np.floating]:
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         column = pc.cast(column, kind, safe=False)
-    values: NDArray[np.floating] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
-    return values
+    return numbers_in(column)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -98,13 +158,14 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _refuse_unless_number(kind: pa.DataType, name: str, source: str) -> None:
+    declared, left_out = Remedy("categorical", name), Remedy("features")
     if is_words(kind):
         raise InputError(
-            f"{source}: column {name} holds words; declare it categorical (--categorical {name}) "
-            "or leave it out (--features)"
-        )
-    numbers = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
-    if not any(test(kind) for test in numbers):
+            f"{source}: column {name} holds words; declare it categorical {declared} or leave it out {left_out}",
+            declared, left_out,
+        )  # fmt: skip
+    if not (_is_number(kind) or types.is_null(kind)):
         raise InputError(
-            f"{source}: column {name} holds {kind}, which is no number; turn it into one or leave it out (--features)"
+            f"{source}: column {name} holds {kind}, which is no number; turn it into one or leave it out {left_out}",
+            left_out,
         )

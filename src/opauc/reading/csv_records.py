@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.errors import MalformedRow
+from opauc.kernels.compile_kernel import in_python
 from opauc.kernels.text.csv_records import NEWLINE, QUOTE, RETURN, find_records
-from opauc.reading.byte_source import Block, ByteSource
+from opauc.reading.byte_source import Block, ByteSource, is_small
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_RECORD = 64 * 2**20
@@ -44,7 +45,13 @@ class CsvRecords:
         data = np.frombuffer(text, np.uint8)
         most = int(np.count_nonzero((data == NEWLINE) | (data == RETURN))) + 2
         edges, lines, fields = (np.empty(most, np.int64) for _ in range(3))
-        found, n_lines, open_line = find_records(data, ord(delimiter), edges, lines, fields)
+        marks = np.zeros(256, np.bool_)
+        marks[[NEWLINE, RETURN, QUOTE, ord(delimiter)]] = True
+        if is_small(len(text)):
+            counted = in_python(find_records)(text, ord(delimiter), marks.tolist(), edges, lines, fields)
+        else:
+            counted = find_records(data, ord(delimiter), marks, edges, lines, fields)
+        found, n_lines, open_line = counted
         edges[found] = len(text)
         return cls(edges[: found + 1], lines[:found], fields[:found], n_lines, open_line)
 
@@ -78,28 +85,25 @@ def whole_records(source: ByteSource, delimiter: str | None) -> Iterator[Stretch
     """Yield the text of a source from its beginning, a block at a time, or several where quotes reach over their ends.
 
     So every stretch begins and ends where a block does, whose hash is known.
-    The first holds two records, a header and a row, if there are as many.
     """
     held: Stretch | None = None
-    lines_before, begun = 0, False
+    lines_before = 0
     for block in source.blocks():
         text = block.data.tobytes()
         if not block.begin:
             text = text.removeprefix(BYTE_ORDER_MARK)
-            delimiter = delimiter or delimiter_of(text, source.path)
+        if delimiter is None and text.strip(b"\r\n"):
+            delimiter = delimiter_of(text, source.path)
         held = _stretch(held.text + text if held else text, delimiter or DELIMITERS[0], block)
-        if held.open_line >= 0 and len(held.text) > LONGEST_RECORD:
+        if held.open_line < 0:
+            yield held
+            lines_before += held.n_lines
+            held = None
+        elif len(held.text) > LONGEST_RECORD:
             break
-        if held.open_line >= 0 or not (begun or CsvRecords.of(held.text, held.delimiter).size > 1):
-            continue
-        yield held
-        lines_before += held.n_lines
-        held, begun = None, True
-    if held and held.open_line >= 0:
+    if held:
         line = lines_before + held.open_line + 1
         raise MalformedRow(source.name, line, "a quoted field begins here and does not end")
-    if held:
-        yield held
 
 
 def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:

@@ -9,18 +9,9 @@ from pathlib import PurePath
 
 from opauc.errors import InputError
 from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
+from opauc.reading.data_format import DataFormat, find_formats
 
-# Endings by which a format is told; packed text has one more ending.
-ENDINGS = {
-    "libsvm": (".libsvm", ".svm", ".svmlight"),
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "numpy": (".npz", ".npy"),
-}
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-FORMATS = tuple(ENDINGS)
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -54,37 +45,36 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return found
 
 
-def format_of(path: str, asked: str | None = None) -> str:
-    """Return the format of a source: the one asked for, else what its ending or its first line tell."""
+def format_of(path: str, asked: str | None = None) -> DataFormat:
+    """Return the format of a source: the one asked for, else the one inferred from its ending or its first line."""
+    formats = find_formats()
     if asked is not None:
-        if asked not in FORMATS:
-            raise InputError(f"format must be one of {', '.join(FORMATS)}, got {asked!r}")
-        return asked
+        if asked not in formats:
+            raise InputError(f"format must be one of {', '.join(formats)}, got {asked!r}")
+        return formats[asked]
     known = _format_by_ending(path)
     if known is not None:
         return known
     if not os.path.isfile(path):
         name = ByteSource(path).name
-        raise InputError(f"{name}: its format cannot be told beforehand; name it, one of {', '.join(FORMATS)}")
+        raise InputError(f"{name}: its format cannot be told beforehand; name it, one of {', '.join(formats)}")
     return _format_by_content(path)
 
 
-def _format_by_ending(path: str) -> str | None:
+def _format_by_ending(path: str) -> DataFormat | None:
     name = PurePath(path)
     ending = name.suffix.lower()
-    if ending in PACKED:
+    if ending in COMPRESSED:
         ending = name.with_suffix("").suffix.lower()
-    return next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+    return next((kind for kind in find_formats().values() if ending in kind.endings), None)
 
 
-def _format_by_content(path: str) -> str:
-    """Return the format of a text by its first line: libsvm rows have entries index:value, tables have columns."""
+def _format_by_content(path: str) -> DataFormat:
+    """Return the format that the first line of a text looks like most."""
     block = next(iter(ByteSource(path, block_bytes=2**16).blocks()), None)
     lines = block.data.tobytes().splitlines() if block is not None else []
     first = next((line.split(b"#")[0] for line in lines if line.split(b"#")[0].strip()), b"")
-    if all(b":" in token for token in first.split()[1:]) and b"," not in first:
-        return "libsvm"
-    return "tsv" if b"\t" in first else "csv"
+    return max(find_formats().values(), key=lambda kind: kind.likeness(first))
 
 
 def _files_of(folder: str) -> list[str]:
@@ -95,7 +85,7 @@ def _files_of(folder: str) -> list[str]:
         if not name.startswith((".", "_")) and _format_by_ending(name) is not None
     )
     if not inside:
-        endings = " ".join(ending for known in ENDINGS.values() for ending in known)
+        endings = " ".join(ending for kind in find_formats().values() for ending in kind.endings)
         raise InputError(f"{folder}: no data in this folder; looked for files ending in {endings}")
     return inside
 

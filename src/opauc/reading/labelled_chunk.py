@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+
+from opauc.rows import Array, Json, Rows, Settings
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+    from opauc.reading.encoder import Encoding
+    from opauc.reading.wide_table import WideTable
+
+# Labels as they stand in a source: numbers or words.
+RawLabels: TypeAlias = Array
 
 
 class Place(NamedTuple):
@@ -29,17 +40,26 @@ class Part(NamedTuple):
     """Some consecutive rows of one source, as its reader gives them.
 
     `rows` is an array (n, d) of float32 or float64 in row order or a canonical
-    scipy CSR array, or a pyarrow RecordBatch. Only those of LIBSVM text are
+    scipy CSR array, or a table: a pyarrow RecordBatch or a WideTable. Only those of LIBSVM text are
     checked already; the others may hold missing values until they are encoded.
     `labels` are as they stand in the source, None where it has none or where
     they are a column of the batch.
     """
 
-    rows: Any
-    labels: NDArray[Any] | None
+    rows: Rows | RecordBatch | WideTable
+    labels: RawLabels | None
     lines: NDArray[np.int64] | None  # the line of each row, where rows were skipped; else they follow `before.line`
     before: Place
     after: Place
+
+
+class SourceRecord(TypedDict):
+    """What was read of a source: its path, bytes of its content, its rows and its hash."""
+
+    path: str
+    bytes: int
+    rows: int
+    sha256: str
 
 
 class Bookmark(NamedTuple):
@@ -48,22 +68,21 @@ class Bookmark(NamedTuple):
     source: int = 0  # the number of the source reading goes on in
     place: Place = BEGINNING
     rows: int = 0
-    records: tuple[dict[str, Any], ...] = ()  # of the sources met: path, bytes, rows, sha256
+    records: tuple[SourceRecord, ...] = ()  # of the sources met
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
-    encoding: Any = None  # what the encoder of tables has learnt, or a function that tells; None without a table
+    encoding: Encoding | Callable[[], Encoding] | None = None  # or a function that gives it; None without a table
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the bookmark as JSON has it."""
         return {**self._asdict(), "encoding": self.learnt()}
 
-    def learnt(self) -> dict[str, Any] | None:
+    def learnt(self) -> Encoding | None:
         """Return what the encoder of tables had learnt by then."""
-        found: dict[str, Any] | None = self.encoding() if callable(self.encoding) else self.encoding
-        return found
+        return self.encoding() if callable(self.encoding) else self.encoding
 
     @classmethod
-    def of_json(cls, saved: Mapping[str, Any]) -> Bookmark:
+    def of_json(cls, saved: Settings) -> Bookmark:
         """Return the bookmark `to_json` gave."""
         place, records, first_bad = Place(*saved["place"]), tuple(saved["records"]), tuple(saved["first_bad"])
         return cls(**{**saved, "place": place, "records": records, "first_bad": first_bad})
@@ -72,14 +91,14 @@ class Bookmark(NamedTuple):
 class LabelledChunk(NamedTuple):
     """Consecutive rows of a stream, checked and encoded; rows are numbered from 0 over all sources."""
 
-    rows: Any
-    labels: NDArray[Any] | None
+    rows: Rows
+    labels: RawLabels | None
     first_row: int
     source: str
     first_line: int
     lines: NDArray[np.int64] | None
     bookmark: Bookmark  # of the end of this chunk
-    bytes_read: int  # of all files so far, packed as they are
+    bytes_read: int  # of all files so far, compressed as they are
 
     def line_of(self, row: int) -> int:
         """Return the line, from 1, at which a row of the chunk stands."""

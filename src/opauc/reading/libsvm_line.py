@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
-
-from opauc.reading.hashed_features import name_key
 
 # Possessive: a million digits with a letter behind them are looked at once.
 NUMBER = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
@@ -30,7 +29,7 @@ class LibsvmRules:
     least: int
     beyond: int
     largest: float
-    names: bool = False  # whether features may be named
+    key_of: Callable[[str], int] | None = None  # of a named feature; None where features have no names
     least_is: str = "indices start at 1"
 
 
@@ -66,9 +65,9 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
         if position == 0 and word.startswith(b"qid:"):
             if not QUERY.fullmatch(word):
                 raise UnclearLine(f"{shown(word)} stands for a query number; qid: and a whole number were expected")
-        elif rules.names and (word[:1].isalpha() or word[:1] == b"_" or word[0] > 127):
+        elif rules.key_of and (word[:1].isalpha() or word[:1] == b"_" or word[0] > 127):
             name, _, value = word.rpartition(b":")
-            line.columns.append(_key(name, word))
+            line.columns.append(rules.key_of(_name(name, word)))
             line.values.append(_number(value, f"value of feature {shown(name)}", rules.largest))
         else:
             name, colon, value = word.partition(b":")
@@ -83,7 +82,7 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
 def _index(word: bytes, previous: int, rules: LibsvmRules) -> int:
     """Return a feature index, which has to come after `previous`."""
     if not WHOLE_NUMBER.fullmatch(word):
-        hint = "" if rules.names else "; names need feature hashing"
+        hint = "" if rules.key_of else "; names need feature hashing"
         raise UnclearLine(f"feature index is {shown(word)}, a whole number was expected{hint}")
     digits = word.lstrip(b"+-0") or b"0"
     index = int(digits[: LONGEST_INDEX + 1]) * (-1 if word.startswith(b"-") else 1)
@@ -96,15 +95,15 @@ def _index(word: bytes, previous: int, rules: LibsvmRules) -> int:
     return index
 
 
-def _key(name: bytes, word: bytes) -> int:
-    """Return the key of a feature name."""
+def _name(name: bytes, word: bytes) -> str:
+    """Return the name of a feature."""
     try:
         decoded = name.decode()
     except UnicodeDecodeError:
         decoded = ""
     if not decoded or "\0" in decoded:
         raise UnclearLine(f"{shown(word)} stands for a feature; name:value in UTF-8 was expected")
-    return name_key(decoded)
+    return decoded
 
 
 def _number(word: bytes, what: str, largest: float) -> float:

@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.errors import InputError, MalformedRow
-from opauc.kernels.text.libsvm_bytes import LineArrays, count_marks, end_of_line, read_plain_lines
+from opauc.kernels.text.libsvm_bytes import (
+    BYTE,
+    ENTRY,
+    LINE,
+    ROW,
+    LineArrays,
+    count_marks,
+    end_of_line,
+    read_plain_lines,
+)
 from opauc.reading.bad_rows import BadRows
-from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
-from opauc.reading.hashed_features import HashedFeatures
+from opauc.reading.byte_source import STANDARD_INPUT, ByteSource, is_small
+from opauc.reading.encoder import Hashing
 from opauc.reading.labelled_chunk import Part, Place
 from opauc.reading.libsvm_line import LibsvmLine, LibsvmRules, UnclearLine, read_line
 
@@ -54,7 +63,7 @@ class LibsvmReader:
         Whether indices start at 0. scikit-learn's "auto" looks at the whole file;
         a stream cannot. Here "auto" looks at the first block: if it has an index
         0, indices start at 0, else at 1, and then a later 0 is refused.
-    hashing : HashedFeatures, optional
+    hashing : Hashing, optional
         Spread features over a fixed number of columns. Entries may then also be
         `name:value`, with names that begin with a letter or an underscore, in any
         order; they are read dozens of times more slowly than indices.
@@ -78,7 +87,7 @@ class LibsvmReader:
 
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = False
-    hashing: HashedFeatures | None = None
+    hashing: Hashing | None = None
     dtype: Literal["float64", "float32"] = "float64"
 
     def __post_init__(self) -> None:
@@ -111,7 +120,8 @@ class LibsvmReader:
         least = 0 if zero_based else 1
         # A sum of hashed values must not overflow, and a row has fewer than 2**31 of them.
         largest = LARGEST[self.dtype] / (2.0**31 if self.hashing else 1.0)
-        return LibsvmRules(least, least + (self.n_features or MOST_COLUMNS), largest, self.hashing is not None)
+        key_of = self.hashing.key_of if self.hashing else None
+        return LibsvmRules(least, least + (self.n_features or MOST_COLUMNS), largest, key_of)
 
     def _guessed_rules(self, first: NDArray[np.uint8]) -> LibsvmRules:
         """Return rules for indices that start at 0 if one in the first block is 0, else for such as start at 1."""
@@ -138,30 +148,33 @@ def read_block(
     """Return the rows of whole lines of text that come after `lines_before` others in the source called `name`."""
     if not data.size or data[-1] != ord(NEWLINE):
         data = np.frombuffer(data.tobytes() + NEWLINE, np.uint8)
-    newlines, colons = count_marks(data)
+    # In a short text every line is read with care: the kernel that reads plain ones would take longer to load.
+    text = data.tobytes() if is_small(data.size) else b""
+    newlines, colons = (text.count(mark) for mark in (NEWLINE, b":")) if text else count_marks(data)
     out = LineArrays(
         labels=np.empty(newlines),
         values=np.empty(colons, dtype),
-        indices=np.empty(colons, np.int64 if rules.names else np.int32),
+        indices=np.empty(colons, np.int64 if rules.key_of else np.int32),
         ends=np.zeros(newlines + 1, np.int32),
         lines=np.empty(newlines, np.int64),
     )
     progress = np.array([0, lines_before, 0, 0])
     while True:
-        read_plain_lines(data, progress, out, rules.least, rules.beyond, rules.largest)
+        if not text:
+            read_plain_lines(data, progress, out, rules.least, rules.beyond, rules.largest)
         begin, line, row, entry = progress.tolist()
         if begin >= data.size:
             entries = out.values[:entry], out.indices[:entry], out.ends[: row + 1]
             return BlockRows(out.labels[:row], *entries, out.lines[:row], newlines)
-        end = int(end_of_line(data, begin))
-        progress[:2] = end + 1, line + 1
+        end = text.index(NEWLINE, begin) if text else int(end_of_line(data, begin))
+        progress[BYTE], progress[LINE] = end + 1, line + 1
         try:
             careful = read_line(data[begin:end].tobytes(), rules)
         except UnclearLine as unclear:
             bad_rows.meet(MalformedRow(name, line + 1, str(unclear)))
             continue
         if careful is not None:
-            progress[2:] = row + 1, _write_row(careful, line + 1, row, entry, out)
+            progress[ROW], progress[ENTRY] = row + 1, _write_row(careful, line + 1, row, entry, out)
 
 
 def _write_row(read: LibsvmLine, line: int, row: int, entry: int, out: LineArrays) -> int:

@@ -8,21 +8,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csr_array
 
 from opauc.errors import InputError
+from opauc.reading.array_stream import Values
 from opauc.reading.bad_rows import BadRows
+from opauc.reading.byte_source import IN_MEMORY
 from opauc.reading.column_values import label_values
-from opauc.reading.labelled_chunk import Part, Place
+from opauc.reading.labelled_chunk import Part, Place, RawLabels
 from opauc.reading.sparse_rows import canonical_rows, float_type
 from opauc.reading.table_columns import ColumnRoles, TableColumns
+from opauc.rows import Rows
 
 MOST_ROWS = 65_536
-NAME = "data in memory"
 
 # Rows, or a batch of a table, and the labels where they are known by now.
-Blocks: TypeAlias = Iterator[tuple[Any, NDArray[Any] | None]]
+Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +55,9 @@ class MemoryReader:
     """
 
     columns: TableColumns = field(default_factory=TableColumns)
-    labels: Any = None
+    labels: object = None
 
-    def parts(self, source: Any, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
+    def parts(self, source: object, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
         """Yield the rows of `source` from `place` on; rows take the part of lines."""
         labels = None if self.labels is None else label_array(self.labels)
         before = place
@@ -63,45 +65,45 @@ class MemoryReader:
             n_rows = block.num_rows if isinstance(block, pa.RecordBatch) else block.shape[0]
             rows = before.offset + n_rows
             if labels is not None and rows > labels.size:
-                raise InputError(f"{NAME}: {labels.size} labels for {rows} rows or more")
+                raise InputError(f"{IN_MEMORY}: {labels.size} labels for {rows} rows or more")
             after = Place(rows, rows)
             yield Part(block, column if labels is None else labels[before.offset : rows], None, before, after)
             before = after
         if labels is not None and labels.size != before.offset:
-            raise InputError(f"{NAME}: {labels.size} labels for {before.offset} rows")
+            raise InputError(f"{IN_MEMORY}: {labels.size} labels for {before.offset} rows")
 
-    def _blocks(self, source: Any, start: int) -> Blocks:
+    def _blocks(self, source: object, start: int) -> Blocks:
         """Yield the rows from row `start` on, with their labels where those are a column of an array."""
         if sparse.issparse(source):
-            return self._sparse_blocks(source.tocsr(), start)
+            return self._sparse_blocks(sparse.csr_array(source), start)
         if isinstance(source, (list, tuple)):
             source = np.asarray(source)
         if isinstance(source, np.ndarray):
             return self._array_blocks(source, start)
         return ((batch, None) for batch in self._batches(source, start))
 
-    def _array_blocks(self, array: NDArray[Any], start: int) -> Blocks:
+    def _array_blocks(self, array: Values, start: int) -> Blocks:
         if array.ndim != 2:
-            raise InputError(f"{NAME}: expected an array of rows and columns, its shape is {array.shape}")
+            raise InputError(f"{IN_MEMORY}: expected an array of rows and columns, its shape is {array.shape}")
         roles = self._roles([str(position) for position in range(array.shape[1])])
         if roles.categorical:
-            raise InputError(f"{NAME}: arrays have no categorical columns; they need a table")
-        dtype, every = float_type(array.dtype, NAME), roles.numeric == tuple(range(array.shape[1]))
+            raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
+        dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
         for first in range(start, array.shape[0], MOST_ROWS):
             block = array[first : first + MOST_ROWS]
             chosen = block if every else block[:, roles.numeric]
             labels = None if roles.label is None else block[:, roles.label].copy()
             yield np.ascontiguousarray(chosen, dtype=dtype), labels
 
-    def _sparse_blocks(self, rows: Any, start: int) -> Blocks:
+    def _sparse_blocks(self, rows: csr_array, start: int) -> Blocks:
         if self.columns.features is not None or (self.columns.labelled and self.labels is None):
             raise InputError(
-                f"{NAME}: of sparse rows all columns are features, and the labels are an array of their own"
+                f"{IN_MEMORY}: of sparse rows all columns are features, and the labels are an array of their own"
             )
         for first in range(start, rows.shape[0], MOST_ROWS):
             ends = rows.indptr[first : first + MOST_ROWS + 1]
             entries = slice(ends[0], ends[-1])
-            block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], NAME)
+            block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], IN_MEMORY)
             yield block, None
 
     def _batches(self, table: Any, start: int) -> Iterator[pa.RecordBatch]:
@@ -125,7 +127,7 @@ class MemoryReader:
             )
             return
         if not hasattr(table, "__arrow_c_stream__"):
-            raise InputError(f"{NAME}: expected an array, sparse rows or a table, got {type(table).__name__}")
+            raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
         with pa.RecordBatchReader.from_stream(table) as stream:
             names = self._used(stream.schema)
             yield from _sliced((batch.select(names) for batch in stream), start)
@@ -135,20 +137,21 @@ class MemoryReader:
 
     def _roles(self, names: list[str]) -> ColumnRoles:
         columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
-        return columns.roles_in(names, NAME)
+        return columns.roles_in(names, IN_MEMORY)
 
 
-def label_array(labels: Any) -> NDArray[Any]:
+def label_array(labels: object) -> RawLabels:
     """Return labels as a flat array of numbers or words; None becomes nan or the empty word."""
     given = np.asarray(labels)
     if given.ndim != 1 and given.shape != (given.shape[0], 1):
-        raise InputError(f"{NAME}: expected a flat array of labels, its shape is {given.shape}")
+        raise InputError(f"{IN_MEMORY}: expected a flat array of labels, its shape is {given.shape}")
     if given.dtype.kind != "O":
         return given.reshape(-1)
     try:
-        return label_values(pa.array(given.reshape(-1), from_pandas=True), "y", NAME)[0]
+        column = pa.array(given.reshape(-1), from_pandas=True)
+        return label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)[0]
     except pa.ArrowException as error:
-        raise InputError(f"{NAME}: labels are neither all numbers nor all words") from error
+        raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all words") from error
 
 
 def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:

@@ -31,7 +31,7 @@ class NumpyReader:
 
     The label is the array `y`, the array named as the label, or a column of the
     array by its position. CSR arrays are `data`, `indices`, `indptr` and `shape`,
-    as `scipy.sparse.save_npz` writes them. Packed arrays are unpacked as they are
+    as `scipy.sparse.save_npz` writes them. Compressed arrays are inflated as they are
     read. Values stay as they are, missing ones as nan. A place's hash is that of
     the file's size and, of an .npz file, its directory with the checksums of its
     arrays, of a .npy file, samples of its bytes.

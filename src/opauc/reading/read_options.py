@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+
+from opauc.rows import Json, Settings
 
 MISSING = ("error", "zero", "mean")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about the data; whatever is None is told from the data itself.
+    """What a user says about the data; whatever is None is inferred from the data itself.
 
     Examples
     --------
@@ -42,20 +42,18 @@ class ReadOptions:
             raise ValueError("hash_bits fixes the number of features; leave n_features out")
 
     def with_format(self, asked: str | None) -> ReadOptions:
-        """Return the same options for data of another format, or of one to be told anew."""
+        """Return the same options for data of another format, or of one to be inferred anew."""
         return replace(self, format=asked)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the options as JSON has them."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def of_json(cls, saved: Mapping[str, Any]) -> ReadOptions:
+    def of_json(cls, saved: Settings) -> ReadOptions:
         """Return the options `to_json` gave."""
         known = {part.name for part in fields(cls)}
         if set(saved) != known:
             raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
-        }
+        values: Json = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
         return cls(**values)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from opauc.errors import InputError
+from opauc.errors import InputError, Remedy
 
 # The names by which a label is found when none is given.
 USUAL_LABELS = ("label", "target", "class", "y")
@@ -43,7 +43,7 @@ class TableColumns:
     >>> TableColumns().roles_in(["x"], "a.csv")
     Traceback (most recent call last):
         ...
-    opauc.errors.InputError: a.csv: no column is called label, target, class or y; name the label (--label), one of x
+    opauc.errors.InputError: a.csv: no column is called label, target, class or y; name the label (label=...), one of x
     """
 
     label: str | int | None = None
@@ -54,8 +54,8 @@ class TableColumns:
 
     def roles_in(self, names: Sequence[str], source: str) -> ColumnRoles:
         """Find the columns among those of a table, or say which are not there."""
-        twice = [name for name, times in Counter(names).items() if times > 1]
-        if twice:
+        if len(set(names)) < len(names):
+            twice = [name for name, times in Counter(names).items() if times > 1]
             raise InputError(f"{source}: more than one column is called {listed(twice)}")
         label = self._label_in(names, source)
         categorical = dict.fromkeys(self._positions(self.categorical, names, source))
@@ -86,9 +86,12 @@ class TableColumns:
         if len(usual) == 1:
             return names.index(usual[0])
         why = f"columns {listed(usual)} could each be the label" if usual else "no column is called " + _either()
-        raise InputError(f"{source}: {why}; name the label (--label), one of {listed(usual or names)}")
+        remedy = Remedy("label")
+        raise InputError(f"{source}: {why}; name the label {remedy}, one of {listed(usual or names)}", remedy)
 
     def _positions(self, wanted: Sequence[str | int], names: Sequence[str], source: str) -> list[int]:
+        if not wanted:
+            return []
         places = {name: position for position, name in enumerate(names)}
         found = {column: _position(column, places) for column in wanted}
         lost = [column for column, position in found.items() if position is None]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.evaluation.exact_auc import Floats
 from opauc.report.text import MINUS
+from opauc.rows import Floats
 
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

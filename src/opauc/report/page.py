@@ -99,12 +99,12 @@ def _summary(report: Report) -> str:
 
 def _how_sure(ranking: Ranking) -> str:
     if ranking.certain is None:
-        return "DeLong’s method, from the exact ranks of all rows."
+        return "DeLong’s variance, from the exact ranks of all rows."
     low, high = ranking.certain
     if low == high:
-        return "DeLong’s method; streamed in fixed memory, and the AUC of these rows is exact."
+        return "DeLong’s variance; streamed in fixed memory, and the AUC of these rows is exact."
     return (
-        "DeLong’s method, widened for streaming in fixed memory: "
+        "DeLong’s variance, widened for streaming in fixed memory: "
         f"the exact AUC of these rows is certain to lie within {outward(low, high)}."
     )
 
@@ -135,8 +135,7 @@ def _charts(report: Report) -> Iterable[str]:
 def _operating_points(ranking: Ranking) -> str:
     points = ranking.operating_points
     limits = [point.threshold for point in points]
-    spread = limits[0] - limits[-1] or abs(limits[0])
-    thresholds = aligned(limits, spread, 5)
+    thresholds = aligned(limits, limits[0] - limits[-1] or abs(limits[0]), 5)
     head = '<th scope="col">False positive rate</th>' + "".join(
         f'<th scope="col" class="number">{name}</th>' for name in ("Recall", "Precision", "Threshold")
     )

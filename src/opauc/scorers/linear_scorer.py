@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from opauc.statistics.chunk_rows import Rows
+from opauc.rows import Floats, Labels, Rows
 from opauc.statistics.score_summary import ScoreSummary
-
-Floats = NDArray[np.float64]
 
 ROWS_PER_BLOCK = 8192
 
@@ -52,6 +49,29 @@ class LinearScorer:
         slope = gap / pooled if pooled > gap * 1e-300 else 0.0 if gap == 0.0 else 1e300
         return cls(weights, -(mean0 + mean1) / 2, slope, float(np.log(n1 / n0)))
 
+    @classmethod
+    def of_scores(cls, weights: Floats, scores: Floats, labels: Labels) -> LinearScorer:
+        """Centre and calibrate by the scores that the weights give to labelled rows."""
+        negative, positive = (scores[labels == k] for k in (0, 1))
+        return cls.of(
+            weights,
+            ScoreSummary(
+                (float(negative.size), float(positive.size)),
+                (float(negative.mean()), float(positive.mean())),
+                (float(negative.var()), float(positive.var())),
+            ),
+        )
+
+    @classmethod
+    def of_arrays(cls, weights: Floats, numbers: NDArray[np.float64]) -> LinearScorer:
+        """Return the scorer with these weights that gave these `numbers`."""
+        intercept, slope, offset = (float(number) for number in numbers)
+        return cls(weights, intercept, slope, offset)
+
+    def numbers(self) -> Floats:
+        """Return all but the weights, for a file."""
+        return np.array([self.intercept, self.slope, self.offset])
+
     def scores(self, rows: Rows) -> Floats:
         """Scores of the rows in float64; positive where the positive class is nearer."""
         out = np.empty(rows.shape[0])
@@ -63,6 +83,12 @@ class LinearScorer:
 
     def probabilities(self, rows: Rows) -> Floats:
         """Probability of the positive class for each row."""
+        return self.chances(self.scores(rows))
+
+    def chances(self, scores: Floats) -> Floats:
+        """Probability of the positive class for rows of these scores."""
+        from scipy.special import expit  # scores alone should not have to wait for it
+
         with np.errstate(over="ignore"):
-            chances: Floats = expit(self.slope * self.scores(rows) + self.offset)
+            chances: Floats = expit(self.slope * scores + self.offset)
         return chances

@@ -1,30 +1,24 @@
 """The rows of a chunk in the shapes the kernels take."""
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.kernels.rows.csr_rows import CsrRows
+from opauc.rows import Array, DenseRows, Floats, Labels, Rows  # noqa: F401  rooms not yet moved to opauc.rows
 
-# An array (n, d) of float32 or float64, or a canonical scipy CSR array of them.
-Rows: TypeAlias = Any
-# Zero for the negative class, one for the positive.
-Labels: TypeAlias = NDArray[np.int8]
-
-NO_WEIGHTS: NDArray[np.float64] = np.empty(0)
+NO_WEIGHTS: Floats = np.empty(0)
 NO_WEIGHTS.flags.writeable = False
 
 
-def kernel_rows(rows: Rows) -> NDArray[np.floating] | CsrRows:
+def kernel_rows(rows: Rows) -> DenseRows | CsrRows:
     """Give the arrays of the rows to a kernel, read-only whether or not they were: one compiled form serves both."""
     if isinstance(rows, np.ndarray):
         return read_only(rows)
     return csr_rows(rows.data, rows.indices, rows.indptr)
 
 
-def csr_rows(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any]) -> CsrRows:
+def csr_rows(data: Array, indices: Array, indptr: Array) -> CsrRows:
     """Return sparse rows as kernels take them.
 
     Column numbers are unsigned: of a signed one a kernel has to ask each time
@@ -34,7 +28,7 @@ def csr_rows(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any]) ->
     return CsrRows(read_only(data), read_only(unsigned), read_only(indptr))
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: Array) -> Array:
     """Return a view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False

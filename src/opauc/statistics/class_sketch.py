@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
 from opauc.kernels.sums.sketch_sums import add_coded_rows
-from opauc.statistics.chunk_rows import Labels, Rows, kernel_rows
+from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.code_stream import CodeStream
 from opauc.statistics.score_summary import ScoreSummary
+from opauc.statistics.sparse_blocks import sparse_blocks
+from opauc.statistics.statistic import ROUNDING, Statistic, or_one
 
-Floats = NDArray[np.float64]
+USUAL_RANK = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassSketch:
+class ClassSketch(Statistic):
     """Sums of row * code^T and of codes, for the negative (0) and the positive (1) class.
 
     The last entry of a code is one, so the last columns are the class sum and
     the row count. With Z the other columns, s the sum of codes and c the class
     mean, C = Z - c s^T gives an unbiased, positive semi-definite estimate
-    C C^T / count of the class covariance.
+    C C^T / count of the class covariance. A row of weight w adds w to the count,
+    w x to the sum and sqrt(w) x code^T to Z, whose square is then weighted by w.
 
     Examples
     --------
@@ -36,8 +36,8 @@ class ClassSketch:
     >>> from opauc.statistics.code_stream import CodeStream
     >>> rows, labels = sparse.csr_array(np.eye(4)), np.array([0, 1, 0, 1], np.int8)
     >>> seen = ClassSketch.empty(4, CodeStream.seeded(2, random_state=0)).update(rows, labels)
-    >>> seen.counts.tolist(), seen.means[1].tolist()
-    ([2.0, 2.0], [0.0, 0.5, 0.0, 0.5])
+    >>> seen.counts, seen.means[1].tolist()
+    (ClassCounts(negative=2.0, positive=2.0), [0.0, 0.5, 0.0, 0.5])
     """
 
     sums: Floats  # (d, 2, width)
@@ -47,9 +47,14 @@ class ClassSketch:
     merged_keys: frozenset[int] = frozenset()
 
     @classmethod
-    def empty(cls, n_features: int, stream: CodeStream) -> ClassSketch:
-        """Sketch of no rows."""
+    def empty(cls, n_features: int, stream: CodeStream | None = None) -> ClassSketch:
+        """Sketch of no rows; without a stream, of one that no other sketch has."""
+        stream = CodeStream.seeded(USUAL_RANK) if stream is None else stream
         return cls(np.zeros((n_features, 2, stream.width)), np.zeros((2, stream.width)), stream)
+
+    def emptied(self) -> ClassSketch:
+        """Sketch of no rows, of the same stream."""
+        return ClassSketch.empty(self.n_features, self.stream)
 
     @property
     def n_features(self) -> int:
@@ -57,26 +62,32 @@ class ClassSketch:
         return int(self.sums.shape[0])
 
     @property
-    def counts(self) -> Floats:
-        """Rows of each class."""
-        return self.code_sums[:, -1]
+    def counts(self) -> ClassCounts:
+        """Rows of each class, each counted with its weight."""
+        return ClassCounts(*self.code_sums[:, -1].tolist())
 
     @property
     def means(self) -> Floats:
         """Mean of each class, shape (2, n_features); zero for a class without rows."""
-        return self.sums[:, :, -1].T / np.maximum(self.counts, 1.0)[:, None]
+        return self.sums[:, :, -1].T / or_one(self.code_sums[:, -1])[:, None]
 
-    @property
-    def has_both_classes(self) -> bool:
-        """Whether rows of both classes were seen."""
-        return bool((self.counts > 0).all())
+    def copy(self) -> ClassSketch:
+        """Return the same sketch in arrays of its own."""
+        return replace(self, sums=self.sums.copy(), code_sums=self.code_sums.copy())
 
-    def update(self, rows: Rows, labels: Labels) -> ClassSketch:
+    def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
         """Sketch of the rows so far and these, numbered on from the last."""
-        numbers = self.n_rows + np.arange(rows.shape[0])
-        return replace(self._plus(rows, labels, numbers, 1.0), n_rows=self.n_rows + rows.shape[0])
+        return self.copy().absorb(rows, labels, weight)
 
-    def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike) -> ClassSketch:
+    def absorb(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
+        """Do as `update` in the arrays of this sketch, which is used up: only what is returned may be used after.
+
+        The cost does not depend on the number of features.
+        """
+        self._add(rows, labels, self.n_rows + np.arange(rows.shape[0]), weight)
+        return replace(self, n_rows=self.n_rows + rows.shape[0])
+
+    def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> ClassSketch:
         """Sketch as if these rows, which came as the given numbers (from 0) of this stream, had never been seen."""
         numbers = np.asarray(row_numbers)
         if numbers.shape != (rows.shape[0],) or not np.issubdtype(numbers.dtype, np.integer):
@@ -85,20 +96,18 @@ class ClassSketch:
             )
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.n_rows):
             raise IncompatibleMoments(f"row numbers must lie between 0 and {self.n_rows - 1}, the last row seen here")
-        left = self._plus(rows, labels, numbers, -1.0)
-        if (left.counts < 0).any():
-            raise IncompatibleMoments("cannot take out more rows of a class than were seen")
-        return left
+        left = self.copy()
+        left._add(rows, labels, numbers, -np.ones(rows.shape[0]) if weight is None else -weight)
+        return left._less_than(self)
 
     def merge(self, other: ClassSketch) -> ClassSketch:
         """Sketch of both sets of rows; they must come from different streams, or their codes would coincide."""
-        if self.sums.shape != other.sums.shape or self.stream.rank != other.stream.rank:
-            raise IncompatibleMoments(
-                f"sketches of {self.n_features} features and rank {self.stream.rank} and of "
-                f"{other.n_features} and {other.stream.rank} do not belong together"
-            )
-        shared = self._keys() & other._keys()
-        if shared:
+        self._refuse_other_shape(other)
+        if not any(other.counts):
+            return self
+        if not any(self.counts):
+            return other
+        if self._keys() & other._keys():
             raise IncompatibleMoments(
                 "both sketches used the same random codes; give every shard a random_state of its own"
             )
@@ -109,16 +118,40 @@ class ClassSketch:
             merged_keys=self.merged_keys | other._keys(),
         )
 
+    def without(self, other: ClassSketch) -> ClassSketch:
+        """Sketch of the rows that are not in `other`: the inverse of `merge`."""
+        self._refuse_other_shape(other)
+        if not any(other.counts):
+            return self
+        if not other._keys() <= self._keys():
+            raise IncompatibleMoments("cannot take out rows that were never seen: their random codes are not in here")
+        left = replace(
+            self,
+            sums=self.sums - other.sums,
+            code_sums=self.code_sums - other.code_sums,
+            merged_keys=self.merged_keys - other._keys(),
+        )
+        return left._less_than(self)
+
+    def grown(self, n_features: int) -> ClassSketch:
+        """Sketch of the same rows with more features, which are zero in all of them."""
+        if n_features == self.n_features:
+            return self
+        sums = np.zeros((n_features, *self.code_sums.shape))
+        sums[: self.n_features] = self.sums
+        return replace(self, sums=sums, code_sums=self.code_sums.copy())
+
     def mean_difference(self) -> Floats:
         """Mean of the positive rows less mean of the negative rows."""
         negative, positive = self.means
-        return positive - negative  # type: ignore[no-any-return]
+        difference: Floats = positive - negative
+        return difference
 
     def summary(self, weights: Floats) -> ScoreSummary:
         """Counts, means and estimated variances of the scores that `weights` give to the rows seen."""
         return summary_of_products(np.einsum("j,jkc->kc", weights, self.sums), self.code_sums)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Copies of all sums and of the stream they belong to, for a file or the network."""
         return {
             "sums": self.sums.copy(),
@@ -128,7 +161,7 @@ class ClassSketch:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ClassSketch:
+    def from_arrays(cls, arrays: NamedArrays) -> ClassSketch:
         """Sketch from what `to_arrays` gave, checked."""
         try:
             sums, code_sums = np.array(arrays["sums"], float), np.array(arrays["code_sums"], float)
@@ -146,22 +179,40 @@ class ClassSketch:
             raise IncompatibleMoments("sums must be finite and counts must not be negative")
         return cls(sums, code_sums, stream, n_rows, frozenset(merged))
 
-    def _plus(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], factor: float) -> ClassSketch:
-        sums, code_sums = self.sums.copy(), self.code_sums.copy()
-        thin = rows if sparse.issparse(rows) else sparse.csr_array(rows)
+    def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
+        """Add the rows to the sums in place."""
         codes = self.stream.codes(numbers)
-        add_coded_rows(kernel_rows(thin), labels, codes, factor, sums)
-        np.add.at(code_sums, labels, factor * codes)
-        return replace(self, sums=sums, code_sums=code_sums)
+        if weight is not None:
+            codes[:, :-1] *= (np.sign(weight) * np.sqrt(np.abs(weight)))[:, None]  # negative where rows are taken out
+            codes[:, -1] *= weight
+        for part, block in sparse_blocks(rows):
+            add_coded_rows(block, labels[part], codes[part], self.sums)
+        np.add.at(self.code_sums, labels, codes)
+
+    def _less_than(self, before: ClassSketch) -> ClassSketch:
+        """Return this sketch, from which rows were just taken, refused where fewer than none are left of a class."""
+        had, has = before.code_sums[:, -1], self.code_sums[:, -1]
+        if (has < -ROUNDING * had).any():
+            raise IncompatibleMoments("cannot take out more rows of a class than were seen")
+        for k in np.flatnonzero((had > 0.0) & (has <= ROUNDING * had)):
+            self.sums[:, k] = self.code_sums[k] = 0.0
+        return self
 
     def _keys(self) -> frozenset[int]:
         return self.merged_keys | {self.stream.key}
+
+    def _refuse_other_shape(self, other: ClassSketch) -> None:
+        if self.sums.shape != other.sums.shape or self.stream.rank != other.stream.rank:
+            raise IncompatibleMoments(
+                f"sketches of {self.n_features} features and rank {self.stream.rank} and of "
+                f"{other.n_features} and {other.stream.rank} do not belong together"
+            )
 
 
 def summary_of_products(products: Floats, code_sums: Floats) -> ScoreSummary:
     """Return counts, mean scores and score variances from the products of the sketch with the weights."""
     counts = code_sums[:, -1]
-    means = products[:, -1] / np.maximum(counts, 1.0)
-    spread = products[:, :-1] - means[:, None] * code_sums[:, :-1]
-    variances = (spread**2).sum(axis=1) / np.maximum(counts, 1.0)
+    means = products[:, -1] / or_one(counts)
+    centred = products[:, :-1] - means[:, None] * code_sums[:, :-1]
+    variances = (centred**2).sum(axis=1) / or_one(counts)
     return ScoreSummary(*(tuple(part.tolist()) for part in (counts, means, variances)))

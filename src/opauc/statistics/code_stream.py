@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from opauc.kernels.sums.codes import write_codes
-
-Floats = NDArray[np.float64]
+from opauc.rows import Floats
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,9 @@ class CodeStream:
     gaussian: bool = False
 
     @classmethod
-    def seeded(cls, rank: int, random_state: Any = None, gaussian: bool = False) -> CodeStream:
+    def seeded(
+        cls, rank: int, random_state: int | np.random.RandomState | None = None, gaussian: bool = False
+    ) -> CodeStream:
         """Return the stream of a random state: None, an integer or a numpy RandomState."""
         if isinstance(random_state, np.random.RandomState):
             random_state = int(random_state.randint(2**32, dtype=np.uint64))
@@ -45,7 +45,7 @@ class CodeStream:
         """Length of a code: rank + 1, rounded up to a multiple of eight, which the kernels like."""
         return -(-(self.rank + 1) // 8) * 8
 
-    def codes(self, row_numbers: Any) -> Floats:
+    def codes(self, row_numbers: ArrayLike) -> Floats:
         """Codes of the given rows, one a row of the result."""
         numbers = np.asarray(row_numbers, np.int64)
         out = np.zeros((numbers.size, self.width))

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.rows import Arrays, Floats, Rows
 from opauc.statistics.accumulate import accumulate
-from opauc.statistics.chunk_rows import NO_WEIGHTS, Rows
+from opauc.statistics.chunk_rows import NO_WEIGHTS
+from opauc.statistics.group_buffers import GroupSums
+from opauc.statistics.statistic import ROUNDING, Mergeable
 
-Floats = NDArray[np.float64]
-
-# Taking rows out leaves rounding of the order of this share of what was there.
-ROUNDING = 1e-9
-# A class is never forgotten below this weight: covariances are ratios and stay right.
+# Rows are never forgotten below this weight: covariances are ratios and stay right.
 FAINTEST = 1e-100
+# Rounding, of float32 products above all, may make an eigenvalue of a correlation matrix so negative per feature.
+INDEFINITE = 1e-6
+# A second of work; of more features only pairs are checked.
+MOST_FACTORED = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactMoments:
+class ExactMoments(Mergeable):
     """Row count, mean and scatter of one class.
 
-    `count` is the sum of the sample weights. `scatter` is the weighted sum of
+    `count` is the sum of the weights of the rows. `scatter` is the weighted sum of
     (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
     averages do not. `covariance()` divides on reading.
 
@@ -55,12 +59,24 @@ class ExactMoments:
         return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
 
     @classmethod
-    def of(cls, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
-        """Statistics of `rows` (n, d), each with weight one unless told otherwise."""
-        weight = NO_WEIGHTS if sample_weight is None else sample_weight
-        total = cls.empty(rows.shape[1])
-        for sums in accumulate(rows, np.zeros(rows.shape[0], np.int8), weight, n_jobs):
-            total = total.merge(cls(float(sums.counts[0]), sums.means[0], sums.scatters[0]))
+    def of(cls, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics of `rows` (n, d), each of weight one unless `weight` says otherwise."""
+        groups = np.zeros(rows.shape[0], np.int8)
+        (total,) = cls.of_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
+        return total
+
+    @classmethod
+    def of_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
+        """Statistics of each group from the sums of its shards."""
+        parts = ([cls(float(n), m, s) for n, m, s in zip(*sums, strict=True)] for sums in shards)
+        return [cls.merged(group) for group in zip(*parts, strict=True)]
+
+    @classmethod
+    def merged(cls, parts: Iterable[ExactMoments]) -> ExactMoments:
+        """Statistics of the rows of all the parts, of which there is at least one."""
+        total, *others = parts
+        for other in others:
+            total = total.merge(other)
         return total
 
     @property
@@ -68,17 +84,21 @@ class ExactMoments:
         """Number of features."""
         return self.mean.size
 
+    def emptied(self) -> ExactMoments:
+        """Statistics of no rows with as many features."""
+        return ExactMoments.empty(self.n_features)
+
     def covariance(self) -> Floats:
         """Covariance matrix with divisor `count`; zero while no row was seen."""
         return self.scatter / self.count if self.count else self.scatter
 
-    def update(self, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+    def update(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Statistics of the rows so far and `rows`."""
-        return self.merge(ExactMoments.of(rows, sample_weight, n_jobs))
+        return self.merge(ExactMoments.of(rows, weight, n_jobs))
 
     def merge(self, other: ExactMoments) -> ExactMoments:
         """Statistics of both sets of rows together (Chan, Golub and LeVeque)."""
-        self._same_features(other)
+        self.refuse_other_width(other)
         if other.count == 0:
             return self
         if self.count == 0:
@@ -91,13 +111,13 @@ class ExactMoments:
             scatter += other.scatter
             return ExactMoments(total, self.mean + share * away, scatter)
 
-    def forget(self, rows: Rows, sample_weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+    def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Statistics as if `rows` had never been seen."""
-        return self.without(ExactMoments.of(rows, sample_weight, n_jobs))
+        return self.without(ExactMoments.of(rows, weight, n_jobs))
 
     def without(self, other: ExactMoments) -> ExactMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        self._same_features(other)
+        self.refuse_other_width(other)
         left = self.count - other.count
         if left < -ROUNDING * self.count:
             raise IncompatibleMoments(
@@ -122,7 +142,7 @@ class ExactMoments:
         return ExactMoments(left, self.mean - away, scatter)
 
     def decayed(self, factor: float) -> ExactMoments:
-        """Statistics with the weight of every row so far multiplied by `factor`."""
+        """Statistics with the weight of every row so far multiplied by `factor`; they fade but never vanish."""
         if self.count == 0 or factor == 1:
             return self
         factor = max(factor, min(1.0, FAINTEST / self.count))
@@ -143,7 +163,14 @@ class ExactMoments:
                 self.scatter * np.outer(factor, factor),
             )
 
-    def to_arrays(self) -> dict[str, NDArray[np.float64]]:
+    def grown(self, n_features: int) -> ExactMoments:
+        """Statistics of the same rows with more features, which are zero in all of them."""
+        more = n_features - self.n_features
+        if not more:
+            return self
+        return ExactMoments(self.count, np.pad(self.mean, (0, more)), np.pad(self.scatter, (0, more)))
+
+    def to_arrays(self) -> Arrays:
         """Copies of the three sums, for a file or the network."""
         return {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
 
@@ -160,17 +187,21 @@ class ExactMoments:
             )
         if not (np.isfinite(count) and np.isfinite(mean).all() and np.isfinite(scatter).all()):
             raise IncompatibleMoments("count, mean and scatter must be finite")
-        spread = np.diagonal(scatter)
-        bound = np.sqrt(np.outer(np.abs(spread), np.abs(spread)))
-        if count < 0 or (spread < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any():
-            raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
-        if (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
+        deviation = np.sqrt(np.abs(np.diagonal(scatter)))
+        bound = np.outer(deviation, deviation)
+        impossible = (
+            count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
+        )
+        if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMoments("scatter must be symmetric")
+        if impossible or _indefinite(scatter, deviation):
+            raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMoments("mean and scatter must be zero when count is")
         return cls(float(count), mean, scatter)
 
-    def _same_features(self, other: ExactMoments) -> None:
+    def refuse_other_width(self, other: ExactMoments) -> None:
+        """Raise unless both are of as many features."""
         if other.n_features != self.n_features:
             raise IncompatibleMoments(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
@@ -182,6 +213,19 @@ def _outer(factor: float, vector: Floats) -> Floats:
     product: Floats = np.multiply.outer(vector, vector)
     product *= factor
     return product
+
+
+def _indefinite(scatter: Floats, deviation: Floats) -> bool:
+    """Tell whether some combination of the features would vary by less than nothing, beyond rounding."""
+    varying = np.flatnonzero(deviation)
+    if not 0 < varying.size <= MOST_FACTORED:
+        return False
+    scale = 1.0 / deviation[varying]
+    correlation = scatter.T[np.ix_(varying, varying)].copy(order="F")
+    correlation *= scale
+    correlation *= scale[:, None]
+    correlation.flat[:: varying.size + 1] += INDEFINITE * varying.size
+    return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])
 
 
 def _clip_diagonal(scatter: Floats) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from opauc.errors import InputError, UnreadableFile
 from opauc.files import read_sealed, write_sealed
-from opauc.training.model_file import refusing
+from opauc.rows import Settings
+from opauc.training.model_file import refusing, renamed
 from opauc.training.stream_training import StreamTraining
 
 KIND = "checkpoint"
@@ -20,7 +19,7 @@ LEAST_SECONDS, LARGEST_SHARE = 15.0, 0.02
 class Checkpoints:
     """Writes the state of a training run now and then: every so many rows, or at a small share of the time."""
 
-    def __init__(self, path: Path, every: int | None, plan: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, every: int | None, plan: Settings) -> None:
         self.path, self._every, self._plan = path, every, dict(plan)
         self.seconds = 0.0
         self._next_rows = every or 0
@@ -46,15 +45,14 @@ class Checkpoints:
         if kind != KIND:
             raise UnreadableFile(f"{self.path}: holds a {kind}, expected a checkpoint")
         with refusing(self.path):
-            plan = header["plan"]
-            differing = [name for name in self._plan if plan.get(name) != self._plan[name]]
-            if differing:
-                name = differing[0]
-                raise InputError(
-                    f"{self.path}: was made with {name} = {plan.get(name)!r}, now it is {self._plan[name]!r}; "
-                    "resume with the same settings, or start without --resume"
-                )
+            plan = {name: renamed(value) for name, value in header["plan"].items()}
             training = StreamTraining.of_parts(header, arrays)
+        for name, now in self._plan.items():
+            if plan.get(name) != now:
+                raise InputError(
+                    f"{self.path}: was made with {name} = {plan.get(name)!r}, now it is {now!r}; "
+                    "resume with the same settings, or start afresh"
+                )
         self._next_rows = training.rows + (self._every or 0)
         return training
 

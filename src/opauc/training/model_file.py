@@ -1,150 +1,172 @@
-"""Fitted estimators as files, and back, without pickle."""
+"""Models as files, and back, without pickle; no estimator is needed for either."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from opauc.errors import OpaucError, UnreadableFile
-from opauc.estimators.linear_scoring import LinearScoringClassifier
+from opauc.errors import OpaucError, UnreadableFile, UnsupportedOperation
+from opauc.features import find_maps
 from opauc.files import read_sealed, write_sealed
 from opauc.learners import find_learners
-from opauc.learners.state_arrays import Arrays, restored, state_arrays
+from opauc.learners.learner import AnyLearner
+from opauc.learners.parameters import made
+from opauc.rows import Array, Arrays, Json, NamedArrays, Settings
 from opauc.scorers import LinearScorer
-from opauc.statistics import ClassMoments, ExactMoments
-from opauc.statistics.class_sketch import ClassSketch
-from opauc.training.solution import Solution
+from opauc.training.recipe import SameLearner
+from opauc.training.solution import Solution, Solved
+from opauc.training.training import Training
 
-MODEL, STATISTICS = "model", "statistics"
-# Statistics that can be files of their own, to be merged somewhere else.
-KINDS = {kind.__name__: kind for kind in (ClassMoments, ClassSketch, ExactMoments)}
+MODEL = "model"
 # What may stand for a class label: numbers, truth values and text.
 LABEL_KINDS = "iufbU"
+# What had another name in files of earlier versions.
+RENAMED = {"contest": "progressive_selection"}
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel:
-    """A fitted estimator, how the rows it learnt from were read, and where they came from.
+class Model:
+    """All that is known of a fitted estimator, without the estimator around it.
 
-    `reading` and `provenance` are empty for a model fitted to arrays.
+    `reading` says how the rows it learnt from were read and `provenance` where
+    they came from; both are empty for a model fitted to arrays.
     """
 
-    model: Any
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    estimator: str
+    parameters: Settings
+    solution: Solution | Solved
+    classes: Array
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+    reading: Settings = field(default_factory=dict)
+    provenance: Settings = field(default_factory=dict)
+
+    @property
+    def scorer(self) -> LinearScorer:
+        """What scores rows."""
+        return self.solution.scorer
+
+    def training(self) -> Training:
+        """Return the loop in which the model goes on learning."""
+        solution = self.learnt()
+        return Training(SameLearner(solution.learner, solution.published), solution)
+
+    def learnt(self) -> Solution:
+        """Return the solution of a model that can go on learning."""
+        if isinstance(self.solution, Solved):
+            raise UnsupportedOperation(f"{self.estimator} learns from all its rows at once and cannot go on")
+        return self.solution
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator, or the statistics of one, to a file that `load` and the command line read.
-
-    The file holds the weights and everything learning needs to go on:
-    `partial_fit`, `merge` and `forget` work on what `load` gives. It is a
-    safetensors file; it appears whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import opauc
-    >>> model = opauc.OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     opauc.save(model, f"{folder}/model.opauc")
-    ...     opauc.load(f"{folder}/model.opauc").predict([[3.5]])
-    array(['yes'], dtype='<U3')
-    """
-    if type(model) in KINDS.values():
-        write_sealed(path, STATISTICS, {"statistics": type(model).__name__}, model.to_arrays())
-    else:
-        save_model(SavedModel(model), path)
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """Return the fitted estimator or the statistics in a file; loading runs no code of the file.
-
-    Examples
-    --------
-    >>> import opauc
-    >>> opauc.load("nothing.opauc")
-    Traceback (most recent call last):
-        ...
-    opauc.errors.UnreadableFile: nothing.opauc: no such file
-    """
-    kind, header, arrays = read_sealed(path)
-    if kind != STATISTICS:
-        return load_model(path).model
-    with refusing(path):
-        return KINDS[header["statistics"]].from_arrays(arrays)
-
-
-def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model with all that is known of it."""
-    check_is_fitted(saved.model)
-    header, arrays = model_parts(saved.model)
-    scorer = saved.model.solution_.scorer
-    arrays["scorer.weights"] = scorer.weights
-    arrays["scorer.numbers"] = np.array([scorer.intercept, scorer.slope, scorer.offset])
-    header |= {"reading": dict(saved.reading), "provenance": dict(saved.provenance)}
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model with all that is known of it; the file appears whole or not at all."""
+    header, arrays = model_parts(model)
+    arrays |= {"scorer.weights": model.scorer.weights, "scorer.numbers": model.scorer.numbers()}
+    header |= {"reading": dict(model.reading), "provenance": dict(model.provenance)}
     write_sealed(path, MODEL, header, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> SavedModel:
-    """Return a model with all that is known of it."""
+def load_model(path: str | os.PathLike[str], to_learn: bool = True) -> Model:
+    """Return a model with all that is known of it; one that is only to score is not asked how it would go on."""
     kind, header, arrays = read_sealed(path)
     if kind != MODEL:
         raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
     with refusing(path):
-        weights = arrays.pop("scorer.weights")
-        intercept, slope, offset = (float(number) for number in arrays.pop("scorer.numbers"))
-        model = model_of_parts(header, arrays)
-        if weights.shape != (model.n_features_in_,) or weights.dtype != np.float64:
-            raise ValueError(f"expected {model.n_features_in_} weights, got shape {weights.shape}")
-        weights.flags.writeable = False
-        # What the weights are worth is not worked out again: serving needs no statistics.
-        vars(model.solution_)["scorer"] = LinearScorer(weights, intercept, slope, offset)
-        return SavedModel(model, dict(header["reading"]), dict(header["provenance"]))
+        return model_of_parts(header if to_learn else {**header, "learner": None}, arrays)
 
 
-def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
+def model_parts(model: Model) -> tuple[Json, Arrays]:
     """Return the header and the arrays from which `model_of_parts` makes the model again."""
-    learner, state = model.solution_.learner, model.solution_.state
-    names = getattr(model, "feature_names_in_", None)
-    header = {
-        "estimator": type(model).__name__,
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
-        "learner": _learner_name(learner),
-        "settings": {part.name: _plain(getattr(learner, part.name)) for part in fields(learner)},
-        "fitted": {name: getattr(model, name) for name in ("solver_", "rank_") if hasattr(model, name)},
-        "n_features": int(model.n_features_in_),
-        "classes": _labels_out(model.classes_),
-        "feature_names": None if names is None else [str(name) for name in names],
+    header: Json = {
+        "estimator": model.estimator,
+        "parameters": {name: _plain(value) for name, value in model.parameters.items()},
+        "fitted": dict(model.solution.published),
+        "n_features": model.n_features,
+        "classes": _labels_out(model.classes),
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "learner": None,
     }
-    return header, {f"state.{name}": array for name, array in state_arrays(state).items()}
+    if isinstance(model.solution, Solved):
+        return header, {}
+    learner, mapped = model.solution.learner, model.solution.map
+    header |= {
+        "learner": learner.name(),
+        "settings": {part.name: _plain(getattr(learner, part.name)) for part in fields(learner)},  # type: ignore[arg-type]
+    }
+    arrays = {f"state.{name}": array for name, array in learner.to_arrays(model.solution.state).items()}
+    if mapped is not None:
+        header["map"] = type(mapped).__name__
+        arrays |= {f"map.{name}": array for name, array in mapped.to_arrays().items()}
+    return header, arrays
 
 
-def model_of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the estimator that `model_parts` took apart, checked."""
-    model = _estimator_class(header["estimator"])(**header["parameters"])
-    learner = _learner(header["learner"], header["settings"])
+def model_of_parts(header: Settings, arrays: NamedArrays) -> Model:
+    """Return the model that `model_parts` took apart, checked."""
     n_features = header["n_features"]
     if not isinstance(n_features, int) or not 0 < n_features < 2**31:
         raise ValueError(f"expected a number of features, got {n_features!r}")
-    state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-    model.solution_ = Solution(learner, restored(learner, n_features, state))
-    model.n_features_in_ = n_features
-    model.classes_ = _labels_in(header["classes"])
-    for name, value in header["fitted"].items():
-        setattr(model, name, value)
-    if header["feature_names"] is not None:
-        if len(header["feature_names"]) != n_features:
-            raise ValueError(f"expected {n_features} feature names, got {len(header['feature_names'])}")
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    return model
+    names = header["feature_names"]
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
+    return Model(
+        str(header["estimator"]),
+        {name: renamed(value) for name, value in header["parameters"].items()},
+        _solution(header, arrays, n_features),
+        _labels_in(header["classes"]),
+        n_features,
+        None if names is None else tuple(map(str, names)),
+        dict(header.get("reading", {})),
+        dict(header.get("provenance", {})),
+    )
+
+
+def _solution(header: Settings, arrays: NamedArrays, n_features: int) -> Solution | Solved:
+    scorer = _scorer(arrays, n_features) if "scorer.weights" in arrays else None
+    published = {str(name): renamed(value) for name, value in header["fitted"].items()}
+    if header["learner"] is None:
+        if scorer is None:
+            raise ValueError("expected the weights of a scorer")
+        return Solved(scorer, published)
+    learner = _learner(header["learner"], header["settings"])
+    mapped = None
+    if "map" in header:
+        mapped = find_maps()[header["map"]].from_arrays(_under("map.", arrays))
+        if mapped.n_inputs != n_features:
+            raise ValueError(f"expected a map of {n_features} features, got one of {mapped.n_inputs}")
+    width = n_features if mapped is None else mapped.n_features
+    # What the weights are worth is not worked out again: serving needs no statistics.
+    state = learner.from_arrays(width, _under("state.", arrays))
+    return Solution(learner, state, n_features, mapped, published, scorer)
+
+
+def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
+    weights = arrays["scorer.weights"]
+    if weights.shape != (n_features,) or weights.dtype != np.float64:
+        raise ValueError(f"expected {n_features} weights, got shape {weights.shape}")
+    weights.flags.writeable = False
+    return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
+
+
+def _learner(name: str, settings: Settings) -> AnyLearner:
+    """Return the learner of that name, every setting checked."""
+    kind = find_learners()[str(renamed(name))]
+    missing = [part.name for part in fields(kind) if part.name not in settings]  # type: ignore[arg-type]
+    if missing:
+        raise ValueError(f"{name}: lacks the setting {missing[0]}")
+    return made(name, kind, settings)
+
+
+def _under(begin: str, arrays: NamedArrays) -> Arrays:
+    return {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
+
+
+def renamed(value: object) -> object:
+    """Return what a name of an earlier version is called now."""
+    return RENAMED.get(value, value) if isinstance(value, str) else value
 
 
 @contextmanager
@@ -160,49 +182,21 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         raise UnreadableFile(f"{path}: cannot be used: {error}") from error
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a parameter as JSON has it; a source of random numbers has left its mark in the state."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return value.item() if isinstance(value, np.generic) else None
 
 
-def _learner_name(learner: Any) -> str:
-    for name, kind in find_learners().items():
-        if kind is type(learner):
-            return name
-    raise TypeError(f"cannot save what {type(learner).__name__} learnt: only learners of opauc.learners have files")
-
-
-def _learner(name: str, settings: Mapping[str, Any]) -> Any:
-    """Return the learner of that name; each setting must be of the kind of its default."""
-    kind = find_learners()[name]
-    for part in fields(kind):
-        value, usual = settings[part.name], part.default
-        is_number = isinstance(usual, float) and isinstance(value, int | float) and not isinstance(value, bool)
-        if not (is_number or type(value) is type(usual) or part.name == "random_state"):
-            raise ValueError(f"{name}: setting {part.name} cannot be {value!r}")
-    return kind(**settings)
-
-
-def _estimator_class(name: str) -> type:
-    waiting: list[type] = [LinearScoringClassifier]
-    while waiting:
-        kind = waiting.pop()
-        if kind.__name__ == name:
-            return kind
-        waiting += kind.__subclasses__()
-    raise ValueError(f"no estimator {name} is known here")
-
-
-def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
+def _labels_out(classes: Array) -> Json:
     values = classes.tolist()
     if classes.dtype.kind not in LABEL_KINDS and not all(isinstance(value, str) for value in values):
         raise ValueError(f"class labels must be numbers or text to be saved, got {values}")
     return {"type": classes.dtype.str if classes.dtype.kind in LABEL_KINDS else "object", "values": values}
 
 
-def _labels_in(saved: Mapping[str, Any]) -> NDArray[Any]:
+def _labels_in(saved: Settings) -> Array:
     kind, values = saved["type"], saved["values"]
     if kind != "object" and np.dtype(kind).kind not in LABEL_KINDS:
         raise ValueError(f"class labels cannot be of type {kind!r}")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import opauc
+from opauc.rows import Json
 from opauc.training.stream_training import StreamTraining
+from opauc.version import __version__
 
 
-def provenance_of(training: StreamTraining) -> dict[str, Any]:
+def provenance_of(training: StreamTraining) -> Json:
     """Return what is told in a model file of the rows it was learnt from."""
     return {
-        "library": opauc.__version__,
+        "library": __version__,
         "rows": training.rows,
         "skipped_rows": training.bookmark.bad_rows,
         "inputs": list(training.bookmark.records),
-        "learning_curve": [list(point) for point in training.learning_curve()],
+        "learning_curve": [list(point) for point in training.progress.curve(training.rows)],
     }

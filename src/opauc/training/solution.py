@@ -1,27 +1,125 @@
-"""What an estimator has learnt."""
+"""What has been learnt."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opauc.errors import UnsupportedOperation
+from opauc.features.feature_map import LinearMap
+from opauc.learners.learner import AnyLearner, StatisticLearner
+from opauc.learners.undo import Undo
+from opauc.rows import ClassCounts, Floats, Labels, Rows, Settings
 from opauc.scorers import LinearScorer
+from opauc.statistics.statistic import Statistic
+from opauc.training.recipe import Choice
+
+# Mapped rows held at a time.
+ROWS_PER_BLOCK = 16384
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A learner and its state; weights are worked out when first asked for, then kept."""
+    """A learner, its state, and the map its rows go through first; weights are worked out when first asked for.
 
-    learner: Any
+    A value but for the arrays of its state, which a step of some learners uses
+    up: `undo` keeps them.
+    """
+
+    learner: AnyLearner
     state: Any
+    n_features: int
+    map: LinearMap | None = None
+    published: Settings = field(default_factory=dict)
+    known_scorer: LinearScorer | None = None
+
+    @classmethod
+    def start(cls, choice: Choice, n_features: int) -> Solution:
+        """Return what is known before any row."""
+        mapped = None if choice.draw is None else choice.draw()
+        width = n_features if mapped is None else mapped.n_features
+        return cls(choice.learner, choice.learner.start(width), n_features, mapped, choice.published or {})
+
+    @property
+    def counts(self) -> ClassCounts:
+        """Rows learnt of each class."""
+        return self.learner.counts(self.state)
 
     @cached_property
-    def moments(self) -> Any:
-        """Class statistics of the rows learnt from."""
-        return self.learner.moments(self.state)
+    def moments(self) -> Statistic:
+        """Class statistics of the rows learnt from, as the learner sees them."""
+        return self.learner.statistics(self.state)
 
     @cached_property
     def scorer(self) -> LinearScorer:
-        """The linear scorer."""
+        """The linear scorer of rows as they are given."""
+        if self.known_scorer is not None:
+            return self.known_scorer
         weights = self.learner.weights(self.state)
-        weights.flags.writeable = False
-        return LinearScorer.of(weights, self.learner.summary(self.state, weights))
+        summary = self.learner.summary(self.state, weights)
+        outer = weights if self.map is None else self.map.weights_of(weights)
+        outer.flags.writeable = False
+        return LinearScorer.of(outer, summary)
+
+    def undo(self, rows: Rows) -> Undo:
+        """Return what puts the state back after `after(rows, ...)`."""
+        return self.learner.undo(self.state, rows if self.map is None else np.empty((0, self.map.n_features)))
+
+    def with_learner(self, choice: Choice) -> Solution:
+        """Return the same state under the settings chosen now, which must be of the same kind."""
+        return replace(self, learner=choice.learner, published=choice.published or {}, known_scorer=None)
+
+    def after(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> Solution:
+        """Return what is known after the rows."""
+        if self.map is None:
+            return self._with_state(self.learner.step(self.state, rows, labels, weight))
+        state = self.state
+        for start in range(0, labels.size, ROWS_PER_BLOCK):
+            part = slice(start, start + ROWS_PER_BLOCK)
+            state = self.learner.step(
+                state, self.map.rows(rows[part]), labels[part], None if weight is None else weight[part]
+            )
+        return self._with_state(state)
+
+    def grown(self, n_features: int) -> Solution:
+        """Return what is known with room for more features, which were zero in every row so far."""
+        return replace(self._with_state(self.learner.grown(self.state, n_features)), n_features=n_features)
+
+    def merged(self, other: Solution) -> Solution:
+        """Return what is known of the rows of both."""
+        learner = self.statistic_learner("merge")
+        other.statistic_learner("merge")
+        return self._with_state(learner.merge(self.state, other.state))
+
+    def without(self, rows: Rows, labels: Labels, weight: Floats | None, row_numbers: ArrayLike | None) -> Solution:
+        """Return what would be known had these rows never been seen."""
+        learner = self.statistic_learner("forget")
+        return self._with_state(learner.forget(self.state, rows, labels, weight, row_numbers))
+
+    def path(self, alphas: list[float]) -> Floats:
+        """Return the weights for many penalties, one a row."""
+        return self.statistic_learner("path").path(self.state, alphas)
+
+    def statistic_learner(self, wanted_by: str) -> StatisticLearner[Any]:
+        """Return the learner if it learns by sums alone, as those do that can merge, forget and give a path."""
+        if isinstance(self.learner, StatisticLearner) and self.map is None:
+            return self.learner
+        used = self.published.get("solver_", type(self.learner).__name__)
+        raise UnsupportedOperation(
+            f"{wanted_by} needs solver='exact': what {used!r} has learnt depends on each row in turn"
+        )
+
+    def _with_state(self, state: Any) -> Solution:
+        return replace(self, state=state, known_scorer=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The scorer that rows taken all at once have given: nothing can be learnt on from there."""
+
+    scorer: LinearScorer
+    published: Settings = field(default_factory=dict)

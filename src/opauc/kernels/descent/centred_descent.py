@@ -9,9 +9,9 @@ import numpy as np
 from opauc.kernels.compile_kernel import kernel
 from opauc.kernels.descent.means_descent import (
     CURVATURE,
+    EXCESS_RATE,
     FACTOR,
     FACTOR_SUM,
-    RECENT,
     RECENT_EXCESS,
     SMALLEST_CURVATURE,
     SMALLEST_FACTOR,
@@ -24,39 +24,45 @@ from opauc.kernels.descent.means_descent import (
 
 
 @kernel
-def centred_pass(rows, labels, step_sizes, relative, alpha, state):
+def centred_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
     """Descend on sparse rows in order, updating the `MeansWeights` in `state` in place.
 
     With p the share of positive rows, q that of the class other than x's, c
     the mean of x's own class and d the difference of the class means, the step
     of a row x is w <- (w - step (q w.(x - c) (x - c) - p (1 - p) (1 - w.d) d)) / (1 + step alpha).
     If `relative`, step sizes are divided by the largest q |x - c|^2 + p (1 - p) |d|^2
-    + alpha so far. Iterate t counts t^2 times in the mean.
+    + alpha so far. Iterate t counts t^2 times in the mean. The weight of a row,
+    one if there are no `row_weights`, is a factor on its part in the means and
+    on its step, the division apart; a relative step is held at one over the
+    curvature.
     """
     scalars = state.scalars
     changes = np.zeros(2)
     for i in range(labels.size):
         k = labels[i]
+        weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, state.cards)
+        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
         score = scalars[FACTOR] * dot + state.coefficients[k] * inner + state.coefficients[1 - k] * far
-        away = enter_sums(k, score, inner, far, square, state)
-        along, along_sum = state.coefficients[k], state.coefficient_sums[k]
+        away = enter_sums(k, weight, score, inner, far, square, state)
+        inner += weight * square
+        along, along_sum = weight * state.coefficients[k], weight * state.coefficient_sums[k]
         keep, pull = 1.0, 0.0
         if state.counts[1 - k] > 0.0:
-            step_size = step_sizes[i]
+            step_size, factor = step_sizes[i], weight
             if relative:
-                step_size = in_units_of_curvature(k, inner + square, square, step_size, alpha, state)
+                factor = min(weight, 1.0 / step_size)
+                step_size = in_units_of_curvature(k, inner, square, step_size, alpha, state)
             keep = 1.0 / (1.0 + step_size * alpha)
-            pull = plan_changes(k, away, keep * step_size, state, changes)
-            move_both(k, inner + square, far, keep, pull, changes, state)
+            pull = plan_changes(k, away, keep * step_size * factor, state, changes)
+            move_both(k, inner, far, keep, pull, changes, state)
         if abs(scalars[FACTOR]) < SMALLEST_FACTOR:
             rescale(state)
         move = -(pull + keep * along) / scalars[FACTOR]
         move_sum = -(scalars[FACTOR_SUM] * move + along_sum)
         move_cards(rows.data, rows.indices, begin, end, move, move_sum, state.cards)
         if state.counts[1 - k] > 0.0:
-            add_to_mean(k, away, state)
+            add_to_mean(k, weight, away, state)
 
 
 @kernel
@@ -77,7 +83,7 @@ def plan_changes(k, away, step_size, state, changes):
     own, other, sign = state.counts[k], state.counts[1 - k], 2.0 * k - 1.0
     share = own / (own + other)
     excess = 1.0 - sign * (state.products[k] / own - state.products[1 - k] / other)
-    state.scalars[RECENT_EXCESS] += RECENT * (excess * excess - state.scalars[RECENT_EXCESS])
+    state.scalars[RECENT_EXCESS] += EXCESS_RATE * (excess * excess - state.scalars[RECENT_EXCESS])
     pull = step_size * (1.0 - share) * away
     apart = step_size * share * (1.0 - share) * excess * sign
     changes[k] = (pull + apart) / own

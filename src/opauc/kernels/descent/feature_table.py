@@ -40,13 +40,9 @@ class FeatureTable(NamedTuple):
     key: np.ndarray  # (1,) uint64: of the codes
     rank: np.ndarray  # (1,) int64: random entries of a code
 
-    def compact(self):
-        """Return the table without the room that is not in use."""
-        return self._replace(rows=self.rows[: self.used[0]])
-
 
 @borrowing
-def spread_early(table, j, factor, out):
+def add_early(table, j, factor, out):
     """Add factor times the sums of feature j, which has no row yet, to `out` (2, width); return the occurrences."""
     cards = table.cards
     numbers, room = cards.view(np.int32), cards.shape[1] - VALUES
@@ -68,7 +64,7 @@ def place_of(cards, j):
 def take_row(table, j, scratch):
     """Give feature j a row made of its early occurrences; return its place."""
     scratch[:] = 0.0
-    spread_early(table, j, 1.0, scratch)
+    add_early(table, j, 1.0, scratch)
     place, width = table.used[0], scratch.shape[1]
     table.used[0] += 1
     table.cards[j, PLACE] = -1.0 - place
@@ -121,7 +117,7 @@ def enter_early(columns, values, count, k, row_number, table, inner, work):
         at = found[2, t]
         j, x = columns[at], values[at]
         if room and numbers[j, NUMBERS + room - 1] == 0:
-            met = spread_early(table, j, x, inner)
+            met = add_early(table, j, x, inner)
             numbers[j, NUMBERS + met] = number
             cards[j, VALUES + met] = x
         else:
@@ -143,7 +139,7 @@ def table_product(table, coefficients, out):
                 total += row[c] * coefficients[0, c] + row[width + c] * coefficients[1, c]
         else:
             scratch[:] = 0.0
-            spread_early(table, j, 1.0, scratch)
+            add_early(table, j, 1.0, scratch)
             for c in range(width):
                 total += scratch[0, c] * coefficients[0, c] + scratch[1, c] * coefficients[1, c]
         out[j] = total
@@ -162,7 +158,7 @@ def product_with_table(table, vector, out):
                 out[0, c] += x * row[c]
                 out[1, c] += x * row[width + c]
         else:
-            spread_early(table, j, x, out)
+            add_early(table, j, x, out)
 
 
 @kernel
@@ -177,4 +173,4 @@ def write_sums(table, out):
                 out[j, 0, c] = row[c]
                 out[j, 1, c] = row[width + c]
         else:
-            spread_early(table, j, 1.0, out[j])
+            add_early(table, j, 1.0, out[j])

@@ -15,13 +15,15 @@ from opauc.kernels.simd.prefetch import prefetch
 
 # What stands where on the card of a feature; the sums of class k are in column SUMS + k.
 WEIGHT, WEIGHT_SUM, SUMS = 0, 1, 2
+# What stands where in the spread of a class's scores.
+DEVIATIONS, DEVIATION_SHARES = 0, 1
 # What stands where in `scalars`.
 FACTOR, FACTOR_SUM, SHARE_SUM, STEPS, CURVATURE, RECENT_EXCESS = 0, 1, 2, 3, 4, 5
 # Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
 SMALLEST_FACTOR = 1e-4
-# Weight of the newest row in the running mean of squared excess.
-RECENT = 0.01
+# Share of the newest row in the running mean of squared excess.
+EXCESS_RATE = 0.01
 # Cards looked up this many entries before they are needed, over the ends of rows.
 AHEAD = 16
 # |x - mean|^2 is a difference of squares; below this share of them it is their rounding error.
@@ -34,17 +36,18 @@ class MeansWeights(NamedTuple):
     """The weights and their weighted sum over all iterates: w = a v + M p and a_sum v + M p_sum + u."""
 
     cards: np.ndarray  # (d, 4) v, u, m0, m1
-    counts: np.ndarray  # (2,) rows of each class
+    counts: np.ndarray  # (2,) weight of the rows of each class
+    n_rows: np.ndarray  # (2,) their number
     coefficients: np.ndarray  # (2,) p
     coefficient_sums: np.ndarray  # (2,)
     products: np.ndarray  # (2,) q = M^T w
     gram: np.ndarray  # (2, 2) G = M^T M
-    spreads: np.ndarray  # (2, 2) per class: weighted sum of squared deviations of scores, sum of the weights
+    spreads: np.ndarray  # (2, 2) per class: weighted sum of squared deviations of scores, sum of the shares
     scalars: np.ndarray  # (6,) a, a_sum, sum of shares, steps taken, largest curvature, recent squared excess
 
 
 @kernel
-def means_pass(rows, labels, step_sizes, relative, alpha, state):
+def means_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
     """Descend on sparse rows in order, updating `state` in place.
 
     The step of a row x with label y is
@@ -52,30 +55,33 @@ def means_pass(rows, labels, step_sizes, relative, alpha, state):
     the other class and omega = rows / (2 rows of x's class). If `relative`,
     step sizes are divided by the largest alpha + |gap|^2 so far, and
     step omega |gap|^2 is held at one: beyond it a rare class, whose omega is
-    large, would be overshot. Iterate t counts t^2 times in the mean.
+    large, would be overshot. Iterate t counts t^2 times in the mean. The
+    weight of a row, one if there are no `row_weights`, is a factor on omega and
+    on its part in the means.
     """
     scalars = state.scalars
     for i in range(labels.size):
         k = labels[i]
+        weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, state.cards)
+        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
         score = scalars[FACTOR] * dot + state.coefficients[k] * inner + state.coefficients[1 - k] * far
-        deviation = enter_sums(k, score, inner, far, square, state)
-        keep, pull = plan_step(k, score, far, square, step_sizes[i], relative, alpha, state)
-        along, along_sum = state.coefficients[k], state.coefficient_sums[k]
-        move_coefficients(k, inner + square, far, keep, pull, state)
+        deviation = enter_sums(k, weight, score, inner, far, square, state)
+        keep, pull = plan_step(k, weight, score, far, square, step_sizes[i], relative, alpha, state)
+        along, along_sum = weight * state.coefficients[k], weight * state.coefficient_sums[k]
+        move_coefficients(k, inner + weight * square, far, keep, pull, state)
         if abs(scalars[FACTOR]) < SMALLEST_FACTOR:
             rescale(state)
         move = -(pull + keep * along) / scalars[FACTOR]
         move_sum = -(scalars[FACTOR_SUM] * move + along_sum)
         move_cards(rows.data, rows.indices, begin, end, move, move_sum, state.cards)
         if state.counts[1 - k] > 0.0:
-            add_to_mean(k, deviation, state)
+            add_to_mean(k, weight, deviation, state)
 
 
 @kernel
-def enter_row(data, indices, begin, end, k, cards):
-    """Add a sparse row to the sums of class k; return v.x, the products with m_k and m_o before, and |x|^2."""
+def enter_row(data, indices, begin, end, k, weight, cards):
+    """Add weight times a sparse row to m_k; return v.x, the row's products with m_k and m_o before, and |x|^2."""
     dot, inner, far, square = 0.0, 0.0, 0.0, 0.0
     near, other, last = SUMS + k, SUMS + 1 - k, indices.size - 1
     for at in range(begin, end):
@@ -86,23 +92,24 @@ def enter_row(data, indices, begin, end, k, cards):
         inner += own * x
         far += card[other] * x
         square += x * x
-        card[near] = own + x
+        card[near] = own + weight * x
     return dot, inner, far, square
 
 
 @kernel
-def enter_sums(k, score, inner, far, square, state):
+def enter_sums(k, weight, score, inner, far, square, state):
     """Count the row in, with M changed and w not; return how far its score lies from the mean of its class."""
-    state.counts[k] += 1.0
-    state.products[k] += score
-    state.gram[k, k] += 2.0 * inner + square
-    state.gram[k, 1 - k] += far
+    state.n_rows[k] += 1.0
+    state.counts[k] += weight
+    state.products[k] += weight * score
+    state.gram[k, k] += weight * (2.0 * inner + weight * square)
+    state.gram[k, 1 - k] += weight * far
     state.gram[1 - k, k] = state.gram[k, 1 - k]
     return score - state.products[k] / state.counts[k]
 
 
 @kernel
-def plan_step(k, score, far, square, step_size, relative, alpha, state):
+def plan_step(k, weight, score, far, square, step_size, relative, alpha, state):
     """Return the factor on w and the pull along the gap; nothing moves while the other class is unseen."""
     own, count = state.counts[k], state.counts[1 - k]
     if count == 0.0:
@@ -111,8 +118,8 @@ def plan_step(k, score, far, square, step_size, relative, alpha, state):
     if relative:
         step_size, limit = in_units_of_curvature(k, far, square, step_size, alpha, state)
     excess = score - state.products[1 - k] / count - (2.0 * k - 1.0)
-    state.scalars[RECENT_EXCESS] += RECENT * (excess * excess - state.scalars[RECENT_EXCESS])
-    return 1.0 - step_size * alpha, min(step_size * (own + count) / (2.0 * own), limit) * excess
+    state.scalars[RECENT_EXCESS] += EXCESS_RATE * (excess * excess - state.scalars[RECENT_EXCESS])
+    return 1.0 - step_size * alpha, min(weight * step_size * (own + count) / (2.0 * own), limit) * excess
 
 
 @kernel
@@ -138,7 +145,7 @@ def in_units_of_curvature(k, far, square, step_size, alpha, state):
 def move_coefficients(k, inner, far, keep, pull, state):
     """Take the step in a, p and q; `inner` and `far` are the row's products with m_k, it included, and with m_o."""
     other = 1 - k
-    change = pull / max(state.counts[other], 1.0)
+    change = pull / state.counts[other] if state.counts[other] > 0.0 else 0.0
     state.scalars[FACTOR] *= keep
     state.coefficients[k] *= keep
     state.coefficients[other] = keep * state.coefficients[other] + change
@@ -167,7 +174,7 @@ def rescale(state):
 
 
 @kernel
-def add_to_mean(k, deviation, state):
+def add_to_mean(k, weight, deviation, state):
     """Add iterate t to the sum of all, t^2 times, and the deviation of the score before it to the spread of class k."""
     scalars = state.scalars
     scalars[STEPS] += 1.0
@@ -176,15 +183,18 @@ def add_to_mean(k, deviation, state):
     scalars[SHARE_SUM] += share
     for c in range(2):
         state.coefficient_sums[c] += share * state.coefficients[c]
-    state.spreads[k, 0] += share * deviation * deviation
-    state.spreads[k, 1] += share
+    spread = state.spreads[k]
+    spread[DEVIATIONS] += weight * share * deviation * deviation
+    spread[DEVIATION_SHARES] += weight * share
 
 
 @kernel
 def combine_cards(cards, shares, out):
     """Write into `out` the sum of the columns of the cards times `shares` (4,), one number a feature."""
+    own, own_sum, negative, positive = shares[WEIGHT], shares[WEIGHT_SUM], shares[SUMS], shares[SUMS + 1]
     for j in range(out.size):
-        out[j] = cards[j, 0] * shares[0] + cards[j, 1] * shares[1] + cards[j, 2] * shares[2] + cards[j, 3] * shares[3]
+        card = cards[j]
+        out[j] = card[WEIGHT] * own + card[WEIGHT_SUM] * own_sum + card[SUMS] * negative + card[SUMS + 1] * positive
 
 
 @kernel

@@ -16,6 +16,9 @@ from opauc.kernels.simd.lane_sums import add_scaled, inner_product
 from opauc.kernels.simd.lanes import LANES, lanes_at, minus, plus, put_lanes
 from opauc.kernels.sums.codes import code_word
 
+# What stands where in `reach`.
+SQUARES, BOUND = 0, 1
+
 
 class PairBuffers(NamedTuple):
     """The weights and both reservoirs; index 0 is the negative class, 1 the positive.
@@ -24,9 +27,10 @@ class PairBuffers(NamedTuple):
     multiple of LANES; what is beyond the rows kept is zero.
     """
 
-    counts: np.ndarray  # (2,) rows of each class
+    counts: np.ndarray  # (2,) weight of the rows of each class
+    n_rows: np.ndarray  # (2,) their number
     weights: np.ndarray  # (d,) v
-    sums: np.ndarray  # (d, 2) of the rows of each class
+    sums: np.ndarray  # (d, 2) of the rows of each class, each times its weight
     indices: np.ndarray  # (2, size, longest row so far) uint32: an unsigned index is never counted from the end
     values: np.ndarray  # (2, size, longest row so far)
     lengths: np.ndarray  # (2, size) int64, entries of each row kept
@@ -40,13 +44,13 @@ class PairBuffers(NamedTuple):
 
 
 @kernel
-def buffer_pass(rows, labels, penalty, sequential, state):
-    """Learn sparse rows in order, updating `state` in place."""
+def buffer_pass(rows, labels, row_weights, penalty, sequential, state):
+    """Learn sparse rows in order, updating `state` in place; no `row_weights` means ones."""
     size, width = state.lengths.shape[1], state.scores.size
     products, within = np.zeros(width), np.zeros(width, np.int64)
-    spread = np.zeros(0 if state.columns.shape[1] else state.weights.size)
+    unpacked = np.zeros(0 if state.columns.shape[1] else state.weights.size)
     for i in range(labels.size):
-        k = labels[i]
+        k, weight = labels[i], row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
         data, indices = rows.data[begin:end], rows.indices[begin:end]
         if state.in_use[0] != 1 - k:
@@ -54,16 +58,18 @@ def buffer_pass(rows, labels, penalty, sequential, state):
             state.pulls[:] = 0.0
             state.in_use[0] = 1 - k
             write_scores(1 - k, state)
-        score, square = enter_row(data, indices, k, state)
-        slot = slot_of(state.key[0], k, state.counts[k], size)
+        score, square = enter_row(data, indices, k, weight, state)
+        slot = slot_of(state.key[0], k, state.n_rows[k], state.counts[k] / weight, size)
         if slot < size:
-            replace_row(data, indices, k, slot, spread, products, state)
-        kept = int(min(state.counts[1 - k], size))
+            replace_row(data, indices, k, slot, unpacked, products, state)
+        kept = int(min(state.n_rows[1 - k], size))
         if kept == 0:
             continue
-        write_products(data, indices, 1 - k, kept, spread, products, state)
+        write_products(data, indices, 1 - k, kept, unpacked, products, state)
         score += inner_product(state.pulls, products)
-        most = 0.5 * penalty * max(1.0, state.counts[1 - k] / size)
+        # Each row kept stands for this much weight.
+        stands = max(state.counts[1 - k] / size, state.counts[1 - k] / kept if kept < size else 0.0)
+        most = 0.5 * penalty * weight * stands
         sign, gram = 2.0 * k - 1.0, state.grams[1 - k]
         if sequential:
             move = sweep(sign, score, square, kept, most, products, gram, state.scores, state.pulls)
@@ -74,29 +80,35 @@ def buffer_pass(rows, labels, penalty, sequential, state):
 
 
 @borrowing
-def enter_row(data, indices, k, state):
-    """Count the row in and add it to the sums of its class; return v.x and |x|^2."""
-    state.counts[k] += 1.0
+def enter_row(data, indices, k, weight, state):
+    """Count the row in and add it, times its weight, to the sums of its class; return v.x and |x|^2."""
+    state.n_rows[k] += 1.0
+    state.counts[k] += weight
     dot, square = 0.0, 0.0
     for at in range(data.size):
         x, j = np.float64(data[at]), indices[at]
         dot += state.weights[j] * x
         square += x * x
-        state.sums[j, k] += x
+        state.sums[j, k] += weight * x
     return dot, square
 
 
 @borrowing
-def slot_of(key, k, count, size):
-    """Return where row number `count` of class k goes: the next slot, then any of `count`, of which `size` exist."""
-    if count <= size:
-        return int(count) - 1
-    share = np.float64(code_word(key, int(count), k) >> np.uint64(11)) * 2.0**-53
-    return int(share * count)
+def slot_of(key, k, number, places, size):
+    """Return where row `number` of class k goes: the next slot, then any of `places`, of which `size` exist.
+
+    `places` is the weight of all rows of the class over that of this one, so
+    that a row is kept with a chance in proportion to its weight (Chao 1982).
+    """
+    if number <= size:
+        return int(number) - 1
+    share = np.float64(code_word(key, int(number), k) >> np.uint64(11)) * 2.0**-53
+    # A chance of places beyond 2^62 is none, and no whole number either.
+    return int(share * min(max(places, np.float64(size)), 2.0**62))
 
 
 @borrowing
-def replace_row(data, indices, k, slot, spread, products, state):
+def replace_row(data, indices, k, slot, unpacked, products, state):
     """Put the row into a slot of the buffer of class k, which is not in use."""
     columns = state.columns[k]
     if columns.shape[0]:
@@ -108,16 +120,16 @@ def replace_row(data, indices, k, slot, spread, products, state):
         state.values[k, slot, at] = data[at]
         if columns.shape[0]:
             columns[indices[at], slot] = data[at]
-    kept = int(min(state.counts[k], state.lengths.shape[1]))
-    write_products(data, indices, k, kept, spread, products, state)
+    kept = int(min(state.n_rows[k], state.lengths.shape[1]))
+    write_products(data, indices, k, kept, unpacked, products, state)
     for b in range(kept):
         state.grams[k, slot, b] = products[b]
         state.grams[k, b, slot] = products[b]
 
 
 @borrowing
-def write_products(data, indices, k, kept, spread, products, state):
-    """Write into `products` the inner products of a row with the rows kept of class k; `spread` is zero scratch."""
+def write_products(data, indices, k, kept, unpacked, products, state):
+    """Write into `products` the inner products of a row with the rows kept of class k; `unpacked` is zero scratch."""
     products[:] = 0.0
     if state.columns.shape[1]:
         columns, whole = state.columns[k], data.size - data.size % 4
@@ -131,11 +143,11 @@ def write_products(data, indices, k, kept, spread, products, state):
             add_scaled(products, np.float64(data[at]), columns[indices[at]])
         return
     for at in range(data.size):
-        spread[indices[at]] = data[at]
+        unpacked[indices[at]] = data[at]
     for b in range(kept):
-        products[b] = dot_with(k, b, spread, state)
+        products[b] = dot_with(k, b, unpacked, state)
     for at in range(data.size):
-        spread[indices[at]] = 0.0
+        unpacked[indices[at]] = 0.0
 
 
 @borrowing
@@ -152,7 +164,7 @@ def dot_with(k, b, vector, state):
 def write_scores(k, state):
     """Write the scores of the rows kept of class k, with no pulls waiting."""
     state.scores[:] = 0.0
-    for b in range(int(min(state.counts[k], state.lengths.shape[1]))):
+    for b in range(int(min(state.n_rows[k], state.lengths.shape[1]))):
         state.scores[b] = dot_with(k, b, state.weights, state)
 
 

@@ -10,8 +10,10 @@ from opauc.kernels.sums.symmetric_matrix import add_low_rank_product, add_outer_
 # Below this share of its weight a class is forgotten no further: covariances are
 # ratios and stay right, and neither side of them can underflow to zero.
 FAINTEST = 1e-100
-# Weight of the newest row in the running mean of squared excess.
-RECENT = 0.01
+# Share of the newest row in the running mean of squared excess.
+EXCESS_RATE = 0.01
+# What stands where in `progress`.
+ROWS, STEPS, CURVATURE, RECENT_EXCESS = 0, 1, 2, 3
 
 
 class DescentState(NamedTuple):
@@ -36,20 +38,20 @@ class DescentState(NamedTuple):
 
 
 @inlined
-def take_in(row, k, forgetting, state):
+def take_in(row, k, weight, forgetting, state):
     """Add `row` to the statistics of its class k (Welford), leaving its scatter in the pending block."""
     for c in range(2):
         if state.counts[c] > FAINTEST:
             state.counts[c] *= forgetting
             state.scales[c] *= forgetting
-    count = state.counts[k] + 1.0
+    count = state.counts[k] + weight
     state.counts[k] = count
     mean, slot = state.means[k], state.pending[k, state.filled[k]]
-    root = np.sqrt((1.0 - 1.0 / count) / state.scales[k])
-    inverse, trace = 1.0 / count, 0.0
+    share, trace = weight / count, 0.0
+    root = np.sqrt(weight * (1.0 - share) / state.scales[k])
     for j in range(row.size):
         away = row[j] - mean[j]
-        mean[j] += away * inverse
+        mean[j] += away * share
         slot[j] = root * away
         trace += slot[j] * slot[j]
     state.traces[k] += trace
@@ -69,13 +71,14 @@ def fold_when_full(k, state):
 
 
 @inlined
-def step_on(row, k, alpha, step_size, relative, state, spread):
-    """Move the weights one step on `row` of class k; `spread` is scratch.
+def step_on(row, k, weight, alpha, step_size, relative, state, product):
+    """Move the weights one step on `row` of class k; `product` is scratch.
 
     With gap = row - mean of the other class and excess = weights.gap - label,
     the gradient is alpha*w + excess*gap + covariance_other @ w. A relative
     step is in units of 1/curvature, curvature being the largest
-    alpha + mean of |row - other row|^2 met so far.
+    alpha + mean of |row - other row|^2 met so far. `weight` is a factor on the
+    gradient of the loss, not on alpha*w; a relative step is held at 1/curvature.
     """
     other = 1 - k
     mean, weights = state.means[other], state.weights
@@ -84,33 +87,37 @@ def step_on(row, k, alpha, step_size, relative, state, spread):
         gap = row[j] - mean[j]
         excess += weights[j] * gap
         square += gap * gap
-    symmetric_product(state.lowers[other], weights, spread)
-    add_low_rank_product(state.pending[other, : state.filled[other]], weights, spread)
+    symmetric_product(state.lowers[other], weights, product)
+    add_low_rank_product(state.pending[other, : state.filled[other]], weights, product)
     share = state.scales[other] / state.counts[other]
-    state.progress[2] = max(state.progress[2], alpha + square + share * state.traces[other])
-    state.progress[3] += RECENT * (excess * excess - state.progress[3])
+    progress = state.progress
+    progress[CURVATURE] = max(progress[CURVATURE], alpha + square + share * state.traces[other])
+    progress[RECENT_EXCESS] += EXCESS_RATE * (excess * excess - progress[RECENT_EXCESS])
     if relative:
-        step_size /= state.progress[2]
-    keep, pull, damp = 1.0 - step_size * alpha, step_size * excess, step_size * share
+        weight = min(weight, 1.0 / step_size)
+        step_size /= progress[CURVATURE]
+    loss_step = weight * step_size
+    keep, pull, damp = 1.0 - step_size * alpha, loss_step * excess, loss_step * share
     for j in range(row.size):
-        weights[j] = keep * weights[j] - pull * (row[j] - mean[j]) - damp * spread[j]
+        weights[j] = keep * weights[j] - pull * (row[j] - mean[j]) - damp * product[j]
         state.weight_sum[j] += weights[j]
-    state.progress[1] += 1.0
+    progress[STEPS] += 1.0
 
 
 @inlined
-def learn_row(row, k, alpha, step_size, relative, forgetting, state, spread):
+def learn_row(row, k, weight, alpha, step_size, relative, forgetting, state, product):
     """Run one round of Algorithm 1: statistics first, then a step unless the other class is unseen."""
-    state.progress[0] += 1.0
-    take_in(row, k, forgetting, state)
+    state.progress[ROWS] += 1.0
+    take_in(row, k, weight, forgetting, state)
     if state.counts[1 - k] > 0.0:
-        step_on(row, k, alpha, step_size, relative, state, spread)
+        step_on(row, k, weight, alpha, step_size, relative, state, product)
     fold_when_full(k, state)
 
 
 @kernel
-def dense_pass(rows, labels, step_sizes, relative, alpha, forgetting, state):
-    """Run Algorithm 1 over dense rows in order, updating `state` in place."""
-    spread = np.empty(rows.shape[1])
+def dense_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting, state):
+    """Run Algorithm 1 over dense rows in order, updating `state` in place; no `row_weights` means ones."""
+    product = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
-        learn_row(rows[i], labels[i], alpha, step_sizes[i], relative, forgetting, state, spread)
+        weight = row_weights[i] if row_weights.size else 1.0
+        learn_row(rows[i], labels[i], weight, alpha, step_sizes[i], relative, forgetting, state, product)

@@ -27,31 +27,38 @@ class SaddleState(NamedTuple):
     """
 
     cards: np.ndarray  # (d, 4) v, u, sums of the rows of each class
-    counts: np.ndarray  # (2,) rows of each class
+    counts: np.ndarray  # (2,) weight of the rows of each class
+    n_rows: np.ndarray  # (2,) their number
     centres: np.ndarray  # (2,) b and a: what becomes the mean score of each class
     spreads: np.ndarray  # (2, 3) of the scores, see `note_score`
     scalars: np.ndarray  # (6,) a, a_sum, sum of steps, |w|^2, largest |x|, the dual variable
 
 
 @kernel
-def saddle_pass(rows, labels, first_step, radius, state):
-    """Run over sparse rows in order, updating `state` in place; step t is first_step / sqrt(t)."""
+def saddle_pass(rows, labels, row_weights, first_step, radius, state):
+    """Run over sparse rows in order, updating `state` in place; step t is weight * first_step / sqrt(t).
+
+    The weight of a row is one if there are no `row_weights`.
+    """
     scalars, counts, centres = state.scalars, state.counts, state.centres
     for i in range(labels.size):
         k = labels[i]
+        weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, rest, square = look_up(rows.data, rows.indices, begin, end, k, state.cards)
+        dot, rest, square = look_up(rows.data, rows.indices, begin, end, k, weight, state.cards)
         score = scalars[FACTOR] * dot
-        counts[k] += 1.0
-        number = counts[0] + counts[1]
-        step = first_step / np.sqrt(number)
+        counts[k] += weight
+        state.n_rows[k] += 1.0
+        number = state.n_rows[0] + state.n_rows[1]
+        step = weight * first_step / np.sqrt(number)
         scalars[LONGEST] = max(scalars[LONGEST], np.sqrt(square))
-        along, centre, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], counts[1] / number)
+        along, centre, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], counts[1] / (counts[0] + counts[1]))
         reach = radius * scalars[LONGEST]
         centres[k] = clipped(centres[k] - step * centre, reach)
         scalars[DUAL] = clipped(scalars[DUAL] + step * dual, 2.0 * reach)
         if scalars[STEP_SUM] > 0.0:
-            note_score(k, (scalars[FACTOR_SUM] * dot + rest) / scalars[STEP_SUM], number * number, state.spreads)
+            mean_score = (scalars[FACTOR_SUM] * dot + rest) / scalars[STEP_SUM]
+            note_score(k, mean_score, weight * number * number, state.spreads)
         move_within(rows, begin, end, -step * along, score, square, radius, state)
         scalars[FACTOR_SUM] += step * scalars[FACTOR]
         scalars[STEP_SUM] += step

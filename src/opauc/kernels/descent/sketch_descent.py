@@ -6,12 +6,20 @@ x code^T to block k of F. Everything a step needs of w is then a few inner
 products of F's rows at the entries of x, and of vectors as long as a code.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from opauc.kernels.compile_kernel import borrowing, inlined, kernel
-from opauc.kernels.descent.feature_table import WEIGHT, WEIGHT_SUM
+from opauc.kernels.descent.feature_table import NUMBERS_END, WEIGHT, WEIGHT_SUM
+from opauc.kernels.descent.sketch_rows import visit_row
+from opauc.kernels.descent.sketch_weights import (
+    CURVATURE,
+    FACTOR,
+    FACTOR_SUM,
+    RECENT_EXCESS,
+    ROWS,
+    SHARE_SUM,
+    Workspace,
+)
 from opauc.kernels.simd.lane_sums import (
     add_scaled,
     add_symmetric,
@@ -22,56 +30,24 @@ from opauc.kernels.simd.lane_sums import (
 )
 from opauc.kernels.simd.lanes import LANES, lanes_at, plus, put_lanes, times, total
 from opauc.kernels.sums.codes import write_gaussians, write_signs
-from opauc.kernels.sums.sketch_rows import visit_row
 
 # Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
-SMALLEST_SCALE = 1e-4
-# Weight of the newest row in the running mean of squared excess.
-RECENT = 0.01
-
-
-class SketchWeights(NamedTuple):
-    """The weights and their mean, in terms of a feature table F with blocks of `width` columns.
-
-    With v and u on the cards of the table, w = scalars[0] * v + F p and the
-    weighted sum of all iterates is scalars[1] * v + F p_sum + u.
-    """
-
-    coefficients: np.ndarray  # (2, width) p
-    coefficient_sums: np.ndarray  # (2, width)
-    products: np.ndarray  # (2, width) q = F^T w
-    own_grams: np.ndarray  # (2, width, width) F_k^T F_k, lower triangles
-    cross_gram: np.ndarray  # (width, width) F_1^T F_0
-    code_sums: np.ndarray  # (2, width) sums of codes; the last entry counts the rows
-    scalars: np.ndarray  # (6,) a, its sum, weight of the sum, rows seen, largest curvature, recent squared excess
-
-
-class Workspace(NamedTuple):
-    """Arrays to be written over with every row."""
-
-    code: np.ndarray  # (width,)
-    inner: np.ndarray  # (2, width) F^T x
-    out: np.ndarray  # (2, width)
-    change: np.ndarray  # (width,) of a block of p
-    short: np.ndarray  # (3, width) code and blocks of p and its sum, in the dtype of the table
-    found: np.ndarray  # (3, entries) places in the table, entries of the row there, and entries without a place
+SMALLEST_FACTOR = 1e-4
+# Share of the newest row in the running mean of squared excess.
+EXCESS_RATE = 0.01
 
 
 @inlined
-def change_of_weights(k, score, step_size, centred, mean_share, state, change):
-    """Write into `change` what block o = 1 - k of p gains in a step; return the excess of the score.
-
-    `mean_share` is how much of mean mean^T the covariance lacks where it is
-    not `centred`: one, or, where negative, |sum of codes|^2 / count^2.
-    """
+def change_of_weights(k, score, step_size, options, state, change):
+    """Write into `change` what block o = 1 - k of p gains in a step; return the excess of the score."""
     other = 1 - k
     rank = change.size - 1
     sums, products = state.code_sums[other], state.products[other]
     count = sums[rank]
     mean_score = products[rank] / count
     excess = score - mean_score - (2.0 * k - 1.0)
-    damp, subtract = step_size / count, mean_score if centred else 0.0
+    damp, subtract = step_size / count, mean_score if options.centred else 0.0
     along = times(0.0, lanes_at(sums, 0))
     for c in range(0, change.size, LANES):
         # zero in the last place, where centred, but for rounding
@@ -79,10 +55,12 @@ def change_of_weights(k, score, step_size, centred, mean_share, state, change):
         put_lanes(change, c, times(-damp, inner))
         along = plus(along, inner, lanes_at(sums, c))
     change[rank] = damp * excess
-    if centred:
+    if options.centred:
         change[rank] += damp * total(along) / count
     else:
-        share = mean_share if mean_share >= 0.0 else (inner_product(sums, sums) - count * count) / (count * count)
+        share = options.mean_share
+        if share < 0.0:
+            share = (inner_product(sums, sums) - count * count) / (count * count)
         change[rank] += damp * mean_score * share
     return excess
 
@@ -116,37 +94,41 @@ def update_grams(k, code, inner, square, change, state, out):
 @inlined
 def enter_code(k, code, dot, inner, state):
     """Count the row in, with F changed and w not; return its score."""
-    score = state.scalars[0] * dot + inner_product(state.coefficients[0], inner[0])
+    score = state.scalars[FACTOR] * dot + inner_product(state.coefficients[0], inner[0])
     score += inner_product(state.coefficients[1], inner[1])
     add_scaled(state.code_sums[k], 1.0, code)
     add_scaled(state.products[k], score, code)
-    state.scalars[3] += 1.0
+    state.scalars[ROWS] += 1.0
     return score
 
 
 @inlined
-def plan_step(k, score, square, inner, step_size, relative, options, state, change):
+def plan_step(k, weight, score, square, inner, step_size, options, state, change):
     """Write the change of p into `change`; return the factor on w and the pull along the row.
 
-    Nothing changes while the other class is unseen.
+    Nothing changes while the other class is unseen. `weight` is a factor on the
+    gradient of the loss, not on alpha*w; a relative step is held at 1/curvature.
     """
     change[:] = 0.0
     if state.code_sums[1 - k, change.size - 1] == 0.0:
         return 1.0, 0.0
-    if relative:
-        bound = curvature_bound(k, square, inner[1 - k], options[0], state)
-        state.scalars[4] = max(state.scalars[4], bound)
-        step_size /= state.scalars[4]
-    excess = change_of_weights(k, score, step_size, options[1], options[2], state, change)
-    state.scalars[5] += RECENT * (excess * excess - state.scalars[5])
-    return 1.0 - step_size * options[0], step_size * excess
+    scalars = state.scalars
+    if options.relative:
+        bound = curvature_bound(k, square, inner[1 - k], options.alpha, state)
+        scalars[CURVATURE] = max(scalars[CURVATURE], bound)
+        weight = min(weight, 1.0 / step_size)
+        step_size /= scalars[CURVATURE]
+    loss_step = weight * step_size
+    excess = change_of_weights(k, score, loss_step, options, state, change)
+    scalars[RECENT_EXCESS] += EXCESS_RATE * (excess * excess - scalars[RECENT_EXCESS])
+    return 1.0 - step_size * options.alpha, loss_step * excess
 
 
 @inlined
 def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
     """Take the step in a, p and q; `out` holds G[:, other] change."""
     other = 1 - k
-    state.scalars[0] *= keep
+    state.scalars[FACTOR] *= keep
     add_scaled(inner[k], square, code)
     for b in range(2):
         moved, gained, along, coefficients = state.products[b], out[b], inner[b], state.coefficients[b]
@@ -160,37 +142,38 @@ def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
 @borrowing
 def rescale(table, state):
     """Bring a back to one by a sweep over all features."""
-    a, a_sum = state.scalars[0], state.scalars[1]
+    a, a_sum = state.scalars[FACTOR], state.scalars[FACTOR_SUM]
     for j in range(table.cards.shape[0]):
         table.cards[j, WEIGHT_SUM] += a_sum * table.cards[j, WEIGHT]
         table.cards[j, WEIGHT] *= a
-    state.scalars[0] = 1.0
-    state.scalars[1] = 0.0
+    state.scalars[FACTOR] = 1.0
+    state.scalars[FACTOR_SUM] = 0.0
 
 
 @inlined
 def add_to_mean(share, state):
     """Add the new iterate to the weighted sum of all."""
-    state.scalars[1] += share * state.scalars[0]
-    state.scalars[2] += share
+    state.scalars[FACTOR_SUM] += share * state.scalars[FACTOR]
+    state.scalars[SHARE_SUM] += share
     for b in range(2):
         add_scaled(state.coefficient_sums[b], share, state.coefficients[b])
 
 
 @borrowing
-def learn_row(row, k, step_size, relative, share, options, table, state, work):
+def learn_row(row, k, weight, step_size, share, options, table, state, work):
     """Take the step of one row (columns up to the end of all rows, values) of class k."""
     (columns, values), code, inner, out, change = row, work.code, work.inner, work.out, work.change
-    number = np.int64(state.scalars[3])
+    # A card has no room to keep a weight.
+    number = np.int64(state.scalars[ROWS] if weight == 1.0 else NUMBERS_END)
     dot, square, along, along_sum = visit_row(columns, values, k, number, table, state, work)
     score = enter_code(k, code, dot, inner, state)
-    keep, pull = plan_step(k, score, square, inner, step_size, relative, options, state, change)
+    keep, pull = plan_step(k, weight, score, square, inner, step_size, options, state, change)
     update_grams(k, code, inner, square, change, state, out)
     move_coefficients(k, code, inner, square, keep, pull, change, out, state)
-    if abs(state.scalars[0]) < SMALLEST_SCALE:
+    if abs(state.scalars[FACTOR]) < SMALLEST_FACTOR:
         rescale(table, state)
-    move = -(pull + keep * along) / state.scalars[0]
-    move_sum = -(state.scalars[1] * move + along_sum)
+    move = -(pull + keep * along) / state.scalars[FACTOR]
+    move_sum = -(state.scalars[FACTOR_SUM] * move + along_sum)
     for at in range(values.size):
         table.cards[columns[at], WEIGHT] += move * values[at]
         table.cards[columns[at], WEIGHT_SUM] += move_sum * values[at]
@@ -198,13 +181,25 @@ def learn_row(row, k, step_size, relative, share, options, table, state, work):
         add_to_mean(share, state)
 
 
+@inlined
+def weigh_code(weight, code):
+    """Multiply a code by the root of a row's weight, but its last entry, the one, by the weight.
+
+    Sums of x code^T then have the class sum in their last column as before, and
+    the product of the others with themselves is in the mean the weighted sum of x x^T.
+    """
+    last = code.size - 1
+    for c in range(last):
+        code[c] *= np.sqrt(weight)
+    code[last] *= weight
+
+
 @kernel
-def sketch_pass(rows, labels, codes, step_sizes, relative, shares, options, table, state):
+def sketch_pass(rows, labels, row_weights, codes, step_sizes, shares, options, table, state):
     """Run OPAUCr over sparse rows in order, updating `table` and `state` in place.
 
-    `codes` holds one a row, or is empty: then they are drawn, as signs or, if
-    options[3], as normal numbers. options = (alpha, centred, mean share,
-    gaussian). A step of share s counts s times in the mean of the iterates.
+    `codes` holds one a row, or is empty: then they are drawn. A step of share s
+    counts s times in the mean of the iterates. No `row_weights` means ones.
     """
     width, longest = state.code_sums.shape[1], 0
     for i in range(labels.size):
@@ -213,12 +208,16 @@ def sketch_pass(rows, labels, codes, step_sizes, relative, shares, options, tabl
     short, found = np.zeros((3, width), table.rows.dtype), np.zeros((3, longest), np.int64)
     work = Workspace(code, inner, out, change, short, found)
     for i in range(labels.size):
-        number, begin, end = np.int64(state.scalars[3]), rows.indptr[i], rows.indptr[i + 1]
+        number, begin, end = np.int64(state.scalars[ROWS]), rows.indptr[i], rows.indptr[i + 1]
         if codes.shape[0]:
             code[:] = codes[i]
-        elif options[3]:
+        elif options.gaussian:
             write_gaussians(table.key[0], number, table.rank[0], code)
         else:
             write_signs(table.key[0], number, table.rank[0], code)
+        weight = 1.0
+        if row_weights.size:
+            weight = row_weights[i]
+            weigh_code(weight, code)
         row = rows.indices[begin:], rows.data[begin:end]
-        learn_row(row, labels[i], step_sizes[i], relative, shares[i], options, table, state, work)
+        learn_row(row, labels[i], weight, step_sizes[i], shares[i], options, table, state, work)

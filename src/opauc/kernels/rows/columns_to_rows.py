@@ -15,6 +15,8 @@ from opauc.kernels.compile_kernel import borrowing
 
 SIDE = 8
 STRIPE = 2048
+# So few numbers are written sooner than machine code is loaded.
+SMALL = 2**15
 
 
 def write_rows(columns, out):
@@ -23,7 +25,7 @@ def write_rows(columns, out):
     Columns are contiguous arrays of the dtype of `out`, which lies in row order.
     """
     n_rows, n_columns = out.shape
-    if DISABLE_JIT or n_rows < SIDE or n_columns < SIDE:
+    if DISABLE_JIT or n_rows < SIDE or n_columns < SIDE or out.size < SMALL:
         for j, column in enumerate(columns):
             out[:, j] = column
         return bool(np.isfinite(out).all())

@@ -1,4 +1,4 @@
-"""Sparse rows as three arrays, and one of them spread out."""
+"""Sparse rows as three arrays, and one of them unpacked."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ class CsrRows(NamedTuple):
 
 
 @kernel
-def spread_row(rows, i, out):
+def unpack_row(rows, i, out):
     """Write sparse row `i` into `out`, which is all zero where the row has no entry."""
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         out[rows.indices[at]] = rows.data[at]

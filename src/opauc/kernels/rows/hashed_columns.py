@@ -1,4 +1,4 @@
-"""Feature keys of 64 bits spread over few columns, each with a sign."""
+"""Feature keys of 64 bits shared out among few columns, each with a sign."""
 
 import numpy as np
 

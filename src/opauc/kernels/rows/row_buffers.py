@@ -1,4 +1,4 @@
-"""Rows sorted into one small buffer per class, each less its class's shift."""
+"""Rows sorted into one small buffer per group, each less its group's shift."""
 
 import numpy as np
 
@@ -6,22 +6,22 @@ from opauc.kernels.compile_kernel import kernel
 
 
 @kernel
-def fill_buffers(rows, labels, sample_weight, start, shifts, buffers, filled, counts):
-    """Copy rows from `start` on into their class's buffer until one is full; return the next row's number.
+def fill_buffers(rows, groups, weights, start, shifts, buffers, filled, counts):
+    """Copy rows from `start` on into their group's buffer until one is full; return the next row's number.
 
     A row enters as root * (row - shift), followed by root itself, the square
-    root of its weight. `counts` takes the weights; no `sample_weight` means ones.
+    root of its weight. `counts` takes the weights; no `weights` means ones.
     """
     n_rows, n_features = rows.shape
     for i in range(start, n_rows):
-        k = labels[i]
+        k = groups[i]
         row, shift, slot = rows[i], shifts[k], buffers[k, filled[k]]
         for j in range(n_features):
             slot[j] = row[j] - shift[j]
         slot[n_features] = 1.0
         weight = 1.0
-        if sample_weight.size:
-            weight = sample_weight[i]
+        if weights.size:
+            weight = weights[i]
             slot *= np.sqrt(weight)
         counts[k] += weight
         filled[k] += 1

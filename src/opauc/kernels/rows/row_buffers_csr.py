@@ -1,4 +1,4 @@
-"""The sparse twin of `row_buffers`: rows are spread out only as they enter a buffer."""
+"""The sparse twin of `row_buffers`: rows are unpacked only as they enter a buffer."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from opauc.kernels.compile_kernel import kernel
 
 
 @kernel
-def fill_buffers_csr(rows, labels, sample_weight, start, shifts, buffers, filled, counts):
-    """Copy sparse rows from `start` on into their class's buffer until one is full; return the next row's number."""
+def fill_buffers_csr(rows, groups, weights, start, shifts, buffers, filled, counts):
+    """Copy sparse rows from `start` on into their group's buffer until one is full; return the next row's number."""
     n_rows, n_features = rows.indptr.size - 1, shifts.shape[1] - 1
     for i in range(start, n_rows):
-        k = labels[i]
+        k = groups[i]
         shift, slot = shifts[k], buffers[k, filled[k]]
         for j in range(n_features):
             slot[j] = -shift[j]
@@ -19,8 +19,8 @@ def fill_buffers_csr(rows, labels, sample_weight, start, shifts, buffers, filled
             slot[j] = rows.data[at] - shift[j]
         slot[n_features] = 1.0
         weight = 1.0
-        if sample_weight.size:
-            weight = sample_weight[i]
+        if weights.size:
+            weight = weights[i]
             slot *= np.sqrt(weight)
         counts[k] += weight
         filled[k] += 1

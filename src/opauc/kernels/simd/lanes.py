@@ -37,7 +37,7 @@ def _address(context, builder, array_type, array, start):
     return builder.gep(made.data, [start])
 
 
-def _spread(context, builder, number, number_type, lanes):
+def _all_lanes(context, builder, number, number_type, lanes):
     """Return the vector whose lanes are all `number`."""
     one = context.cast(builder, number, number_type, lanes.dtype)
     vector, lane = ir.Constant(_vector(lanes), ir.Undefined), ir.IntType(32)
@@ -84,7 +84,7 @@ def _plus(typing_context, lanes, factor, more):
     def generate(context, builder, signature, arguments):
         first, times, other = arguments
         if not isinstance(signature.args[1], Lanes):
-            times = _spread(context, builder, times, signature.args[1], signature.return_type)
+            times = _all_lanes(context, builder, times, signature.args[1], signature.return_type)
         name = f"llvm.fmuladd.v{lanes.count}f{signature.return_type.dtype.bitwidth}"
         kind = ir.FunctionType(first.type, [first.type] * 3)
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
@@ -97,7 +97,7 @@ def _times(typing_context, factor, lanes):
     """Return a number times lanes."""
 
     def generate(context, builder, signature, arguments):
-        return builder.fmul(_spread(context, builder, arguments[0], signature.args[0], lanes), arguments[1])
+        return builder.fmul(_all_lanes(context, builder, arguments[0], signature.args[0], lanes), arguments[1])
 
     return lanes(factor, lanes), generate
 
@@ -142,7 +142,7 @@ def _signed(typing_context, number, bits, start):
     def generate(context, builder, signature, arguments):
         few = builder.trunc(builder.lshr(arguments[1], arguments[2]), ir.IntType(LANES))
         mask = builder.bitcast(few, ir.VectorType(ir.IntType(1), LANES))
-        plain = _spread(context, builder, arguments[0], types.float64, signature.return_type)
+        plain = _all_lanes(context, builder, arguments[0], types.float64, signature.return_type)
         return builder.select(mask, builder.fneg(plain), plain)
 
     return Lanes(types.float64, LANES)(types.float64, types.uint64, types.uint64), generate

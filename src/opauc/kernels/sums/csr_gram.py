@@ -6,11 +6,11 @@ from opauc.kernels.compile_kernel import kernel
 
 
 @kernel
-def add_csr_products(rows, labels, sample_weight, counts, sums, lowers):
-    """Add every row's weight, entries and products of entries to the sums of its class (lower triangles)."""
+def add_csr_products(rows, groups, weights, counts, sums, lowers):
+    """Add every row's weight, entries and products of entries to the sums of its group (lower triangles)."""
     for i in range(rows.indptr.size - 1):
-        k = labels[i]
-        weight = 1.0 if sample_weight.size == 0 else sample_weight[i]
+        k = groups[i]
+        weight = 1.0 if weights.size == 0 else weights[i]
         counts[k] += weight
         total, lower = sums[k], lowers[k]
         begin, end = rows.indptr[i], rows.indptr[i + 1]
@@ -24,23 +24,23 @@ def add_csr_products(rows, labels, sample_weight, counts, sums, lowers):
 
 
 @kernel
-def column_ranges(rows, labels, sample_weight, lowest, highest):
-    """Write the smallest and largest value of every feature in each class, zeros not stored included."""
+def column_ranges(rows, groups, weights, lowest, highest):
+    """Write the smallest and largest value of every feature in each group, zeros not stored included."""
     lowest[:] = np.inf
     highest[:] = -np.inf
     stored = np.zeros(lowest.shape, np.int64)
-    members = np.zeros(2, np.int64)
+    members = np.zeros(lowest.shape[0], np.int64)
     for i in range(rows.indptr.size - 1):
-        if sample_weight.size and sample_weight[i] == 0.0:
+        if weights.size and weights[i] == 0.0:
             continue
-        k = labels[i]
+        k = groups[i]
         members[k] += 1
         for at in range(rows.indptr[i], rows.indptr[i + 1]):
             j, value = rows.indices[at], rows.data[at]
             stored[k, j] += 1
             lowest[k, j] = min(lowest[k, j], value)
             highest[k, j] = max(highest[k, j], value)
-    for k in range(2):
+    for k in range(lowest.shape[0]):
         for j in range(lowest.shape[1]):
             if stored[k, j] < members[k]:
                 lowest[k, j] = min(lowest[k, j], 0.0)

@@ -4,6 +4,8 @@ Sums run over a few rows in registers and are then added to the matrix: in
 float32 a single sum over thousands of rows would lose a digit.
 """
 
+import numpy as np
+
 from opauc.kernels.compile_kernel import borrowing, inlined, kernel
 from opauc.kernels.simd.lanes import LANES, lanes_at, plus, put_lanes, times
 
@@ -91,7 +93,8 @@ def add_three(rows, width, n_rows, i, c, out):
 def add_block(rows, width, n_rows, out):
     """Add the products of all columns of a few rows, tile by tile."""
     for i in range(0, width, TALL):
-        c, end = 0, i + TALL
+        # A plain 0 would be a type of its own to the compiler, and every tile be compiled for it once more.
+        c, end = np.int64(0), i + TALL
         while c < end:
             if c + 2 * LANES < end:
                 add_three(rows, width, n_rows, i, c, out)

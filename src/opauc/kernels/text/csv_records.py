@@ -1,27 +1,23 @@
 """Where the records of comma-separated text begin, how many fields they have and on which lines they stand."""
 
-import numpy as np
-
 from opauc.kernels.compile_kernel import kernel
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
 
 @kernel
-def find_records(text, delimiter, starts, lines, fields):
+def find_records(text, delimiter, marks, starts, lines, fields):
     """Write each record's first byte, lines before it and number of fields; return records, lines and the open one.
 
     A quote at the start of a field opens it, two inside stand for one, and what
     follows the closing one belongs to the field. \\n, \\r and \\r\\n end a line;
     empty lines hold no record. The last number is the line on which a field
-    still open at the end began, or -1.
+    still open at the end began, or -1. `marks` (256,) is true for the bytes
+    that may end a field.
     """
     n_records, line, opened = 0, 0, -1
     within, at_start, in_record = False, True, False
-    size = text.size
-    marks = np.zeros(256, np.bool_)
-    for mark in (NEWLINE, RETURN, QUOTE, delimiter):
-        marks[mark] = True
+    size = len(text)
     i = 0
     while i < size:
         byte = text[i]

@@ -11,6 +11,8 @@ TAB, NEWLINE, RETURN, SPACE, HASH, COLON = 9, 10, 13, 32, 35, 58
 SMALL_Q, SMALL_I, SMALL_D = 113, 105, 100
 # Digits that fit a signed word, whether or not the index is one that is allowed.
 LONGEST_INDEX = 18
+# Places in the array that says how far reading is.
+BYTE, LINE, ROW, ENTRY = range(4)
 
 
 class LineArrays(NamedTuple):
@@ -96,12 +98,12 @@ def read_entries(data, at, entry, out, least, beyond, largest):
 def read_plain_lines(data, progress, out, least, beyond, largest):
     """Read lines into `out` up to the first that is unusual, and note in `progress` how far that is.
 
-    data ends in an end of line. progress is (byte, line, row, entry) to begin
-    with and to go on from. Indices are from `least` to below `beyond`, values
+    data ends in an end of line. progress holds BYTE, LINE, ROW and ENTRY to
+    begin with and to go on from. Indices are from `least` to below `beyond`, values
     not larger than `largest`. A line that is wrong, or right in a way seen too
     rarely to be read fast, is left for someone else to read.
     """
-    at, line, row, entry = progress[0], progress[1], progress[2], progress[3]
+    at, line, row, entry = progress[BYTE], progress[LINE], progress[ROW], progress[ENTRY]
     while at < data.size:
         word = skip_spaces(data, at)
         if data[word] not in (NEWLINE, HASH):
@@ -121,4 +123,4 @@ def read_plain_lines(data, progress, out, least, beyond, largest):
             out.ends[row] = entry
         at = end_of_line(data, word) + 1
         line += 1
-    progress[0], progress[1], progress[2], progress[3] = at, line, row, entry
+    progress[BYTE], progress[LINE], progress[ROW], progress[ENTRY] = at, line, row, entry

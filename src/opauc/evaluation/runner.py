@@ -1,0 +1,164 @@
+"""Methods compared on the same rows: learnt from some, judged by the AUC of others, timed, refusals kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.errors import InputError, OpaucError
+from opauc.evaluation.comparison import Compared, SplitAucs, ranked
+from opauc.evaluation.exact_auc import Flags, exact_auc
+from opauc.evaluation.kept_scores import EXACT_ROWS, KeptScores
+from opauc.evaluation.method import Method
+from opauc.evaluation.splits import Split, held_out
+from opauc.rows import Floats, Labels, Rows
+
+
+class NumberedRows(NamedTuple):
+    """A chunk of a stream: the number of its first row, the rows and their labels."""
+
+    first_row: int
+    rows: Rows
+    labels: Labels
+
+
+class HeldOut(NamedTuple):
+    """The choice of the rows of a stream that are scored and not learnt."""
+
+    share: float = 0.2
+    seed: int = 0
+
+    def of(self, chunk: NumberedRows) -> Flags:
+        """Tell which rows of a chunk are held out."""
+        return held_out(chunk.first_row, chunk.labels.size, self.share, self.seed)
+
+
+class Trial:
+    """One method on its way through the rows: `seconds` it learnt, and in `trouble` why it was left out."""
+
+    def __init__(self, method: Method) -> None:
+        self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
+        self._warm = False
+
+    def learn(self, rows: Rows, labels: Labels) -> None:
+        """Learn rows; compiling is not timed."""
+        if not self._warm and labels.size:
+            with self._or_trouble():
+                self.method.warm_up(rows)
+            self._warm = True
+        if not self.trouble:
+            with self._or_trouble(timed=True):
+                self.method.learn(rows, labels)
+
+    def finish(self) -> None:
+        """Work out what scores."""
+        if not self.trouble:
+            with self._or_trouble(timed=True):
+                self.method.finish()
+
+    def scores(self, rows: Rows) -> Floats | None:
+        """Return the scores of rows, None from a method that is left out."""
+        scores = None
+        if not self.trouble:
+            with self._or_trouble():
+                scores = self.method.scores(rows)
+                if np.isnan(scores).any():
+                    raise OpaucError("gave scores that are not numbers")
+        return None if self.trouble else scores
+
+    @contextmanager
+    def _or_trouble(self, timed: bool = False) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        except OpaucError as error:
+            self.trouble = str(error)
+        if timed:
+            self.seconds += time.perf_counter() - began
+
+
+def compare_on_stream(
+    methods: Sequence[Method],
+    read: Callable[[], Iterable[NumberedRows]],
+    choice: HeldOut,
+    exact_rows: int = EXACT_ROWS,
+) -> list[Compared]:
+    """Learn and score in two passes, in memory that does not grow with the rows; return the best method first.
+
+    `read` is called for each pass. In the first, chunks must not become
+    narrower; in the second they have as many features as the last of the
+    first. With more than `exact_rows` rows held out, intervals are those of a streaming AUC and there is no test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.evaluation import FittedMethod, HeldOut, NumberedRows, compare_on_stream
+    >>> rng = np.random.default_rng(0)
+    >>> labels = (rng.random(1000) < 0.5).astype(np.int8)
+    >>> rows = np.stack([rng.normal(size=1000) + labels, rng.normal(size=1000)], axis=1)
+    >>> methods = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
+    >>> found = compare_on_stream(methods, lambda: [NumberedRows(0, rows, labels)], HeldOut(share=0.5))
+    >>> [one.name for one in found], found[0].p_value is None, bool(found[1].p_value < 0.001)
+    (['feature 0', 'feature 1'], True, True)
+    """
+    trials = [Trial(method) for method in methods]
+    for chunk in read():
+        kept = ~choice.of(chunk)
+        rows, labels = chunk.rows[kept], chunk.labels[kept]
+        for trial in trials:
+            trial.learn(rows, labels)
+    for trial in trials:
+        trial.finish()
+    found = [KeptScores(exact_rows) for _ in trials]
+    counts = np.zeros(2, np.int64)
+    for chunk in read():
+        out = choice.of(chunk)
+        rows, labels = chunk.rows[out], chunk.labels[out]
+        counts += np.bincount(labels, minlength=2)
+        for trial, kept_scores in zip(trials, found, strict=True):
+            if (scores := trial.scores(rows)) is not None:
+                kept_scores.add(labels, scores)
+    if not counts.all():
+        raise InputError(
+            f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
+        )
+    return ranked([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], found)
+
+
+def compare_on_splits(methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split]) -> SplitAucs:
+    """Return the AUC of every method on every split of the rows, with what each cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.evaluation import FittedMethod, compare_on_splits, stratified_folds
+    >>> rng = np.random.default_rng(0)
+    >>> labels = (rng.random(500) < 0.5).astype(np.int8)
+    >>> rows = np.stack([rng.normal(size=500) + labels, rng.normal(size=500)], axis=1)
+    >>> methods = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
+    >>> found = compare_on_splits(methods, rows, labels, stratified_folds(labels, n_folds=5))
+    >>> found.aucs.shape, bool(found.test("feature 0", "feature 1").p_value < 0.05)
+    ((2, 5), True)
+    """
+    columns = []
+    for split in splits:
+        learnt, truth = (rows[split.learnt], labels[split.learnt]), labels[split.held_out]
+        columns.append([_judged(method, *learnt, rows[split.held_out], truth) for method in methods])
+    aucs, seconds, troubles = (
+        [[one[part] for one in by_method] for by_method in zip(*columns, strict=True)] for part in range(3)
+    )
+    names = tuple(method.name for method in methods)
+    return SplitAucs(names, np.array(aucs), np.array(seconds), tuple(map(tuple, troubles)))
+
+
+def _judged(method: Method, rows: Rows, labels: Labels, asked: Rows, truth: Labels) -> tuple[float, float, str]:
+    """Return the AUC of one method on one split, NaN where it failed, the seconds it learnt and its trouble."""
+    trial = Trial(method)
+    trial.learn(rows, labels)
+    trial.finish()
+    scores = trial.scores(asked)
+    return float("nan") if scores is None else exact_auc(truth, scores), trial.seconds, trial.trouble

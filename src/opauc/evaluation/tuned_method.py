@@ -1,0 +1,81 @@
+"""A method whose setting is chosen by cross-validation within the rows it learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from opauc.errors import OpaucError
+from opauc.evaluation.method import Collected, Method
+from opauc.evaluation.runner import compare_on_splits
+from opauc.evaluation.splits import Split, stratified_folds
+from opauc.rows import Floats, Labels, Rows
+
+# The AUC of a setting that fails on a fold: that of scores without any use.
+FAILED = 0.5
+
+
+@dataclass(eq=False)
+class TunedMethod:
+    """The candidate of the highest mean AUC over folds of the rows, then learnt from all of them.
+
+    Of equals the first is taken. `chosen` is that candidate, `folds` says how rows are split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.evaluation import FittedMethod, TunedMethod
+    >>> rng = np.random.default_rng(0)
+    >>> labels = (rng.random(500) < 0.5).astype(np.int8)
+    >>> rows = np.stack([rng.normal(size=500), rng.normal(size=500) + labels], axis=1)
+    >>> settings = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
+    >>> tuned = TunedMethod("one feature", settings)
+    >>> tuned.learn(rows, labels)
+    >>> tuned.finish()
+    >>> tuned.chosen.name
+    'feature 1'
+    """
+
+    name: str
+    candidates: Sequence[Method]
+    folds: Callable[[Labels], Iterable[Split]] = stratified_folds
+    collected: Collected = field(default_factory=Collected, repr=False)
+    chosen: Method | None = None
+
+    def fresh(self) -> Self:
+        """Return the method with nothing learnt or chosen."""
+        return type(self)(self.name, self.candidates, self.folds)
+
+    def warm_up(self, rows: Rows) -> None:
+        """Compile what the candidates need."""
+        for candidate in self.candidates:
+            candidate.fresh().warm_up(rows)
+
+    def learn(self, rows: Rows, labels: Labels) -> None:
+        """Keep the rows."""
+        self.collected.add(rows, labels)
+
+    def finish(self) -> None:
+        """Choose, and learn from all rows."""
+        rows, labels = self.collected.whole()
+        self.collected = Collected()
+        self.chosen = self._choice(rows, labels)
+        self.chosen.learn(rows, labels)
+        self.chosen.finish()
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the scores the chosen candidate gives."""
+        if self.chosen is None:
+            raise ValueError(f"{self.name}: finish must be called before scores")
+        return self.chosen.scores(rows)
+
+    def _choice(self, rows: Rows, labels: Labels) -> Method:
+        """Return the best candidate for these rows, with nothing learnt."""
+        found = compare_on_splits(self.candidates, rows, labels, self.folds(labels))
+        means = np.nan_to_num(found.aucs, nan=FAILED).mean(axis=1)
+        if np.isnan(found.aucs).all():
+            raise OpaucError(f"no setting works: {found.troubles[0][0]}")
+        return self.candidates[int(np.argmax(means))].fresh()

@@ -1,0 +1,57 @@
+"""What a map of rows to features can do."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Protocol, Self, cast
+
+from opauc.features import linear_maps
+from opauc.folder import classes_in
+from opauc.random_key import RandomState
+from opauc.rows import Arrays, Floats, NamedArrays, Rows
+
+
+class FeatureMap(Protocol):
+    """A map of rows to features that does not change from chunk to chunk."""
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+
+    @property
+    def n_features(self) -> int:
+        """Length of a mapped row."""
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return the mapped rows."""
+
+    def to_arrays(self) -> Arrays:
+        """Return all there is to the map under flat names, for a file or the network."""
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the map that gave these arrays, refused unless it can be one."""
+
+
+class LinearMap(FeatureMap, Protocol):
+    """A linear map, drawn at random: what is learnt behind it is linear in the rows themselves."""
+
+    @classmethod
+    def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> Self:
+        """Return a random map from `n_features` to `n_components` dimensions."""
+
+    def weights_of(self, weights: Floats) -> Floats:
+        """Return weights that score rows as `weights` score the mapped rows."""
+
+
+@cache
+def find_maps() -> dict[str, type[LinearMap]]:
+    """Return every linear map by the name of its class: the public class of each file in `linear_maps/`.
+
+    Examples
+    --------
+    >>> from opauc.features import find_maps
+    >>> sorted(find_maps())
+    ['FeatureSubset', 'GaussianProjection']
+    """
+    return {kind.__name__: cast(type[LinearMap], kind) for _, kind in classes_in(linear_maps, object)}

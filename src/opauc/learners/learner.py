@@ -1,0 +1,165 @@
+"""What every learner promises, and what it says of itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+from numpy.typing import ArrayLike
+
+from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.learners.state_arrays import restored, state_arrays
+from opauc.learners.undo import Undo
+from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.statistics.score_summary import ScoreSummary
+from opauc.statistics.statistic import Statistic
+
+State = TypeVar("State")
+Sums = TypeVar("Sums", bound=Statistic)
+
+
+class Learner(ABC, Generic[State]):
+    """One algorithm: weights from chunks of labelled rows.
+
+    A learner is a frozen dataclass of hyper-parameters, all with defaults, in
+    a file of its own in this folder; `find_learners()` finds it there. What it
+    can do beyond learning is said by the class attributes.
+
+    A step may write into the arrays of the state it is given where `undo`
+    keeps what it writes over; any other state is a value and stays as it is.
+    """
+
+    # Class statistics can be had of a state.
+    has_statistics: ClassVar[bool] = False
+    # The state holds two covariance matrices, n_features x n_features each.
+    keeps_covariances: ClassVar[bool] = False
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether rows in another order give other weights; then a weight of two is not the row twice."""
+        return True
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the learner, which is that of its file."""
+        return cls.__module__.rpartition(".")[-1]
+
+    @abstractmethod
+    def start(self, n_features: int) -> State:
+        """Return the state before any row."""
+
+    @abstractmethod
+    def step(self, state: State, rows: Rows, labels: Labels, weight: Floats | None = None) -> State:
+        """Return the state after the rows, in order; weights are positive and not all rows need be of both classes."""
+
+    @abstractmethod
+    def weights(self, state: State) -> Floats:
+        """Return the weights of the scorer, shape (n_features,), an array of their own; zero without both classes."""
+
+    @abstractmethod
+    def counts(self, state: State) -> ClassCounts:
+        """Return how many rows of each class were seen."""
+
+    @abstractmethod
+    def summary(self, state: State, weights: Floats) -> ScoreSummary:
+        """Return counts, means and variances of the scores that `weights` give to the rows seen."""
+
+    def undo(self, state: State, rows: Rows) -> Undo:  # noqa: ARG002
+        """Return what puts `state` back after a step on `rows`."""
+        return Undo()
+
+    def rows_worth_a_solve(self, n_features: int) -> int:  # noqa: ARG002
+        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        return 0
+
+    def statistics(self, state: State) -> Statistic:  # noqa: ARG002
+        """Return the class statistics of the rows seen."""
+        raise UnsupportedOperation(f"{type(self).__name__} keeps no class statistics")
+
+    def to_arrays(self, state: State) -> Arrays:
+        """Return the arrays a state is made of, by name."""
+        return state_arrays(state)
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> State:
+        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
+        state = restored(self.start(n_features), arrays)
+        self.check(state)
+        return state
+
+    def grown(self, state: State, n_features: int) -> State:
+        """Return the state with room for more features, which were zero in every row so far."""
+        return self.from_arrays(n_features, self.to_arrays(state))
+
+    def check(self, state: State) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+
+
+# A learner, whatever its state is.
+AnyLearner: TypeAlias = Learner[Any]
+
+
+class StatisticLearner(Learner[Sums]):
+    """A learner whose state is a statistic: any order of rows, merging and forgetting come free."""
+
+    has_statistics: ClassVar[bool] = True
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether rows in another order give other weights: sums do not."""
+        return False
+
+    def forget(
+        self,
+        state: Sums,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,  # noqa: ARG002
+    ) -> Sums:
+        """Return the state as if these rows, learnt under these numbers (from 0), had never been seen."""
+        return state.without(state.emptied().update(rows, labels, weight))
+
+    def merge(self, state: Sums, other: Sums) -> Sums:
+        """Return the state of the rows of both."""
+        return state.merge(other)
+
+    def path(self, state: Sums, alphas: Sequence[float]) -> Floats:  # noqa: ARG002
+        """Return the weights for many penalties, one a row."""
+        raise UnsupportedOperation(f"{type(self).__name__} has no penalty")
+
+    def counts(self, state: Sums) -> ClassCounts:
+        """Return how many rows of each class were seen."""
+        return state.counts
+
+    def statistics(self, state: Sums) -> Sums:
+        """Return the statistics, which are the state."""
+        return state
+
+    def summary(self, state: Sums, weights: Floats) -> ScoreSummary:
+        """Return what the statistics say of the scores."""
+        return state.summary(weights)
+
+    def to_arrays(self, state: Sums) -> Arrays:
+        """Return the arrays the statistic is made of, by name."""
+        return state.to_arrays()
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> Sums:
+        """Return the statistic that gave these arrays, perhaps when it knew fewer features, checked."""
+        empty = self.start(n_features)
+        wanted, found = (_kinds(parts) for parts in (empty.to_arrays(), arrays))
+        if wanted != found:
+            raise IncompatibleMoments(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
+        state = type(empty).from_arrays(arrays)
+        if state.n_features > n_features:
+            raise IncompatibleMoments(f"expected statistics of {n_features} features, got {state.n_features}")
+        return state.grown(n_features)
+
+    def grown(self, state: Sums, n_features: int) -> Sums:
+        """Return the state with room for more features, which were zero in every row so far."""
+        return state.grown(n_features)
+
+
+def _kinds(arrays: NamedArrays) -> list[str]:
+    """Return names and types of arrays."""
+    return sorted(f"{name} ({array.dtype})" for name, array in arrays.items())

@@ -1,0 +1,191 @@
+"""Selection by progressive AUC among eight fixed learners for sparse rows of many features: nothing to set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.kernels.descent.selection_pass import (
+    ALL_PAIRS,
+    CANDIDATES,
+    CLASS_SUMS,
+    KEPT_SCORES,
+    SIZE,
+    SQUARES,
+    Candidate,
+    SelectionState,
+    selection_pass,
+)
+from opauc.learners.learner import Learner
+from opauc.learners.progressive_summary import score_summary
+from opauc.learners.row_weights import row_weights
+from opauc.learners.state_arrays import with_row_numbers
+from opauc.learners.undo import Undo, touched_features
+from opauc.rows import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.statistics.chunk_rows import csr_rows
+from opauc.statistics.score_summary import ScoreSummary
+
+# Sums of squares up to here leave the pass room for its products by row counts and for weights learnt from faint rows.
+LARGEST = 1e300
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2.0**53
+
+
+class Standing(NamedTuple):
+    """How the candidates stand: rows of each class, the AUC of each candidate and the number of the winner.
+
+    The AUC is progressive: each row was scored before it was learnt from and
+    compared with recent rows of the other class; later rows weigh more. It is
+    0.5 for all until both classes are seen; the first of equals wins.
+    """
+
+    counts: ClassCounts
+    candidates: tuple[Candidate, ...]
+    aucs: tuple[float, ...]
+    winner: int
+
+
+@dataclass(frozen=True)
+class ProgressiveSelection(Learner[SelectionState]):
+    """Learn eight linear scorers in one pass over the rows and keep the one that ranked unseen rows best.
+
+    Each candidate descends on the squared hinge loss of single rows, weighted
+    so that both classes count alike, with a running diagonal scale D:
+
+        w += step * (n / 2 n_k) * max(0, 1 - y (w.x + b)) * y D x,    D_j = (mean of x_j^2)^-p,
+
+    for a row x of the n_k so far in its class, of n in all; no step goes
+    beyond the margin. The candidates differ in the power p (0, 1/2, 1), the
+    step relative to 1 / mean of x'Dx, and forgetting: how rare features
+    should count against frequent ones is what differs most from one problem
+    to the next. The winner's last iterate gives the weights; b serves the
+    steps alone. A row costs O(its non-zeros), memory is 11 numbers a feature;
+    multiplying all rows by a number changes no ranking. The rows should come
+    in random order and be of about the same length: one pass over simulated
+    bags of words gave an AUC of 0.79, and 0.85 with each row scaled to length one.
+
+    On seven text problems, rows of length one, two groups of three splits, its untuned
+    AUC was from 0.004 below to 0.007 above that of the best one-pass competitor
+    (AdaGrad, SGD, univariate losses, scaled class means) tuned on the other
+    group.
+
+    The weight of a row is a factor on its step, margins remaining the limit, on
+    its part in all sums and on its pairs. Rows whose squares sum to less than
+    1e-280 are scored and not learnt from. `step` writes into the state it is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.learners.progressive_selection import ProgressiveSelection
+    >>> learner = ProgressiveSelection()
+    >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [1.0, 2.0], [4.0, 0.0], [0.0, 3.0], [3.0, 1.0]])
+    >>> state = learner.step(learner.start(2), rows, np.array([0, 1, 0, 1, 0, 1], np.int8))
+    >>> learner.weights(state).round(2).tolist()
+    [0.15, -0.05]
+    >>> standing = learner.standing(state)
+    >>> standing.candidates[standing.winner]
+    Candidate(power=0.0, step_size=0.125, forgetting=0.0)
+    """
+
+    def start(self, n_features: int) -> SelectionState:
+        """Return the state before any row; the system commits the memory of features as they turn up."""
+        return SelectionState(
+            counts=np.zeros(2),
+            n_rows=np.zeros(2),
+            sums=np.zeros((n_features, 3)),
+            weights=np.zeros((n_features, SIZE)),
+            scales=np.ones(SIZE),
+            intercepts=np.zeros(SIZE),
+            wins=np.zeros(SIZE + 1),
+            recent=np.zeros((2, KEPT_SCORES, SIZE)),
+            recent_weights=np.ones((2, KEPT_SCORES)),
+            curvatures=np.zeros(3),
+            energy=np.zeros(2),
+        )
+
+    def step(self, state: SelectionState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SelectionState:
+        """Let every candidate score each row in order, be compared on it, and learn it."""
+        entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("i,i->", entries.data, entries.data, dtype=np.float64)
+            total = state.energy[SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
+        if not total <= LARGEST:
+            raise StatisticsOverflow(
+                f"the squares of the values sum to {total:.3g}, float64 has room for {LARGEST:g}; "
+                "scale the features down"
+            )
+        selection_pass(csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight), state)
+        return state
+
+    def weights(self, state: SelectionState) -> Floats:
+        """Return the last iterate of the winner; zero until both classes were seen."""
+        return _weights_of(state, self.standing(state).winner)
+
+    def counts(self, state: SelectionState) -> ClassCounts:
+        """Return the weight of the rows of each class."""
+        return ClassCounts(*state.counts.tolist())
+
+    def standing(self, state: SelectionState) -> Standing:
+        """Return how the candidates stand."""
+        pairs = state.wins[ALL_PAIRS]
+        aucs = state.wins[:SIZE] / pairs if pairs > 0.0 else np.full(SIZE, 0.5)
+        return Standing(self.counts(state), CANDIDATES, tuple(aucs.tolist()), int(np.argmax(aucs)))
+
+    def summary(self, state: SelectionState, weights: Floats) -> ScoreSummary:
+        """Return exact counts and mean scores, and variances from the winner's latest scores.
+
+        The variances are progressive estimates: of up to 256 rows a class, as
+        they were scored before they were learnt from. Of `weights` they see
+        the multiple of the winner's nearest to them: exactly that of the
+        weights this learner gives, and zero for zero weights.
+        """
+        winner = self.standing(state).winner
+        share = _multiple(weights, _weights_of(state, winner))
+        means, variances = np.zeros(2), np.zeros(2)
+        for k in (0, 1):
+            if state.counts[k] > 0.0:
+                means[k] = state.sums[:, CLASS_SUMS + k] @ weights / state.counts[k]
+                kept = int(min(state.n_rows[k], KEPT_SCORES))
+                with np.errstate(over="ignore"):  # scores of rows 1e150 times as large as those learnt from
+                    variances[k] = _variance(share * state.recent[k, :kept, winner], state.recent_weights[k, :kept])
+        return score_summary(state.counts, means, variances)
+
+    def undo(self, state: SelectionState, rows: Rows) -> Undo:
+        """Return what puts `state` back after a step on `rows`."""
+        others = (part for name, part in state._asdict().items() if name not in ("sums", "weights"))
+        return Undo().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SelectionState:
+        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
+        ones = {"recent_weights": np.ones((2, KEPT_SCORES))}
+        return super().from_arrays(n_features, ones | with_row_numbers(arrays))
+
+    def check(self, state: SelectionState) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        if not ((state.n_rows >= 0.0) & (state.n_rows < MOST_ROWS) & (state.counts >= 0.0)).all():
+            raise IncompatibleMoments(f"expected counts of rows, got {state.counts}")
+
+
+def _variance(scores: Floats, weights: Floats) -> float:
+    """Return the weighted variance."""
+    if (weights == 1.0).all():
+        return float(np.var(scores))
+    return float(np.average((scores - np.average(scores, weights=weights)) ** 2, weights=weights))
+
+
+def _weights_of(state: SelectionState, candidate: int) -> Floats:
+    weights: Floats = state.scales[candidate] * state.weights[:, candidate]
+    return weights
+
+
+def _multiple(weights: Floats, unit: Floats) -> float:
+    """Return the factor that brings `unit` nearest to `weights`."""
+    largest = np.abs(unit).max(initial=0.0)
+    if largest == 0.0:
+        return 0.0
+    direction = unit / largest  # the square of the unit itself might underflow
+    return float(weights @ direction) / float(unit @ direction)

@@ -1,0 +1,77 @@
+"""Formats of files: each declares in a file of `formats/` its name, its endings and its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from opauc.folder import things_in
+from opauc.reading import formats
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.byte_source import ByteSource
+from opauc.reading.encoder import Encoder
+from opauc.reading.labelled_chunk import Part, Place
+from opauc.reading.read_options import ReadOptions
+
+
+class Reader(Protocol):
+    """The rows of one source, some at a time."""
+
+    def parts(self, source: ByteSource, place: Place, bad_rows: BadRows) -> Iterator[Part]:
+        """Yield the rows of `source` from `place` on."""
+
+
+def never(_line: bytes) -> int:
+    """Tell that no line of text is of this format."""
+    return 0
+
+
+@dataclass(frozen=True)
+class DataFormat:
+    """How a format is known, and how it is read.
+
+    Parameters
+    ----------
+    name : str
+        What a user calls it.
+    endings : tuple of str
+        Of the names of its files; a compressed text has one more.
+    reader : callable
+        Makes a reader from the options of a run and its encoder. Whatever is
+        slow to import is imported in it.
+    order : int
+        Where people are given the formats to choose from, the least comes first.
+    is_text : bool
+        Whether places in it count bytes, and it may be compressed or come through a pipe.
+    has_names : bool
+        Whether its columns have names.
+    is_encoded : bool
+        Whether its reader gives finite features already, with nothing left to encode.
+    likeness : callable
+        How much the first line of a text without a known ending looks like this format: the greatest is taken.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    reader: Callable[[ReadOptions, Encoder], Reader]
+    order: int = 100
+    is_text: bool = False
+    has_names: bool = True
+    is_encoded: bool = False
+    likeness: Callable[[bytes], int] = never
+
+
+@cache
+def find_formats() -> dict[str, DataFormat]:
+    """Return every format that a file of `formats/` declares, by name.
+
+    Examples
+    --------
+    >>> from opauc.reading.data_format import find_formats
+    >>> find_formats()["parquet"].endings
+    ('.parquet', '.pq')
+    """
+    found = [thing for _, thing in things_in(formats) if isinstance(thing, DataFormat)]
+    return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.order, kind.name))}

@@ -1,0 +1,66 @@
+"""What a stream asks of whoever turns the parts of its sources into rows of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from opauc.reading.bad_rows import BadRows
+from opauc.reading.labelled_chunk import Part, RawLabels
+from opauc.reading.table_columns import TableColumns
+from opauc.rows import Rows
+
+
+class Encoding(TypedDict):
+    """What an encoder has learnt from the parts so far, as JSON has it."""
+
+    named: bool  # whether columns have names: those of tables do, those of arrays do not
+    label: str | None
+    numeric: list[str] | None
+    categorical: list[str]
+    categories: list[list[str]]
+    sums: list[float]
+    counts: list[float]
+
+
+class EncodedRows(NamedTuple):
+    """Finite rows, an array or a canonical CSR array, the label of each as it stands in the source, and its line."""
+
+    rows: Rows
+    labels: RawLabels | None
+    lines: NDArray[np.int64] | None  # None where they follow the place before the part
+
+
+class Hashing(Protocol):
+    """Features of an open vocabulary in a fixed number of columns."""
+
+    def key_of(self, name: str) -> int:
+        """Return the key of a named feature, below zero; that of a numbered one is its number."""
+
+    def hash_entries(self, keys: NDArray[np.int64], values: NDArray[np.floating], ends: NDArray[np.int32]) -> csr_array:
+        """Return the rows whose entries are given by their keys; `ends` is the indptr of a CSR array."""
+
+
+class Encoder(Protocol):
+    """Parts in, finite rows out; columns mean in every source what they meant in the first."""
+
+    @property
+    def hashing(self) -> Hashing | None:
+        """How features are hashed, None where they are not."""
+
+    @property
+    def pinned_columns(self) -> TableColumns:
+        """What a reader of the next source should look for."""
+
+    def encode(self, part: Part, source: str, bad_rows: BadRows) -> EncodedRows:
+        """Return the rows and labels of a part; rows that cannot be encoded are met by `bad_rows`."""
+
+    def feature_names(self) -> list[str]:
+        """Return the names of the features met so far."""
+
+    def learnt(self) -> Callable[[], Encoding]:
+        """Return a function that gives what was learnt up to this call, whatever is learnt later."""

@@ -1,0 +1,19 @@
+"""Tables as text, with commas, semicolons or tabs between the columns."""
+
+from opauc.reading.data_format import DataFormat, Reader
+from opauc.reading.encoder import Encoder
+from opauc.reading.read_options import ReadOptions
+
+
+def _csv_reader(options: ReadOptions, encoder: Encoder, delimiter: str | None = None) -> Reader:
+    from opauc.reading.csv_reader import CsvReader
+
+    return CsvReader(encoder.pinned_columns, options.delimiter or delimiter, options.header)
+
+
+def _tsv_reader(options: ReadOptions, encoder: Encoder) -> Reader:
+    return _csv_reader(options, encoder, "\t")
+
+
+CSV = DataFormat("csv", (".csv",), _csv_reader, order=2, is_text=True, likeness=lambda _: 1)
+TSV = DataFormat("tsv", (".tsv", ".tab"), _tsv_reader, order=3, is_text=True, likeness=lambda line: 2 * (b"\t" in line))

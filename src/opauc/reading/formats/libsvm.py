@@ -1,0 +1,28 @@
+"""LIBSVM (svmlight) text."""
+
+from opauc.reading.data_format import DataFormat, Reader
+from opauc.reading.encoder import Encoder
+from opauc.reading.read_options import ReadOptions
+
+
+def _reader(options: ReadOptions, encoder: Encoder) -> Reader:
+    from opauc.reading.libsvm_reader import LibsvmReader
+
+    return LibsvmReader(options.n_features, options.zero_based, encoder.hashing)
+
+
+def _likeness(line: bytes) -> int:
+    """All that follows the label are entries index:value."""
+    return 3 if all(b":" in word for word in line.split()[1:]) and b"," not in line else 0
+
+
+LIBSVM = DataFormat(
+    "libsvm",
+    (".libsvm", ".svm", ".svmlight"),
+    _reader,
+    order=1,
+    is_text=True,
+    has_names=False,
+    is_encoded=True,
+    likeness=_likeness,
+)

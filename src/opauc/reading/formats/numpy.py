@@ -1,0 +1,14 @@
+"""Arrays of NumPy, dense or as the arrays of a CSR matrix."""
+
+from opauc.reading.data_format import DataFormat, Reader
+from opauc.reading.encoder import Encoder
+from opauc.reading.read_options import ReadOptions
+
+
+def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
+    from opauc.reading.numpy_reader import NumpyReader
+
+    return NumpyReader(encoder.pinned_columns)
+
+
+NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False)

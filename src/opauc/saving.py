@@ -1,0 +1,104 @@
+"""Fitted estimators and statistics as files, and back."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opauc import estimators
+from opauc.baselines import find_baselines
+from opauc.errors import UnreadableFile
+from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.files import read_sealed, write_sealed
+from opauc.statistics import find_statistics
+from opauc.training.model_file import MODEL, Model, load_model, refusing, save_model
+
+STATISTICS = "statistics"
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator, or the statistics of one, to a file that `load` and the command line read.
+
+    The file holds the weights and, for estimators with `partial_fit`,
+    everything learning needs to go on: `partial_fit`, `merge` and `forget`
+    work on what `load` gives. It is a safetensors file; it appears whole or
+    not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import opauc
+    >>> model = opauc.OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     opauc.save(model, f"{folder}/model.opauc")
+    ...     opauc.load(f"{folder}/model.opauc").predict([[3.5]])
+    array(['yes'], dtype='<U3')
+    """
+    if type(model) in find_statistics().values():
+        write_sealed(path, STATISTICS, {"statistics": type(model).__name__}, model.to_arrays())
+        return
+    if find_estimators().get(type(model).__name__) is not type(model):
+        raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
+    save_model(model_of(model), path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the fitted estimator or the statistics in a file; loading runs no code of the file.
+
+    Examples
+    --------
+    >>> import opauc
+    >>> opauc.load("nothing.opauc")
+    Traceback (most recent call last):
+        ...
+    opauc.errors.UnreadableFile: nothing.opauc: no such file
+    """
+    kind, header, arrays = read_sealed(path)
+    if kind not in (MODEL, STATISTICS):
+        raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
+    with refusing(path):
+        if kind == STATISTICS:
+            return find_statistics()[header["statistics"]].from_arrays(arrays)
+        return estimator_of(load_model(path))
+
+
+@cache
+def find_estimators() -> dict[str, type[LinearClassifier]]:
+    """Every estimator that can be saved and loaded, by its name: what the folders of estimators export.
+
+    >>> from opauc.saving import find_estimators
+    >>> find_estimators()["OAM"].__name__
+    'OAM'
+    """
+    return {name: getattr(estimators, name) for name in estimators.__all__} | find_baselines()
+
+
+def model_of(estimator: LinearClassifier) -> Model:
+    """Return all that a fitted estimator knows."""
+    check_is_fitted(estimator)
+    return Model(
+        type(estimator).__name__,
+        estimator.get_params(deep=False),
+        estimator.solution_,
+        estimator.classes_,
+        estimator.n_features_in_,
+        estimator._feature_names(),
+    )
+
+
+def estimator_of(model: Model) -> LinearClassifier:
+    """Return the fitted estimator that knows what the model does."""
+    kind = find_estimators().get(model.estimator)
+    if kind is None:
+        raise ValueError(f"no estimator {model.estimator} is known here")
+    estimator = kind(**model.parameters)
+    estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
+    estimator.solution_ = model.solution
+    estimator._publish()
+    if model.feature_names is not None:
+        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return estimator

@@ -1,0 +1,117 @@
+"""Sums of the rows of each group by matrix products over buffers that stay in cache."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.kernels.rows.row_buffers import fill_buffers
+from opauc.kernels.rows.row_buffers_csr import fill_buffers_csr
+from opauc.kernels.simd.lanes import LANES
+from opauc.kernels.sums.narrow_gram import add_narrow_gram
+from opauc.kernels.sums.symmetric_matrix import add_lower, add_two_outer, mirror_lower
+from opauc.rows import Floats, Labels, Rows
+from opauc.statistics.blas_gram import add_gram
+from opauc.statistics.chunk_rows import kernel_rows
+
+FIRST_ROWS = 64
+WIDEST_NARROW = 200
+# Bytes of all buffers together where there are more than two; fewer rows than this a buffer would idle BLAS.
+MOST_BYTES = 2**26
+FEWEST_ROWS = 64
+
+
+class GroupSums(NamedTuple):
+    """Weight, mean and scatter of the rows of each group: shapes (g,), (g, d) and (g, d, d)."""
+
+    counts: Floats
+    means: Floats
+    scatters: Floats
+
+
+class GroupBuffers:
+    """One buffer of shifted rows per group, emptied into running sums whenever it is full.
+
+    Each fill is shifted by the group's mean so far, which keeps the digits of
+    data far from the origin. The last column holds the roots of the weights,
+    so that the product of a buffer with itself has the sums of the rows in its
+    last line. float32 rows stay float32 up to the product of a single buffer,
+    which is then added to the float64 sums.
+    """
+
+    def __init__(self, rows: Rows, groups: Labels, n_groups: int, dtype: np.dtype[np.floating]) -> None:
+        self._sums = rows.shape[1]  # the line of sums, after those of the features
+        width = self._sums + 1
+        # Measured at 8 to 300 features: up to here 2 to 1.05 times as fast as BLAS.
+        self._narrow = width <= WIDEST_NARROW
+        if self._narrow:
+            width = -(-width // LANES) * LANES
+        capacity = min(buffer_rows(width * dtype.itemsize, n_groups), rows.shape[0])
+        self.counts = np.zeros(n_groups)
+        self.means = np.zeros((n_groups, self._sums + 1))
+        self.lowers = np.zeros((n_groups, width, width))
+        self._buffers = np.zeros((n_groups, capacity, width), dtype)
+        self._filled = np.zeros(n_groups, np.int64)
+        self._shifts = _first_means(rows, groups, n_groups).astype(dtype)
+        self._fresh_counts = np.zeros(n_groups)
+        self._part = np.zeros((width, width) if dtype != np.float64 else 0, dtype)
+
+    def add(self, rows: Rows, groups: Labels, weight: Floats) -> None:
+        """Take in a block whose rows lie one after the other."""
+        fill = fill_buffers if isinstance(rows, np.ndarray) else fill_buffers_csr
+        source, start, n_rows = kernel_rows(rows), 0, rows.shape[0]
+        while start < n_rows:
+            start = fill(
+                source, groups, weight, start,
+                self._shifts, self._buffers, self._filled, self._fresh_counts,
+            )  # fmt: skip
+            for k in np.flatnonzero(self._filled == self._buffers.shape[1]).tolist():
+                self._empty(k)
+
+    def sums(self) -> GroupSums:
+        """Return the sums of all rows added."""
+        for k, lower in enumerate(self.lowers):
+            self._empty(k)
+            mirror_lower(lower)
+        d = self._sums
+        return GroupSums(self.counts, self.means[:, :-1].copy(), self.lowers[:, :d, :d].copy())
+
+    def _empty(self, k: int) -> None:
+        """Add the buffer to the sums, about the mean of all rows so far, which is the next shift."""
+        lower, buffer = self.lowers[k], self._buffers[k, : self._filled[k]]
+        add = add_narrow_gram if self._narrow else add_gram
+        if buffer.dtype == np.float64:
+            add(buffer, lower)
+        else:
+            add(buffer, self._part)
+            add_lower(lower, self._part)
+        weight, fresh = self.counts[k], self._fresh_counts[k]
+        if fresh > 0.0:
+            share = fresh / (weight + fresh)
+            fresh_sum = lower[self._sums, : self._sums + 1].copy()
+            away = fresh_sum / fresh + self._shifts[k] - self.means[k]
+            fresh_sum[-1] = away[-1] = lower[self._sums :] = 0.0
+            add_two_outer(lower, fresh_sum, -1.0 / fresh, away, weight * share)
+            self.counts[k] += fresh
+            self.means[k] += share * away
+            self._shifts[k] = self.means[k]
+        self._filled[k] = 0
+        self._fresh_counts[k] = 0.0
+
+
+def buffer_rows(row_bytes: int, n_groups: int) -> int:
+    """Return how many rows a buffer has room for."""
+    # Measured at 8 to 2000 features: 1 MiB a buffer, and at least 1024 rows to keep BLAS busy.
+    best = max(1024, min(4096, 2**20 // row_bytes))
+    return best if n_groups <= 2 else min(best, max(FEWEST_ROWS, MOST_BYTES // (n_groups * row_bytes)))
+
+
+def _first_means(rows: Rows, groups: Labels, n_groups: int) -> Floats:
+    """Mean of the first rows of each group, a shift close enough to start from, and a zero."""
+    means = np.zeros((n_groups, rows.shape[1] + 1))
+    for k in range(n_groups):
+        first = np.flatnonzero(groups == k)[:FIRST_ROWS]
+        if first.size:
+            sample = rows[first]
+            dense = sample if isinstance(sample, np.ndarray) else sample.toarray()
+            means[k, :-1] = dense.mean(axis=0, dtype=np.float64)
+    return means

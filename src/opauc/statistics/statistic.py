@@ -1,0 +1,87 @@
+"""What every statistic can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import numpy as np
+
+from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.statistics.score_summary import ScoreSummary
+
+# Taking rows out leaves rounding of the order of this share of what was there.
+ROUNDING = 1e-9
+
+
+class Mergeable(ABC):
+    """Sums over rows: a value that adds up, and from which rows can be taken out again.
+
+    `merge` is associative and commutative to rounding, `emptied` is its
+    identity and `without` its inverse. Memory does not grow with the rows.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @classmethod
+    @abstractmethod
+    def empty(cls, n_features: int) -> Self:
+        """Return the statistic of no rows."""
+
+    @abstractmethod
+    def emptied(self) -> Self:
+        """Return the statistic of no rows that merges with this one."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> Self:
+        """Return the statistic of both sets of rows together."""
+
+    @abstractmethod
+    def without(self, other: Self) -> Self:
+        """Return the statistic of the rows that are not in `other`."""
+
+    @abstractmethod
+    def grown(self, n_features: int) -> Self:
+        """Return the statistic of the same rows with more features, which are zero in all of them."""
+
+    @abstractmethod
+    def to_arrays(self) -> Arrays:
+        """Return copies of all sums under flat names, for a file or the network."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the statistic that gave these arrays, refused unless it can be one of rows."""
+
+
+class Statistic(Mergeable):
+    """Sums over the rows of two classes."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def counts(self) -> ClassCounts:
+        """Rows of each class."""
+
+    @abstractmethod
+    def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> Self:
+        """Return the statistic of the rows so far and these."""
+
+    @abstractmethod
+    def mean_difference(self) -> Floats:
+        """Return the mean of the positive rows less the mean of the negative rows."""
+
+    @abstractmethod
+    def summary(self, weights: Floats) -> ScoreSummary:
+        """Return counts, means and variances of the scores that `weights` give to the rows seen."""
+
+
+def or_one(counts: Floats) -> Floats:
+    """Return counts as divisors: one where there is nothing to divide."""
+    return np.where(counts > 0.0, counts, 1.0)

@@ -1,0 +1,98 @@
+"""What `OPAUC` learns with, from its parameters and the number of features."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+
+from opauc.learners import find_learners
+from opauc.learners.parameters import Option, checked, is_whole, made, thread_count
+from opauc.learners.sgd import SGD
+from opauc.rows import Settings
+from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
+
+# Rank of the sketch where rank="auto" has to have one.
+SKETCH_RANK = 50
+SELECTION = "progressive_selection"
+SOLVERS = Option(("auto", "exact", "sgd", SELECTION))
+# The parameters of OPAUC and what they are unless given.
+DEFAULTS: Settings = {
+    "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
+    "forgetting": 1.0, "n_jobs": None, "random_state": None,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OpaucRecipe:
+    """The solver and rank that the parameters ask for, or that suit the number of features.
+
+    Examples
+    --------
+    >>> from opauc.training.opauc_recipe import OpaucRecipe
+    >>> choice = OpaucRecipe({}).choose(1_000_000, "float64")
+    >>> choice.published
+    {'solver_': 'progressive_selection', 'rank_': 0}
+    """
+
+    parameters: Settings
+    owner: str = "OPAUC"
+
+    def choose(self, n_features: int, dtype: str) -> Choice:
+        """Return the learner for rows of so many features, with its solver and rank."""
+        given = {**DEFAULTS, **self.parameters}
+        asked = checked(self.owner, "solver", given["solver"], SOLVERS)
+        rank = self._rank(given["rank"], asked, n_features)
+        solver = _solver(asked, given["rank"], rank)
+        threads = thread_count(self.owner, given["n_jobs"], os.cpu_count() or 1)
+        # Whatever the solver takes no notice of must be right all the same.
+        descent = made(self.owner, SGD, given)
+        if rank is not None and descent.forgetting != 1.0:
+            raise ValueError(
+                f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}"
+            )
+        settings = {**given, "n_jobs": threads, "rank": rank, "dtype": dtype}
+        learner = made(self.owner, find_learners()[_file_name(solver, rank)], settings)
+        return Choice(learner, published={"solver_": solver, "rank_": rank})
+
+    def _rank(self, rank: object, solver: str, n_features: int) -> int | None:
+        """Return the rank meant: None for full covariance matrices, which must fit their budget."""
+        number = int(rank) if is_whole(rank) else -1
+        if not (rank is None or rank == "auto" or number >= 0):
+            raise ValueError(
+                f"The 'rank' parameter of {self.owner} must be None, 'auto' or an int in the range [0, inf). "
+                f"Got {rank!r} instead."
+            )
+        if solver == SELECTION:
+            if rank not in ("auto", 0):
+                raise ValueError(f"solver={solver!r} keeps no covariance: rank must be 'auto' or 0, got {rank!r}")
+            return 0
+        if number >= 0:
+            if number > n_features:
+                warnings.warn(
+                    f"rank={rank} is more than n_features={n_features}: full covariance, rank=None, is smaller and "
+                    "exact",
+                    UserWarning,
+                    stacklevel=7,
+                )
+            return number
+        if rank == "auto" and 16 * n_features**2 > FULL_COVARIANCE_BYTES:
+            return SKETCH_RANK if solver == "exact" else 0
+        refuse_wide("rank=None", n_features, ". Set rank to 0 or a small int, or to 'auto'.")
+        return None
+
+
+def _solver(asked: str, asked_rank: object, rank: int | None) -> str:
+    """Return the solver meant: selection is what serves best where nothing was asked for and nothing full fits."""
+    if asked != "auto":
+        return asked
+    if rank is None:
+        return "exact"
+    return SELECTION if asked_rank == "auto" else "sgd"
+
+
+def _file_name(solver: str, rank: int | None) -> str:
+    """Return the name of the learner's file."""
+    if rank is None or solver == SELECTION:
+        return solver
+    return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"

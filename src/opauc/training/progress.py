@@ -1,0 +1,100 @@
+"""How well a model ranks rows just before it learns them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from opauc.evaluation.progressive_auc import ProgressiveAuc, ProgressPoint
+from opauc.rows import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
+from opauc.scorers import LinearScorer
+from opauc.training.solution import Solution
+
+# Of a chunk, or of the rows learnt between two looks at the weights, the first so many are scored before they are
+# learnt; scores are put together until there are enough to be worth sorting in.
+SCORED, SORTED_IN = 1024, 16_384
+# Rows before the first look at the weights, and how much more rows there are at the next.
+FIRST_LOOK, NEXT_LOOK = 128, 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """The progressive AUC of a stream: rows are scored by weights looked at each time the rows have grown by half.
+
+    A value that depends on the rows and their chunks alone, so that training
+    taken up again ends in the same bits.
+    """
+
+    auc: ProgressiveAuc = field(default_factory=ProgressiveAuc.empty)
+    labels: Labels = field(default_factory=lambda: np.empty(0, np.int8))  # of rows whose scores are not sorted in yet
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+    scorer: LinearScorer | None = None
+    next_look: int = FIRST_LOOK
+    pace: tuple[tuple[int, int], ...] = ((0, 0),)  # rows scored and rows learnt, at each look
+    running: float | None = None
+
+    def before(self, rows: Rows, labels: Labels) -> Progress:
+        """Return the progress with rows scored that are about to be learnt."""
+        if self.scorer is None:
+            return self
+        known = self.scorer.weights.size
+        scored = rows[:SCORED] if known == rows.shape[1] else rows[:SCORED, :known]
+        fresh = np.concatenate([self.labels, labels[:SCORED]])
+        scores = np.concatenate([self.scores, self.scorer.scores(scored)])
+        if fresh.size < SORTED_IN:
+            return replace(self, labels=fresh, scores=scores)
+        auc = self.auc.update(fresh, scores)
+        return replace(self, auc=auc, labels=fresh[:0], scores=scores[:0], running=_estimate(auc))
+
+    def after(self, solution: Solution, seen: int) -> Progress:
+        """Return the progress after a look at the weights, if enough rows have been learnt for one."""
+        if seen < self.next_look:
+            return self
+        worth = solution.learner.rows_worth_a_solve(solution.n_features)
+        return replace(
+            self,
+            scorer=solution.scorer if seen >= worth else self.scorer,
+            next_look=int(NEXT_LOOK * seen) + 1,
+            pace=(*self.pace, (self.auc.n_rows + self.labels.size, seen)),
+        )
+
+    def running_auc(self) -> float | None:
+        """Return the AUC of the rows scored before they were learnt, by and large; None before there is one."""
+        return self.running if self.auc.n_rows else _estimate(self.auc.update(self.labels, self.scores))
+
+    def curve(self, rows: int) -> list[ProgressPoint]:
+        """Return the AUC over the rows learnt; of long pieces between two looks only a part was scored."""
+        auc = self.auc.update(self.labels, self.scores)
+        scored, learnt = zip(*self.pace, (auc.n_rows, rows), strict=True)
+        return [point._replace(rows=round(float(np.interp(point.rows, scored, learnt)))) for point in auc.curve()]
+
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return all there is, as parts of a header and arrays."""
+        arrays: Arrays = {f"progress.{name}": array for name, array in self.auc.to_arrays().items()}
+        arrays |= {"scored.labels": self.labels, "scored.scores": self.scores}
+        if self.scorer is not None:
+            arrays |= {"look.weights": self.scorer.weights, "look.numbers": self.scorer.numbers()}
+        return {"next_look": self.next_look, "pace": self.pace}, arrays
+
+    @classmethod
+    def of_parts(cls, header: Settings, arrays: NamedArrays) -> Progress:
+        """Return the progress that gave these parts."""
+        begin = "progress."
+        auc = ProgressiveAuc.from_arrays(
+            {name.removeprefix(begin): part for name, part in arrays.items() if name.startswith(begin)}
+        )
+        known = "look.weights" in arrays
+        return cls(
+            auc=auc,
+            labels=arrays["scored.labels"],
+            scores=arrays["scored.scores"],
+            scorer=LinearScorer.of_arrays(arrays["look.weights"], arrays["look.numbers"]) if known else None,
+            next_look=int(header["next_look"]),
+            pace=tuple((int(scored), int(learnt)) for scored, learnt in header["pace"]),
+            running=_estimate(auc),
+        )
+
+
+def _estimate(auc: ProgressiveAuc) -> float | None:
+    return auc.auc if auc.overall.counts.all() else None

@@ -1,0 +1,75 @@
+"""From the parameters of an estimator to the learner they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from opauc.features.feature_map import LinearMap
+from opauc.learners.learner import AnyLearner
+from opauc.learners.parameters import made
+from opauc.rows import Settings
+
+# The two covariance matrices of one model may take this much memory.
+FULL_COVARIANCE_BYTES = 2 * 2**30
+
+
+class Choice(NamedTuple):
+    """A learner, what draws the map of rows before it, and what to publish of the choice."""
+
+    learner: AnyLearner
+    draw: Callable[[], LinearMap] | None = None
+    published: Settings | None = None
+
+
+class Recipe(Protocol):
+    """How rows are to be learnt: every parameter is checked when it is asked."""
+
+    def choose(self, n_features: int, dtype: str) -> Choice:
+        """Return the learner for rows of so many features."""
+
+
+@dataclass(frozen=True)
+class LearnerRecipe:
+    """Always the same learner, with the parameters of an estimator that have the names of its settings.
+
+    Examples
+    --------
+    >>> from opauc.learners.exact import Exact
+    >>> from opauc.training.recipe import LearnerRecipe
+    >>> LearnerRecipe("LSSVM", Exact, {"alpha": 0.5}).choose(3, "float64").learner
+    Exact(alpha=0.5, forgetting=1.0, n_jobs=1)
+    """
+
+    owner: str
+    learner: type[AnyLearner]
+    parameters: Settings = field(default_factory=dict)
+
+    def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
+        """Return the learner, which must be able to keep its matrices."""
+        if self.learner.keeps_covariances:
+            refuse_wide(self.owner, n_features)
+        return Choice(made(self.owner, self.learner, self.parameters))
+
+
+@dataclass(frozen=True)
+class SameLearner:
+    """The learner that a model began with."""
+
+    learner: AnyLearner
+    published: Settings = field(default_factory=dict)
+
+    def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
+        """Return the learner, whatever the rows."""
+        return Choice(self.learner, published=self.published)
+
+
+def refuse_wide(owner: str, n_features: int, advice: str = "") -> None:
+    """Raise where two covariance matrices would take too much memory."""
+    size = 16 * n_features**2
+    if size > FULL_COVARIANCE_BYTES:
+        raise ValueError(
+            f"two covariance matrices of {n_features} features take {size / 2**30:.1f} GiB; "
+            f"{owner} uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB{advice}"
+        )

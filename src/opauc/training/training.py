@@ -1,0 +1,127 @@
+"""The one loop in which learners learn."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from opauc.errors import IncompatibleMoments
+from opauc.rows import Floats, Labels, Rows, Settings
+from opauc.training.recipe import Recipe
+from opauc.training.solution import Solution
+from opauc.training.transaction import Transaction
+
+
+class Training:
+    """A model in the making: chunks of labelled rows in, a solution out.
+
+        After any exception, Ctrl-C included, it is as it was before the chunk.
+
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import ArrayLike
+        >>> from opauc.training.opauc_recipe import OpaucRecipe
+        >>> from opauc.training.training import Training
+        >>> training = Training(OpaucRecipe({"alpha": 0.5}))
+        >>> training.learn(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+        >>> training.solution.scorer.weights.round(4).tolist()
+        [0.4444]
+    """
+
+    def __init__(self, recipe: Recipe, solution: Solution | None = None) -> None:
+        self.recipe = recipe
+        self._solution = solution
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a solution yet."""
+        return self._solution is not None
+
+    @property
+    def solution(self) -> Solution:
+        """What has been learnt so far."""
+        if self._solution is None:
+            raise ValueError("nothing has been learnt yet")
+        return self._solution
+
+    def learn(
+        self, rows: Rows, labels: Labels, weight: Floats | None = None, within: Transaction | None = None
+    ) -> None:
+        """Learn rows in order, as part of a change of something larger if there is one.
+
+        Wider sparse rows than before make room for their features, narrower
+        ones are taken as zero in the rest. Rows of weight zero are left out.
+        """
+        with Transaction(self) if within is None else nullcontext(within) as transaction:
+            self.prepare(rows, transaction)
+            self.step(self.fitted(rows), labels, weight)
+
+    def prepare(self, rows: Rows, transaction: Transaction) -> None:
+        """Start with the first rows, make room for features that turn up; nothing is learnt yet."""
+        if self._solution is None:
+            # Nothing is lost if a first chunk goes wrong: no one has seen its state.
+            choice = self.recipe.choose(rows.shape[1], str(rows.dtype))
+            self._solution = Solution.start(choice, rows.shape[1])
+            return
+        before = self._solution
+        choice = self.recipe.choose(max(rows.shape[1], before.n_features), str(rows.dtype))
+        if type(choice.learner) is not type(before.learner):
+            raise IncompatibleLearner(before, choice.published or {})
+        self._solution = before.with_learner(choice)
+        if rows.shape[1] > before.n_features:
+            self._solution = self._solution.grown(rows.shape[1])
+        else:
+            # By the settings of now: what a step writes over depends on them.
+            transaction.guard(self._solution.undo(rows))
+
+    def fitted(self, rows: Rows) -> Rows:
+        """Return the rows as wide as the model."""
+        return as_wide(rows, self.solution.n_features)
+
+    def step(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> None:
+        """Learn rows that have been prepared for."""
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            rows, labels, weight = rows[kept], labels[kept], weight[kept]
+        if labels.size:
+            self._solution = self.solution.after(rows, labels, weight)
+
+    def forget(
+        self, rows: Rows, labels: Labels, weight: Floats | None = None, row_numbers: ArrayLike | None = None
+    ) -> None:
+        """Unlearn rows; `row_numbers` are those under which a sketch learnt them."""
+        self._solution = self._now().without(self.fitted(rows), labels, weight, row_numbers)
+
+    def merge(self, other: Solution) -> None:
+        """Take in what another model has learnt from other rows."""
+        self._solution = self._now().merged(other)
+
+    def _now(self) -> Solution:
+        """Return the solution under the settings asked for now."""
+        return self.solution.with_learner(self.recipe.choose(self.solution.n_features, "float64"))
+
+
+class IncompatibleLearner(ValueError):
+    """The settings ask for another learner than the one that began."""
+
+    def __init__(self, before: Solution, now: Settings) -> None:
+        self.before = before
+        super().__init__(
+            f"solver was {before.published.get('solver_')!r} with rank {before.published.get('rank_')} on the last "
+            f"call to partial_fit, now it is {now.get('solver_')!r} with rank {now.get('rank_')}"
+        )
+
+
+def as_wide(rows: Rows, width: int) -> Rows:
+    """Return the rows with as many features as a model has: those it never met have no weight."""
+    if rows.shape[1] == width:
+        return rows
+    if isinstance(rows, np.ndarray):
+        raise IncompatibleMoments(f"rows have {rows.shape[1]} features, the model has {width}")
+    if rows.shape[1] > width:
+        return rows[:, :width]
+    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))

@@ -1,0 +1,223 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from opauc.kernels.descent.selection_pass import CANDIDATES, KEPT_SCORES, SIZE, SelectionState, selection_pass
+from opauc.kernels.rows.csr_rows import CsrRows
+from opauc.learners.progressive_selection import ProgressiveSelection
+from opauc.statistics.chunk_rows import NO_WEIGHTS
+
+
+def texts(seed, n_rows=120, n_features=12, positives=0.4):
+    """Sparse rows with features of very different frequency, a few empty rows, and labels 0/1."""
+    rng = np.random.default_rng(seed)
+    often = np.geomspace(0.9, 0.05, n_features)
+    labels = (rng.random(n_rows) < positives).astype(np.int8)
+    rows = (rng.random((n_rows, n_features)) < often) * rng.gamma(2.0, size=(n_rows, n_features))
+    rows[:, 1::3] *= 1 + labels[:, None]
+    rows[::17] = 0.0
+    return sparse.csr_array(rows), labels
+
+
+def learn(rows, labels, state=None, weights=NO_WEIGHTS):
+    state = ProgressiveSelection().start(rows.shape[1]) if state is None else state
+    selection_pass(CsrRows(rows.data, rows.indices, rows.indptr), labels, weights, state)
+    return state
+
+
+class Literal:
+    """The same pass written out for one candidate, with all scores kept and no factor taken out of the weights."""
+
+    def __init__(self, candidate, n_features):
+        self.power, self.step_size, self.forgetting = candidate
+        self.squares, self.weights, self.intercept = np.zeros(n_features), np.zeros(n_features), 0.0
+        self.values, self.curvatures, self.past, self.seen, self.weighed = [], [], ([], []), [], ([], [])
+        self.won = self.compared = 0.0
+
+    def learn(self, row, k, weight=1.0):
+        shares = [w for _, w in self.values]
+        typical = np.average([x**2 for x, _ in self.values], weights=shares) if shares else 0.0
+        score = self.weights @ row
+        self.squares += weight * row**2
+        self.values.extend((x, weight) for x in row[row != 0])
+        self.past[k].append(score)
+        self.weighed[k].append(weight)
+        numbers, counts = [len(part) for part in self.past], [sum(part) for part in self.weighed]
+        n = sum(counts)
+        prior = {0.0: 0.0, 0.5: 3.0, 1.0: 10.0}[self.power] * typical + 1e-300
+        diagonal = ((self.squares + prior) / n) ** -self.power
+        curvature = row @ (diagonal * row)
+        self.curvatures.append(curvature)
+        self.seen.append(weight)
+        self.compare(score, k, weight, numbers)
+        if counts[1 - k] == 0 or not row.any():
+            return
+        y, number = 2.0 * k - 1, sum(numbers)
+        slack = max(0.0, 1 - y * (score + self.intercept))
+        step = self.step_size * weight * n / (2 * counts[k]) / np.sqrt(1 + number / 3000) / self.curvature()
+        step = min(step, 1 / curvature)
+        self.intercept += 0.03 * step * slack * y * curvature
+        self.weights = self.weights * (1 - self.forgetting / (number + 10 * self.forgetting))
+        self.weights = self.weights + step * slack * y * diagonal * row
+
+    def curvature(self):
+        return np.average(self.curvatures, weights=self.seen)
+
+    def compare(self, score, k, weight, numbers):
+        if numbers[1 - k] == 0 or numbers[k] > numbers[1 - k]:
+            return
+        pairs = int(min(numbers[1 - k], 256, np.ceil(16 * numbers[1 - k] / numbers[k])))
+        gaps = (2 * k - 1) * (score - np.array(self.past[1 - k][-pairs:]))
+        right = np.average((gaps > 0) + 0.5 * (gaps == 0), weights=self.weighed[1 - k][-pairs:])
+        self.won += weight * sum(numbers) * right
+        self.compared += weight * sum(numbers)
+
+
+def assert_same(state, candidates):
+    for h, expected in enumerate(candidates):
+        assert_allclose(state.scales[h] * state.weights[:, h], expected.weights, rtol=1e-10, atol=1e-13)
+        assert_allclose(state.intercepts[h], expected.intercept, rtol=1e-10, atol=1e-13)
+        assert_allclose(state.wins[h], expected.won, rtol=1e-10)
+        assert_allclose(state.wins[SIZE], expected.compared, rtol=1e-10)
+        assert_allclose(state.curvatures[int(2 * expected.power)], expected.curvature(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("positives", [0.1, 0.5, 0.8])
+def test_every_candidate_is_the_literal_one_after_every_row(positives, weighted):
+    rows, labels = texts(1, positives=positives)
+    weights = np.random.default_rng(2).gamma(0.5, size=120) if weighted else np.ones(120)
+    state, candidates = ProgressiveSelection().start(12), [Literal(candidate, 12) for candidate in CANDIDATES]
+    for i, k in enumerate(labels):
+        learn(rows[[i]], labels[i : i + 1], state, weights[i : i + 1] if weighted else NO_WEIGHTS)
+        for candidate in candidates:
+            candidate.learn(rows[[i]].toarray()[0], k, weights[i])
+        assert_same(state, candidates)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_class_sums_and_counts_are_those_of_the_weighted_rows(weighted):
+    rows, labels = texts(2)
+    weights = np.random.default_rng(3).gamma(0.5, size=120) if weighted else np.ones(120)
+    state, dense = learn(rows, labels, weights=weights if weighted else NO_WEIGHTS), rows.toarray()
+    assert_array_equal(state.n_rows, np.bincount(labels, minlength=2))
+    assert_allclose(state.counts, np.bincount(labels, weights), rtol=1e-12)
+    assert_allclose(state.sums[:, 0], weights @ dense**2, rtol=1e-12)
+    for k in (0, 1):
+        assert_allclose(state.sums[:, 1 + k], weights[labels == k] @ dense[labels == k], rtol=1e-12)
+    assert_allclose(state.energy, [(weights @ dense**2).sum(), (weights @ (dense != 0)).sum()], rtol=1e-12)
+
+
+@pytest.mark.parametrize("positives", [0.01, 0.5, 0.99])
+def test_old_scores_make_room_for_new_ones_and_the_literal_candidates_agree(positives):
+    rows, labels = texts(3, n_rows=2 * KEPT_SCORES + 300, n_features=5, positives=positives)
+    labels[:2] = 0, 1
+    assert max(np.bincount(labels)) > KEPT_SCORES
+    state, candidates = learn(rows, labels), [Literal(candidate, 5) for candidate in CANDIDATES]
+    for row, k in zip(rows.toarray(), labels, strict=True):
+        for candidate in candidates:
+            candidate.learn(row, k)
+    assert_same(state, candidates)
+    for h, candidate in enumerate(candidates):
+        for k in (0, 1):
+            kept = min(len(candidate.past[k]), KEPT_SCORES)
+            latest = np.sort(candidate.past[k][-kept:])
+            assert_allclose(np.sort(state.recent[k, :kept, h]), latest, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [[1], [0, 60, 60], [2, 3, 50, 119], list(range(1, 120))])
+def test_chunks_give_the_bits_of_the_whole(cuts):
+    rows, labels = texts(4)
+    parts = np.split(np.arange(120), cuts)
+    state = ProgressiveSelection().start(12)
+    for part in parts:
+        learn(rows[part], labels[part], state)
+    for one, other in zip(state, learn(rows, labels), strict=True):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("factor", [1000.0, 1e-3, 1e90, 1e-90])
+def test_rows_in_another_unit_give_the_same_selection(factor):
+    rows, labels = texts(5, n_rows=400)
+    one, other = learn(rows, labels), learn(rows * factor, labels)
+    assert_array_equal(one.wins, other.wins)
+    assert_allclose(one.weights / factor, other.weights, rtol=1e-9)
+    assert_allclose(one.intercepts, other.intercepts, rtol=1e-9)
+
+
+def test_explicit_zeros_change_nothing():
+    rows, labels = texts(6)
+    dense = rows.toarray()
+    n_rows, n_features = dense.shape
+    full = sparse.csr_array(
+        (dense.ravel(), np.tile(np.arange(n_features), n_rows), np.arange(0, dense.size + 1, n_features)),
+        shape=dense.shape,
+    )
+    assert full.nnz == dense.size
+    for one, other in zip(learn(rows, labels), learn(full, labels), strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+
+
+def test_an_empty_row_is_counted_and_compared_and_moves_nothing():
+    rows, labels = texts(7)
+    before = learn(rows, labels)
+    after = learn(sparse.csr_array((1, 12)), np.zeros(1, np.int8), SelectionState(*(part.copy() for part in before)))
+    assert_array_equal(before.weights, after.weights)
+    assert_array_equal(before.intercepts, after.intercepts)
+    assert_array_equal(before.sums, after.sums)
+    assert_array_equal(after.counts - before.counts, [1, 0])
+    assert not after.recent[0, int(before.counts[0]) % KEPT_SCORES].any()
+
+
+def test_rows_that_are_all_empty_leave_no_trace_but_their_number():
+    state = learn(sparse.csr_array((6, 3)), np.array([0, 1, 0, 1, 1, 0], np.int8))
+    assert_array_equal(state.counts, [3, 3])
+    assert not state.weights.any()
+    assert_array_equal(state.wins[:SIZE], state.wins[SIZE] / 2)  # every pair a tie
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_one_class_alone_teaches_nothing(k):
+    rows, _ = texts(8)
+    state = learn(rows, np.full(120, k, np.int8))
+    assert not state.weights.any()
+    assert not state.intercepts.any()
+    assert not state.wins.any()
+    assert state.counts[k] == 120
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_any_kind_of_number_gives_the_selection_of_float64(dtype, index):
+    rows, labels = texts(9)
+    rows.data = rows.data.astype(np.float32)
+    expected = learn(rows.astype(np.float64), labels)
+    state = ProgressiveSelection().start(12)
+    selection_pass(
+        CsrRows(rows.data.astype(dtype), rows.indices.astype(index), rows.indptr.astype(index)),
+        labels,
+        NO_WEIGHTS,
+        state,
+    )
+    for one, other in zip(state, expected, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+
+
+def test_squares_of_float32_values_are_those_of_float64():
+    rows = sparse.csr_array(np.array([[1e30], [-1e30], [2e30]], np.float32))  # the squares leave float32
+    state = learn(rows, np.array([1, 0, 1], np.int8))
+    assert_allclose(state.sums[0, 0], 6e60, rtol=1e-6)
+    assert (state.weights > 0).all()
+
+
+def test_a_row_too_faint_to_divide_by_is_not_learnt_from():
+    state = learn(sparse.csr_array(np.array([[1e-150], [-1e-150]])), np.array([1, 0], np.int8))
+    assert_array_equal(state.counts, [1, 1])
+    assert not state.weights.any()
+
+
+def test_nan_stays_nan():
+    state = learn(sparse.csr_array(np.array([[1.0], [-1.0], [np.nan], [1.0]])), np.array([1, 0, 1, 0], np.int8))
+    assert np.isnan(state.energy[0])
+    assert np.isnan(state.sums[0, 0])

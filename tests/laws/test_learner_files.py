@@ -1,0 +1,74 @@
+"""The state of every learner as arrays: saved is kept, grown is known from the start, what does not fit is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from opauc.errors import IncompatibleMoments
+from opauc.learners import find_learners
+from tests.problems import problem
+
+LEARNERS = find_learners()
+everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
+
+
+def copies(learner, state):
+    return {name: array.copy() for name, array in learner.to_arrays(state).items()}
+
+
+@everyone
+def test_a_state_put_away_and_taken_out_goes_on_to_the_same_bits(learner):
+    rows, labels = problem(1, 300, 7)
+    half = learner.step(learner.start(7), rows[:150], labels[:150])
+    saved = copies(learner, half)
+    straight = learner.step(half, rows[150:], labels[150:])
+    resumed = learner.step(learner.from_arrays(7, saved), rows[150:], labels[150:])
+    for name, array in learner.to_arrays(straight).items():
+        assert_array_equal(learner.to_arrays(resumed)[name], array, err_msg=name)
+    assert_array_equal(learner.weights(resumed), learner.weights(straight))
+
+
+@everyone
+def test_features_that_turn_up_late_were_zero_before(learner):
+    rows, labels = problem(2, 200, 12)
+    rows[:120, 5:] = 0.0
+    csr = sparse.csr_array(rows)
+    known = learner.step(learner.start(12), csr[:120], labels[:120])
+    known = learner.step(known, csr[120:], labels[120:])
+    narrow = learner.step(learner.start(5), sparse.csr_array(rows[:120, :5]), labels[:120])
+    late = learner.step(learner.grown(narrow, 12), csr[120:], labels[120:])
+    # Sums over more features are taken in another order.
+    np.testing.assert_allclose(learner.weights(late), learner.weights(known), rtol=1e-7, atol=1e-12)
+
+
+@everyone
+def test_arrays_that_do_not_fit_are_refused(learner):
+    saved = copies(learner, learner.start(3))
+    name = max(saved, key=lambda key: saved[key].size)
+    with pytest.raises(IncompatibleMoments, match="expected"):
+        learner.from_arrays(3, {key: array for key, array in saved.items() if key != name})
+    with pytest.raises(IncompatibleMoments, match="expected"):
+        learner.from_arrays(3, saved | {name: saved[name].astype("int8")})
+    with pytest.raises(IncompatibleMoments, match="expected"):
+        learner.from_arrays(2, saved)
+
+
+@everyone
+def test_arrays_with_a_number_that_is_not_finite_are_refused(learner):
+    saved = copies(learner, learner.start(3))
+    name = max((key for key in saved if saved[key].dtype == float), key=lambda key: saved[key].size)
+    saved[name].flat[0] = np.nan
+    with pytest.raises(IncompatibleMoments, match="finite"):
+        learner.from_arrays(3, saved)
+
+
+@everyone
+def test_files_from_before_rows_had_weights_still_load(learner):
+    """Then the counts were the numbers of rows, and no weights of kept scores were kept."""
+    rows, labels = problem(3, 90, 4)
+    state = learner.step(learner.start(4), rows, labels)
+    later = "n_rows", "recent_weights"
+    old = {name: part for name, part in copies(learner, state).items() if name.split(".")[-1] not in later}
+    for name, part in learner.to_arrays(learner.from_arrays(4, old)).items():
+        assert_array_equal(part, learner.to_arrays(state)[name], err_msg=name)

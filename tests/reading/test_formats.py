@@ -1,0 +1,41 @@
+"""Formats declare themselves in a folder, at little cost."""
+
+import subprocess
+import sys
+
+import pytest
+
+from opauc.reading import find_formats
+
+ENDINGS = [ending for kind in find_formats().values() for ending in kind.endings]
+
+
+def test_every_ending_belongs_to_one_format():
+    assert len(set(ENDINGS)) == len(ENDINGS)
+    assert all(ending.startswith(".") and ending == ending.lower() for ending in ENDINGS)
+
+
+def test_formats_are_listed_with_the_usual_ones_first():
+    assert list(find_formats()) == ["libsvm", "csv", "tsv", "parquet", "arrow", "numpy"]
+
+
+UNTOUCHED = """
+import importlib.util, sys
+found = importlib.util.find_spec("opauc")  # the rooms alone, whatever the top level of the package imports
+sys.modules["opauc"] = importlib.util.module_from_spec(found)
+from opauc.features import open_stream
+from opauc.reading import find_formats
+chunks = list(open_stream(sys.argv[1:]).chunks())
+find_formats()
+print("pyarrow" in sys.modules, "sklearn" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("rows.svm", "False False"), ("rows.csv", "True False")])
+def test_pyarrow_is_imported_only_where_there_is_a_table(tmp_path, name, wanted):
+    content = {"rows.svm": "1 1:2\n-1 2:3\n", "rows.csv": "a,y\n1,2\n3,4\n"}
+    (tmp_path / name).write_text(content[name])
+    done = subprocess.run(
+        [sys.executable, "-c", UNTOUCHED, str(tmp_path / name)], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.strip() == wanted

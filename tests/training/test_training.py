@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from opauc.errors import UnsupportedOperation
+from opauc.features import stream_of_memory
+from opauc.learners import find_learners
+from opauc.learners.learner import StatisticLearner
+from opauc.training.class_labels import ClassLabels
+from opauc.training.label_queue import LabelQueue, chunks_of_known_classes
+from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.training.recipe import SameLearner
+from opauc.training.training import Training, as_wide
+from tests.problems import problem
+
+LEARNERS = find_learners()
+ROWS, LABELS = problem(0, 200, 5)
+
+
+def trained(recipe, rows, labels, weight=None):
+    training = Training(recipe)
+    training.learn(rows, labels, weight)
+    return training
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_rows_of_weight_zero_are_as_if_they_had_not_come(name):
+    recipe = SameLearner(LEARNERS[name]())
+    kept = np.random.default_rng(2).random(200) < 0.5
+    weighted = trained(recipe, ROWS, LABELS, kept.astype(float)).solution
+    assert_array_equal(
+        weighted.scorer.weights, trained(recipe, ROWS[kept], LABELS[kept], np.ones(kept.sum())).solution.scorer.weights
+    )
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_weights_of_one_are_no_weights(name):
+    recipe = SameLearner(LEARNERS[name]())
+    plain, weighted = trained(recipe, ROWS, LABELS), trained(recipe, ROWS, LABELS, np.ones(200))
+    same = assert_allclose if issubclass(LEARNERS[name], StatisticLearner) else assert_array_equal
+    same(weighted.solution.scorer.weights, plain.solution.scorer.weights)
+    assert weighted.solution.counts == plain.solution.counts
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_counts_add_up_the_weights(name):
+    weight = np.random.default_rng(3).uniform(0.5, 2.0, 200)
+    counts = trained(SameLearner(LEARNERS[name]()), ROWS, LABELS, weight).solution.counts
+    assert_allclose(counts, [weight[k == LABELS].sum() for k in (0, 1)])
+
+
+def test_only_a_learner_of_sums_merges_and_the_error_names_what_was_used():
+    for solver in ("sgd", "progressive_selection"):
+        one, other = (trained(OpaucRecipe({"solver": solver}), ROWS, LABELS) for _ in range(2))
+        with pytest.raises(UnsupportedOperation, match=f"merge needs solver='exact': what '{solver}' has learnt"):
+            one.merge(other.solution)
+
+
+def test_settings_may_change_between_chunks_but_not_the_kind_of_learner():
+    training = trained(OpaucRecipe({"solver": "exact"}), ROWS[:100], LABELS[:100])
+    training.recipe = OpaucRecipe({"solver": "exact", "alpha": 0.5})
+    training.learn(ROWS[100:], LABELS[100:])
+    wanted = trained(OpaucRecipe({"solver": "exact", "alpha": 0.5}), ROWS, LABELS)
+    assert_allclose(training.solution.scorer.weights, wanted.solution.scorer.weights, rtol=1e-9)
+    training.recipe = OpaucRecipe({"solver": "sgd"})
+    with pytest.raises(ValueError, match="solver was 'exact' with rank None"):
+        training.learn(ROWS, LABELS)
+
+
+def test_features_that_turn_up_late_were_zero_before():
+    thin = sparse.csr_array(ROWS * (np.random.default_rng(0).random(ROWS.shape) < 0.4))
+    narrow = sparse.csr_array(thin[:80, :3])
+    late = Training(OpaucRecipe({}))
+    late.learn(narrow, LABELS[:80])
+    late.learn(thin[80:], LABELS[80:])
+    whole = sparse.vstack([as_wide(narrow, 5), thin[80:]], format="csr")
+    assert_allclose(
+        late.solution.scorer.weights, trained(OpaucRecipe({}), whole, LABELS).solution.scorer.weights, rtol=1e-9
+    )
+
+
+def test_chunks_wait_until_both_classes_are_known_and_come_in_order():
+    labels = np.array(["b"] * 30 + ["a"] * 10)
+    parts = [slice(0, 10), slice(10, 30), slice(30, 40)]
+    chunks = [next(iter(stream_of_memory(ROWS[part], labels=labels[part]).chunks())) for part in parts]
+    queue = LabelQueue()
+    for chunk in chunks[:2]:
+        queue = queue.with_chunk(chunk)
+        assert queue.ready() is None
+    assert queue.with_chunk(chunks[2]).ready() is chunks[0]
+    found = list(chunks_of_known_classes(chunks, ClassLabels()))
+    assert [chunk for chunk, _ in found] == chunks
+    assert [known.classes.tolist() for _, known in found] == [["a", "b"]] * 3
