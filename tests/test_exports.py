@@ -9,7 +9,8 @@ import pytest
 NAMES = {
     "opauc": {
         "DivergedError", "DivergenceWarning", "IncompatibleMoments", "InputChanged", "InputError", "MalformedRow",
-        "OPAUC", "OpaucError", "StatisticsOverflow", "TooManyBadRows", "UnreadableFile", "UnsupportedOperation",
+        "OPAUC", "OPAUCCV", "OpaucError", "StatisticsOverflow", "TooManyBadRows", "UnreadableFile",
+        "UnsupportedOperation",
         "__version__", "load", "save",
     },
     "opauc.baselines": {
@@ -17,7 +18,7 @@ NAMES = {
         "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu", "find_baselines",
     },
     "opauc.statistics": {
-        "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "GroupMoments", "Mergeable",
+        "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments", "Mergeable",
         "Statistic", "find_statistics",
     },
 }  # fmt: skip

@@ -24,11 +24,12 @@ from opauc.errors import (
 from opauc.version import __version__
 
 if TYPE_CHECKING:
-    from opauc.estimators import OPAUC
+    from opauc.estimators import OPAUC, OPAUCCV
     from opauc.saving import load, save
 
 __all__ = [
     "OPAUC",
+    "OPAUCCV",
     "DivergedError",
     "DivergenceWarning",
     "IncompatibleMoments",
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 # Names that need scikit-learn, and where they are: imported when first asked for, so that the command need not wait.
-_LAZY = {"OPAUC": "opauc.estimators", "load": "opauc.saving", "save": "opauc.saving"}
+_LAZY = {"OPAUC": "opauc.estimators", "OPAUCCV": "opauc.estimators", "load": "opauc.saving", "save": "opauc.saving"}
 
 
 def __getattr__(name: str) -> Any:

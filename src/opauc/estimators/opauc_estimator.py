@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
-
-from opauc.errors import IncompatibleMoments
-from opauc.estimators.input_checks import checked_chunk
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners.parameters import NON_NEGATIVE, checked
+from opauc.estimators.statistic_classifier import StatisticClassifier
 from opauc.learners.progressive_selection import ProgressiveSelection, Standing
 from opauc.random_key import RandomState
-from opauc.rows import Floats
 from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.training import Training
-from opauc.training.transaction import Transaction
 
 
-class OPAUC(StreamClassifier):
+class OPAUC(StatisticClassifier):
     """Linear scorer that minimises the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
@@ -134,99 +123,6 @@ class OPAUC(StreamClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def merge(self, other: OPAUC) -> Self:
-        """Take in all that another model learnt, as if its rows had been seen here too.
-
-        Parameters
-        ----------
-        other : OPAUC
-            A fitted model with solver "exact" and the same classes and features.
-
-        Returns
-        -------
-        self : OPAUC
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> one = OPAUC().fit([[0.0], [2.0]], [0, 1])
-        >>> other = OPAUC().fit([[1.0], [5.0]], [0, 1])
-        >>> one.merge(other).moments_.positive.mean
-        array([3.5])
-        """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if not np.array_equal(self.classes_, other.classes_):
-            raise IncompatibleMoments(
-                f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
-            )
-        if self._feature_names() != other._feature_names():
-            raise IncompatibleMoments("cannot merge models of features with different names")
-        training = self._training()
-        training.merge(other.solution_)
-        self.solution_ = training.solution
-        return self
-
-    def forget(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        row_numbers: ArrayLike | None = None,
-    ) -> Self:
-        """Unlearn rows: the model becomes what it would be had they never been seen.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows as they were learnt.
-        row_numbers : array-like of int of shape (n_samples,), default=None
-            With a sketch (a `rank`): the number, from 0, under which each row
-            was learnt by this model, for its random code depends on it.
-
-        Returns
-        -------
-        self : OPAUC
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> model = OPAUC().fit([[0.0], [2.0], [9.0]], [0, 1, 1])
-        >>> model.forget([[9.0]], [1]).moments_.positive.mean
-        array([2.])
-        """
-        check_is_fitted(self)
-        with Transaction(self):
-            chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
-            training = self._training()
-            training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
-            self.solution_ = training.solution
-        return self
-
-    def path(self, alphas: Sequence[float]) -> Floats:
-        """Weights for many values of alpha, at the price of little more than one.
-
-        Parameters
-        ----------
-        alphas : sequence of float
-            Ridge penalties, in any order.
-
-        Returns
-        -------
-        coefs : ndarray of shape (n_alphas, n_features)
-            Row i is what `coef_` would be with alpha=alphas[i].
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
-        array([[0.5   ],
-               [0.4444]])
-        """
-        check_is_fitted(self)
-        owner = type(self).__name__
-        return self.solution_.path([checked(owner, "alphas", alpha, NON_NEGATIVE) for alpha in alphas])
-
     @property
     def selection_(self) -> Standing:
         """How the candidates of progressive selection stand."""
@@ -237,6 +133,3 @@ class OPAUC(StreamClassifier):
 
     def _recipe(self) -> OpaucRecipe:
         return OpaucRecipe(self.get_params(deep=False), type(self).__name__)
-
-    def _training(self) -> Training:
-        return Training(self._recipe(), self.solution_)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from opauc.learners.learner import StatisticLearner
-from opauc.learners.parameters import NON_NEGATIVE, SHARE, Count, parameter
+from opauc.learners.parameters import NON_NEGATIVE, SHARE, Threads, parameter
 from opauc.rows import Floats, Labels, Rows
 from opauc.statistics import ClassMoments
 
@@ -42,7 +42,7 @@ class Exact(StatisticLearner[ClassMoments]):
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     forgetting: float = parameter(1.0, SHARE)
-    n_jobs: int = parameter(1, Count())
+    n_jobs: int = parameter(1, Threads())
 
     @property
     def order_matters(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -46,15 +47,16 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number, `low` or more."""
+    """A whole number from `low` on, up to `high` if there is one."""
 
     low: int = 1
+    high: int | None = None
 
     def checked(self, value: object) -> int:
         """Return the number as an int."""
         number = int(value) if is_whole(value) else self.low - 1
-        if number < self.low:
-            raise ValueError(f"an int in the range [{self.low}, inf)")
+        if number < self.low or (self.high is not None and number > self.high):
+            raise ValueError(f"an int in the range [{self.low}, {'inf)' if self.high is None else f'{self.high}]'}")
         return number
 
 
@@ -69,6 +71,39 @@ class Option:
         if not (isinstance(value, str | bool | None) and value in self.options):
             raise ValueError(f"one of {{{', '.join(repr(option) for option in self.options)}}}")
         return value
+
+
+@dataclass(frozen=True)
+class Threads:
+    """A number of threads: None is one, -1 all cores, -2 all but one."""
+
+    def checked(self, value: object) -> int:
+        """Return the number of threads meant."""
+        if value is None:
+            return 1
+        number = int(value) if is_whole(value) else 0
+        if number == 0:
+            raise ValueError("None or an int other than 0")
+        return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Some finite numbers, `low` or more, or None to have them chosen."""
+
+    low: float
+
+    def checked(self, value: Any) -> tuple[float, ...] | None:
+        """Return the numbers as floats."""
+        if value is None:
+            return None
+        try:
+            numbers = tuple(Number(self.low).checked(number) for number in value)
+        except (TypeError, ValueError):
+            numbers = ()
+        if not numbers:
+            raise ValueError(f"None or one or more floats in the range [{self.low}, inf)")
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -125,15 +160,3 @@ def checked(owner: str, name: str, value: object, rule: Rule) -> Any:
 def is_whole(value: object) -> TypeGuard[SupportsInt]:
     """Tell whether a value is a whole number, which True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def thread_count(owner: str, value: object, available: int) -> int:
-    """Return the number of threads meant: None is one, -1 all, -2 all but one."""
-    if value is None:
-        return 1
-    number = int(value) if is_whole(value) else 0
-    if number == 0:
-        raise ValueError(
-            f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {value!r} instead."
-        )
-    return number if number > 0 else max(1, available + 1 + number)

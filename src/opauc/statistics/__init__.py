@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opauc.statistics.class_sketch import ClassSketch
     from opauc.statistics.exact_moments import ExactMoments
     from opauc.statistics.feature_moments import FeatureMoments
+    from opauc.statistics.fold_moments import FoldMoments
     from opauc.statistics.group_moments import GroupMoments
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ClassSketch",
     "ExactMoments",
     "FeatureMoments",
+    "FoldMoments",
     "GroupMoments",
     "Mergeable",
     "Statistic",
@@ -48,6 +50,6 @@ def find_statistics() -> dict[str, type[Mergeable]]:
     --------
     >>> from opauc.statistics import find_statistics
     >>> sorted(find_statistics())
-    ['ClassMoments', 'ClassSketch', 'ExactMoments', 'FeatureMoments', 'GroupMoments']
+    ['ClassMoments', 'ClassSketch', 'ExactMoments', 'FeatureMoments', 'FoldMoments', 'GroupMoments']
     """
     return {kind.__name__: kind for _, kind in classes_in(sys.modules[__name__], Mergeable)}  # type: ignore[type-abstract]

@@ -108,8 +108,11 @@ def buffer_rows(row_bytes: int, n_groups: int) -> int:
 def _first_means(rows: Rows, groups: Labels, n_groups: int) -> Floats:
     """Mean of the first rows of each group, a shift close enough to start from, and a zero."""
     means = np.zeros((n_groups, rows.shape[1] + 1))
+    near = groups[: 8 * FIRST_ROWS * n_groups]  # where they stand most likely
     for k in range(n_groups):
-        first = np.flatnonzero(groups == k)[:FIRST_ROWS]
+        first = np.flatnonzero(near == k)[:FIRST_ROWS]
+        if first.size < FIRST_ROWS:
+            first = np.flatnonzero(groups == k)[:FIRST_ROWS]
         if first.size:
             sample = rows[first]
             dense = sample if isinstance(sample, np.ndarray) else sample.toarray()

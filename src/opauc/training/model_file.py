@@ -186,6 +186,8 @@ def _plain(value: object) -> object:
     """Return a parameter as JSON has it; a source of random numbers has left its mark in the state."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else None
 
 

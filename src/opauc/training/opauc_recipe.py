@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass
 
 from opauc.learners import find_learners
-from opauc.learners.parameters import Option, checked, is_whole, made, thread_count
+from opauc.learners.parameters import Option, Threads, checked, is_whole, made
 from opauc.learners.sgd import SGD
 from opauc.rows import Settings
 from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
@@ -44,14 +43,14 @@ class OpaucRecipe:
         asked = checked(self.owner, "solver", given["solver"], SOLVERS)
         rank = self._rank(given["rank"], asked, n_features)
         solver = _solver(asked, given["rank"], rank)
-        threads = thread_count(self.owner, given["n_jobs"], os.cpu_count() or 1)
+        checked(self.owner, "n_jobs", given["n_jobs"], Threads())
         # Whatever the solver takes no notice of must be right all the same.
         descent = made(self.owner, SGD, given)
         if rank is not None and descent.forgetting != 1.0:
             raise ValueError(
                 f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}"
             )
-        settings = {**given, "n_jobs": threads, "rank": rank, "dtype": dtype}
+        settings = {**given, "rank": rank, "dtype": dtype}
         learner = made(self.owner, find_learners()[_file_name(solver, rank)], settings)
         return Choice(learner, published={"solver_": solver, "rank_": rank})
 

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import opauc
+from opauc import OPAUC, OPAUCCV
+from tests.problems import problem
+
+ROWS, LABELS = problem(0, 400, 6)
+
+
+class OnlyOnce:
+    """Rows that may be looked at once."""
+
+    def __init__(self, rows, labels, n_chunks=7):
+        self._parts = np.array_split(np.arange(len(labels)), n_chunks)
+        self._rows, self._labels, self._seen = rows, labels, False
+
+    def __iter__(self):
+        assert not self._seen, "read a second time"
+        self._seen = True
+        for part in self._parts:
+            yield self._rows[part], self._labels[part]
+
+
+def test_one_look_at_the_rows_is_enough():
+    model = OPAUCCV()
+    for rows, labels in OnlyOnce(ROWS.copy(), LABELS):
+        model.partial_fit(rows.copy(), labels, classes=[0, 1])
+    whole = OPAUCCV().fit(ROWS, LABELS)
+    assert model.alpha_ == pytest.approx(whole.alpha_)
+    assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
+
+
+def test_what_was_found_is_published():
+    model = OPAUCCV(folds=4).fit(ROWS, LABELS)
+    found = model.cv_results_
+    assert set(found) == {"alpha", "mean_test_score", "std_test_score", *(f"split{k}_test_score" for k in range(4))}
+    assert model.alpha_ == found["alpha"][found["mean_test_score"].argmax()]
+    assert model.coef_path_.shape == (13, 6)
+    assert_allclose(model.coef_path_[found["alpha"] == model.alpha_], model.coef_, rtol=1e-8)
+
+
+def test_without_standardising_it_is_opauc_with_the_alpha_chosen():
+    model = OPAUCCV(standardize=False).fit(ROWS, LABELS)
+    assert_allclose(model.coef_, OPAUC(solver="exact", alpha=model.alpha_).fit(ROWS, LABELS).coef_, rtol=1e-8)
+
+
+def test_saved_merged_and_forgotten_models_keep_their_folds(tmp_path):
+    one = OPAUCCV(alphas=[0.01, 1.0]).fit(ROWS[:200], LABELS[:200])
+    opauc.save(one, tmp_path / "model")
+    again = opauc.load(tmp_path / "model")
+    assert again.get_params() == one.get_params()
+    other = OPAUCCV(alphas=[0.01, 1.0]).fit(ROWS[200:], LABELS[200:])
+    assert_array_equal(again.merge(other).coef_, one.merge(other).coef_)
+    again.forget(ROWS[:50], LABELS[:50], row_numbers=np.arange(50))
+    assert sum(again.moments_.counts) == 350
+    with pytest.raises(ValueError, match="groups and of"):
+        one.merge(OPAUCCV(folds=3).fit(ROWS, LABELS))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"folds": 1}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 1"),
+        ({"folds": 61}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 61"),
+        ({"alphas": []}, r"'alphas' parameter of OPAUCCV must be None or one or more floats in the range \[0.0, inf\)"),
+        ({"alphas": [0.1, -1.0]}, "'alphas' parameter"),
+        ({"alphas": 0.1}, "'alphas' parameter"),
+        ({"criterion": "f1"}, "'criterion' parameter"),
+        ({"standardize": 2}, "'standardize' parameter"),
+        ({"n_jobs": 0}, "'n_jobs' parameter of OPAUCCV must be None or an int other than 0. Got 0 instead"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OPAUCCV(**settings).fit(ROWS, LABELS)
+
+
+def test_one_alpha_is_taken_as_it_is():
+    assert OPAUCCV(alphas=[0.25]).fit(ROWS, LABELS).alpha_ == 0.25
+
+
+def test_folds_cannot_change_in_mid_stream():
+    model = OPAUCCV(folds=3).fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match="folds was 3 at the start, now it is 4"):
+        model.set_params(folds=4).partial_fit(ROWS, LABELS)
+
+
+def test_fewer_rows_than_folds_in_a_class_are_judged_as_far_as_they_go():
+    rows, labels = ROWS[:60], np.zeros(60, int)
+    labels[[3, 30, 50]] = 1
+    model = OPAUCCV(folds=5).fit(rows, labels)
+    assert model.cv_results_["mean_test_score"].shape == (13,)
+    assert 1 <= sum(name.startswith("split") for name in model.cv_results_) <= 3
+    with pytest.warns(UserWarning, match="folds=5: no fold has rows of both classes"):
+        OPAUCCV(folds=5).fit([[0.0], [1.0]], [0, 1])
