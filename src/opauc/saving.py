@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +13,20 @@ from opauc import estimators
 from opauc.baselines import find_baselines
 from opauc.errors import UnreadableFile
 from opauc.estimators.linear_classifier import LinearClassifier
-from opauc.files import read_sealed, write_sealed
+from opauc.estimators.projected_classifier import ProjectedClassifier
+from opauc.estimators.stream_classifier import StreamClassifier
+from opauc.files import json_as, read_sealed, write_sealed
 from opauc.statistics import find_statistics
-from opauc.training.model_file import MODEL, Model, load_model, refusing, save_model
+from opauc.training.model_file import MODEL, Model, model_in, refusing, save_model
+from opauc.training.solution import Solved
 
 STATISTICS = "statistics"
+
+
+class StatisticsHeader(TypedDict):
+    """What a file of statistics says of them."""
+
+    statistics: str
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -60,10 +69,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     kind, header, arrays = read_sealed(path)
     if kind not in (MODEL, STATISTICS):
         raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
+    if kind == MODEL:
+        model = model_in(path, kind, header, arrays)
+        with refusing(path):
+            return estimator_of(model)
     with refusing(path):
-        if kind == STATISTICS:
-            return find_statistics()[header["statistics"]].from_arrays(arrays)
-        return estimator_of(load_model(path))
+        name = json_as(StatisticsHeader, header, "header")["statistics"]
+        if name not in find_statistics():
+            raise ValueError(f"no statistics {name!r} are known here")
+        return find_statistics()[name].from_arrays(arrays)
 
 
 @cache
@@ -95,6 +109,10 @@ def estimator_of(model: Model) -> LinearClassifier:
     kind = find_estimators().get(model.estimator)
     if kind is None:
         raise ValueError(f"no estimator {model.estimator} is known here")
+    if issubclass(kind, StreamClassifier) and isinstance(model.solution, Solved):
+        raise ValueError(f"{model.estimator} can go on learning, but there is nothing here to go on from")
+    if issubclass(kind, ProjectedClassifier) and model.learnt().map is None:
+        raise ValueError(f"{model.estimator} maps its rows, but there is no map")
     estimator = kind(**model.parameters)
     estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
     estimator.solution_ = model.solution

@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 from opauc.errors import UnreadableFile
 from opauc.files import atomic_write, read_sealed, write_sealed
 from opauc.files.sealed_file import VERSION
+from tests.files.hostile_files import write_hostile
 
 
 def test_a_file_is_replaced_only_once_it_is_whole(tmp_path):
@@ -38,6 +39,62 @@ def test_permissions_are_those_of_any_new_file_or_of_the_one_replaced(tmp_path):
     with atomic_write(target):
         pass
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_sealed_file_has_the_permissions_of_any_new_file_or_of_the_one_replaced(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        write_sealed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
+        assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+        (tmp_path / "file").chmod(0o640)
+        write_sealed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
+        assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+    finally:
+        os.umask(before)
+
+
+WRITE_AND_WAIT = """
+import sys
+from opauc.files import atomic_write
+with atomic_write(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(target):
+    """Start a process that is in the midst of writing a file."""
+    command = [sys.executable, "-c", WRITE_AND_WAIT, str(target)]
+    running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "writing\n"
+    return running
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_makes_is_not(tmp_path):
+    target = tmp_path / "target"
+    (tmp_path / ".target.notes.part").mkdir()
+    with writer(target) as killed, writer(target) as living:
+        killed.kill()
+        killed.wait()
+        assert len(list(tmp_path.iterdir())) == 3
+        with atomic_write(target) as temporary:
+            temporary.write_text("whole")
+        assert target.read_text() == "whole"
+        assert len(list(tmp_path.iterdir())) == 3
+        living.communicate("")
+        assert living.returncode == 0
+    assert target.read_text() == "half"
+    assert sorted(os.listdir(tmp_path)) == [".target.notes.part", "target"]
+
+
+def test_a_link_to_itself_and_a_device_are_refused(tmp_path):
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    for path, why in ((tmp_path / "one", "a link that leads back to itself"), ("/dev/null", "not a regular file")):
+        with pytest.raises(OSError, match=f"{path}: {why}"), atomic_write(path):
+            pass
 
 
 def test_a_link_stays_a_link_and_a_folder_is_not_replaced(tmp_path):
@@ -128,6 +185,21 @@ def test_strange_files_are_refused_in_one_line(tmp_path):
     save_file({"a": np.zeros(1)}, path, metadata={"opauc": deep})
     with pytest.raises(UnreadableFile, match="broken, or not a file of opauc"):
         read_sealed(path)
+
+
+@pytest.mark.parametrize(
+    ("described", "said"),
+    [
+        ({"header": {}}, "content: lacks kind"),
+        ({"kind": 7, "header": {}}, "content: kind: expected text, got 7"),
+        ({"kind": "model"}, "content: lacks header"),
+        ({"kind": "model", "header": []}, r"content: header: expected names with values, got \[\]"),
+    ],
+)
+def test_a_file_that_does_not_say_what_it_is_is_refused_in_one_line(tmp_path, described, said):
+    write_hostile(tmp_path / "file", {"format": "opauc", "version": 1, **described}, {"a": np.zeros(2)})
+    with pytest.raises(UnreadableFile, match=f"file: cannot be used: {said}"):
+        read_sealed(tmp_path / "file")
 
 
 WRITE_BEYOND_THE_LIMIT = """

@@ -30,7 +30,7 @@ def test_a_state_put_away_and_taken_out_is_the_same_to_the_bit(learner):
 @everyone
 def test_features_that_turn_up_late_have_no_weight_yet(learner):
     state = learnt(learner)
-    for wide in (learner.grown(state, 5), learner.from_arrays(5, learner.to_arrays(state))):
+    for wide in (learner.grown(state, 5), learner.from_arrays(5, learner.to_arrays(learner.grown(state, 5)))):
         assert_allclose(learner.weights(wide), np.r_[learner.weights(state), 0.0, 0.0], rtol=1e-9, atol=1e-12)
 
 

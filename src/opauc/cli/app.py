@@ -14,10 +14,13 @@ from typing import Annotated
 import typer
 
 from opauc import cli
+from opauc.cli.shown_text import shortened, shown_text
 from opauc.errors import InputError, OpaucError, Remedy
 from opauc.version import __version__
 
 INTERRUPTED = 130
+# A message that quotes a file in full helps nobody.
+LONGEST_MESSAGE = 1000
 VERSION = "--version"
 
 
@@ -48,9 +51,9 @@ def build(words: Sequence[str]) -> typer.Typer:
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, anything unforeseen keeps its traceback."""
     warnings.showwarning = _show_warning
-    words = sys.argv[1:]
+    words = sys.argv[1:] or ["--help"]
     try:
-        code = build(words)(standalone_mode=False)
+        code = build(words)(words, standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
@@ -60,7 +63,7 @@ def main() -> None:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"opauc: {message_of(error, words)}", file=sys.stderr)
+        print(f"opauc: {shortened(shown_text(message_of(error, words)), LONGEST_MESSAGE)}", file=sys.stderr)
         code = 2
     sys.exit(code or 0)
 
@@ -92,7 +95,7 @@ def _flag(remedy: Remedy) -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"opauc: warning: {message}", file=sys.stderr)
+    print(f"opauc: warning: {shortened(shown_text(message), LONGEST_MESSAGE)}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
+from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
 from opauc.evaluation import Compared, HeldOut, NumberedRows, compare_on_stream
 from opauc.features import open_stream
@@ -114,7 +116,7 @@ def show(found: Sequence[Compared], as_json: bool) -> None:
             "" if one.low is None else f"{one.low:.4f} to {one.high:.4f}",
             "" if one.p_value is None else f"{one.p_value:.2g}",
             f"{one.seconds:.3g}",
-            one.trouble,
+            Text(shown_text(one.trouble)),
         )
     if not as_json:
         Console(highlight=False).print(table)

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from opauc.cli.shown_text import shortened, shown_text
+
 # A machine that reads JSON lines gets one this often.
 SECONDS_BETWEEN_LINES = 1.0
+# Of a name so much is shown that its value has room beside it.
+LONGEST_NAME = 40
 
 
 class Show(Protocol):
@@ -29,12 +33,19 @@ class Reporter:
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
         self.as_json, self.quiet = as_json, quiet
 
-    def say(self, event: str, text: str, **facts: object) -> None:
-        """Tell one fact: the text to a person on the error stream, the facts to a machine."""
+    def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
+        """Tell one fact: the text, and what is listed below it, to a person on the error stream; facts to a machine."""
         if self.as_json:
             emit(event, **facts)
         elif not self.quiet:
-            print(text, file=sys.stderr)
+            print(shown_text(text), *(f"\n  {shown_text(line)}" for line in listed), sep="", file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        """Tell what may be wrong, also to those who want to hear nothing but errors."""
+        if self.as_json:
+            emit("warning", text=text)
+        else:
+            print(f"opauc: warning: {shown_text(text)}", file=sys.stderr)
 
     @contextmanager
     def progress(self, title: str, total_bytes: int | None) -> Iterator[Show]:
@@ -75,9 +86,11 @@ def show_table(title: str, rows: Mapping[str, object]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    # A terminal folds long text letter by letter: a name of ten million would take it a minute.
+    heading = Text(shortened(shown_text(title)))
+    table = Table(title=heading, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(Text(name), Text(str(value)))
+        table.add_row(Text(shortened(shown_text(name), LONGEST_NAME)), Text(shortened(shown_text(value))))
     Console(highlight=False).print(table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import ScoredStream
 from opauc.errors import InputError
+from opauc.reading.labelled_chunk import SourceRecord
 from opauc.training.model_file import Model, save_model
 
 
@@ -30,22 +33,46 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Take rows out of a model again."""
+    """Take rows out of a model again.
+
+    Sums do not show which rows they are made of: only where whole files are
+    taken out can the command tell that they were never learnt, and warns.
+    """
     refuse_unwritable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), labelled=True, to_learn=True)
-    left, rows = unlearnt(scored, first_row)
-    known = left.provenance
+    left, records = unlearnt(scored, first_row)
+    known, rows = left.provenance, sum(record["rows"] for record in records)
+    reporter = Reporter(json, quiet)
+    for stranger in strangers(left, records):
+        reporter.warn(stranger)
     provenance = {name: value for name, value in known.items() if name != "learning_curve"}
-    provenance["rows"] = known.get("rows", rows) - rows
-    provenance["forgotten"] = [*known.get("forgotten", ()), {"data": list(data), "rows": rows}]
+    provenance["rows"] = max(0, known.get("rows", rows) - rows)
+    taken = {"data": list(data), "rows": rows, "sha256": [record["sha256"] for record in records]}
+    provenance["forgotten"] = [*known.get("forgotten", ()), taken]
     save_model(replace(left, provenance=provenance), output)
-    Reporter(json, quiet).say("forgotten", f"{output}: {rows:,} rows forgotten", model=str(output), rows=rows)
+    reporter.say("forgotten", f"{output}: {rows:,} rows forgotten", model=str(output), rows=rows)
     return 0
 
 
-def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, int]:
-    """Return the model without the rows of a stream, and how many there were."""
-    labels, training, rows = scored.labels, scored.model.training(), 0
+def strangers(model: Model, records: Sequence[SourceRecord]) -> Iterator[str]:
+    """Yield what is wrong with files that were never learnt or were forgotten before, as far as the model knows."""
+    learnt = Counter(record["sha256"] for record in model.provenance.get("inputs", ()))
+    forgotten = Counter(sha256 for taken in model.provenance.get("forgotten", ()) for sha256 in taken.get("sha256", ()))
+    for record in records if learnt else ():
+        sha256 = record["sha256"]
+        if sha256 not in learnt:
+            yield (
+                f"{record['path']} is none of the files the model was learnt from; "
+                "if its rows were never learnt, the model is wrong now"
+            )
+        elif forgotten[sha256] >= learnt[sha256]:
+            yield f"{record['path']} was forgotten before; unless it was learnt again, the model is wrong now"
+        forgotten[sha256] += 1
+
+
+def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, tuple[SourceRecord, ...]]:
+    """Return the model without the rows of a stream, and what there was of them."""
+    labels, training, records = scored.labels, scored.model.training(), tuple[SourceRecord, ...]()
     for chunk, wide in scored.chunks():
         actual = labels.encoded(chunk)
         numbers = None if first_row is None else first_row + chunk.first_row + np.arange(actual.size)
@@ -53,5 +80,5 @@ def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, int]:
             training.forget(wide, actual, row_numbers=numbers)
         except ValueError as error:
             raise InputError(f"{chunk.source}, from line {chunk.first_line} on: {error}") from error
-        rows += actual.size
-    return replace(scored.model, solution=training.solution), rows
+        records = chunk.bookmark.records
+    return replace(scored.model, solution=training.solution), records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sized
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,15 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import emit, show_table
 from opauc.cli.evaluation import named_weights
+from opauc.cli.shown_text import shortened
 from opauc.files import read_sealed
 from opauc.rows import Json
-from opauc.training.model_file import MODEL, load_model
+from opauc.training.model_file import MODEL, model_in
 
 # Parts of a header worth a line each.
 NESTED = ("bookmark", "plan", "reading", "provenance")
+# Of lists and of named values, so many are shown, and of what is within them, so deep.
+FEW_PARTS, MOST_PARTS, DEEPEST = 8, 40, 6
 
 
 def command(
@@ -24,18 +28,18 @@ def command(
     json: shared.Json = False,
 ) -> int:
     """Print what a file holds; nothing in it is executed."""
-    kind, header, arrays = read_sealed(file)
+    content = kind, header, arrays = read_sealed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
-    weights = named_weights(load_model(file, to_learn=False)) if kind == MODEL else []
+    weights = named_weights(model_in(file, *content, to_learn=False)) if kind == MODEL else []
     if json:
         emit("inspected", kind=kind, header=header, arrays=shapes, largest_weights=weights)
         return 0
     facts: Json = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
-        nested = value.items() if name in NESTED and value else ((None, value),)
+        nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
         for inner, part in nested:
             facts[name if inner is None else f"{name}: {inner}"] = shown(part)
-    curve = (header.get("provenance") or {}).get("learning_curve")
+    curve = header["provenance"].get("learning_curve") if kind == MODEL and "provenance" in header else None
     if curve:
         facts["provenance: learning_curve"] = f"AUC {curve[-1][1]:.4f} at its end, row {curve[-1][0]:,}"
     show_table(str(file), {name: value for name, value in facts.items() if value != ""})
@@ -45,11 +49,17 @@ def command(
     return 0
 
 
-def shown(value: object) -> str:
-    """Return a value of a header, shortened where it is long."""
+def shown(value: object, depth: int = DEEPEST) -> str:
+    """Return a value of a header, shortened where it is long or deep."""
+    if isinstance(value, dict | list) and not depth:
+        return "…"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {shown(part)}" for name, part in value.items() if shown(part) != "")
+        named = ((name, shown(part, depth - 1)) for name, part in list(value.items())[:MOST_PARTS])
+        return ", ".join(f"{shortened(name)} {part}" for name, part in named if part != "") + _rest(value, MOST_PARTS)
     if isinstance(value, list):
-        parts = [shown(part) for part in value[:8]]
-        return ", ".join(parts) + (f", … ({len(value)} in all)" if len(value) > len(parts) else "")
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        return ", ".join(shown(part, depth - 1) for part in value[:FEW_PARTS]) + _rest(value, FEW_PARTS)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else shortened(value)
+
+
+def _rest(parts: Sized, shown_parts: int) -> str:
+    return f", … ({len(parts)} in all)" if len(parts) > shown_parts else ""

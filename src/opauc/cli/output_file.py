@@ -1,21 +1,31 @@
-"""Whether a file can be written, found out before the work and not after it."""
+"""Whether files can be written, found out before the work and not after it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from opauc.errors import InputError
+from opauc.files import file_behind
 
 
-def refuse_unwritable(target: Path) -> None:
-    """Say now, not after hours, that a file cannot be written there."""
-    if target.is_dir():
-        raise InputError(f"{target}: is a folder, expected the name of a file")
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: there is no folder {target.parent}")
-    probe = target.with_name(f".{target.name}.probe")
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
+def refuse_unwritable(*targets: Path) -> None:
+    """Say now, not after hours, that a file cannot be written there, or that two would be the same."""
+    found: set[Path] = set()
+    for target in targets:
+        if target.is_dir():
+            raise InputError(f"{target}: is a folder, expected the name of a file")
+        try:
+            file = file_behind(target)
+        except OSError as error:
+            raise InputError(str(error)) from error
+        if not file.parent.is_dir():
+            raise InputError(f"{target}: there is no folder {file.parent}")
+        probe = file.with_name(f".{file.name}.probe")
+        try:
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise InputError(f"{target}: cannot be written: {error.strerror}") from error
+        found.add(file.absolute())
+    if len(found) < len(targets):
+        raise InputError(f"{targets[0]}: cannot be both the model and its checkpoint")

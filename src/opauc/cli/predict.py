@@ -11,6 +11,7 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
 from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
 from opauc.files import atomic_write
 from opauc.rows import Floats
@@ -57,12 +58,14 @@ def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str]) -> None:
                 label = classes[int(score > 0)]
                 emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label)
         else:
-            out.write("".join(f"{value}\n" for value in _values(what, scorer, classes, part.scores)))
+            names = [shown_label(label) for label in classes]
+            # Data for a program is as it is, what a person sees is safe to see.
+            names = [shown_text(name) for name in names] if out.isatty() else names
+            out.write("".join(f"{value}\n" for value in _values(what, scorer, names, part.scores)))
 
 
-def _values(what: str, scorer: LinearScorer, classes: list[object], scores: Floats) -> list[object]:
+def _values(what: str, scorer: LinearScorer, names: list[str], scores: Floats) -> list[object]:
     if what == "label":
-        names = [shown_label(label) for label in classes]
         return [names[positive] for positive in (scores > 0).tolist()]
     values: list[object] = (scores if what == "score" else scorer.chances(scores)).tolist()
     return values

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +11,7 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
+from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
 from opauc.features import open_stream
 from opauc.reading import DataStream
@@ -82,14 +80,15 @@ def command(
     quiet: shared.Quiet = False,
 ) -> int:
     """Learn a model from labelled rows, read once."""
-    refuse_unwritable(output)
+    saved = checkpoint or Path(f"{output}.checkpoint")
+    refuse_unwritable(output, saved)
     reading = shared.reading_options(locals())
     parameters: Json = {
         "solver": solver, "alpha": alpha, "rank": _rank(rank), "eta0": eta0, "learning_rate": learning_rate,
         "average": average, "forgetting": forgetting, "random_state": seed, "n_jobs": n_jobs,
     }  # fmt: skip
     plan = {"data": list(data), "reading": reading.to_json(), **parameters, "positive": positive, "classes": classes}
-    checkpoints = Checkpoints(checkpoint or output.with_name(output.name + ".checkpoint"), checkpoint_every, plan)
+    checkpoints = Checkpoints(saved, checkpoint_every, plan)
     reporter = Reporter(json, quiet)
     if resume and checkpoints.path.exists():
         training = checkpoints.taken_up()
@@ -105,9 +104,10 @@ def command(
             save_model(model, output)
             report_trained(model, training, output, reporter, seconds(), checkpoints.seconds)
     if not whole:
+        go_on = "; go on with --resume" if training.begun else ""
         reporter.say(
-            "interrupted", f"interrupted after row {training.rows:,}; go on with --resume", rows=training.rows,
-            checkpoint=str(checkpoints.path),
+            "interrupted", f"interrupted after row {training.rows:,}{go_on}", rows=training.rows,
+            checkpoint=str(checkpoints.path) if training.begun else None,
         )  # fmt: skip
         return INTERRUPTED
     checkpoints.remove()
@@ -128,23 +128,21 @@ def finished_model(training: StreamTraining, stream: DataStream, reader: Json) -
 def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, reporter: Reporter) -> bool:
     """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
-        for chunk in stream.chunks():
+        for chunk in stop.until_asked(stream.chunks()):
             training.learn(chunk)
             show(training.rows, chunk.bytes_read, training.progress.running_auc())
-            if training.begun and (stop or checkpoints.due(training.rows)):
+            if training.begun and not stop.asked and checkpoints.due(training.rows):
                 checkpoints.write(training)
-            if stop:
-                return False
-    return True
+        if stop.asked and training.begun:
+            checkpoints.write(training)
+    return not stop.asked
 
 
 def report_skipped(training: StreamTraining, reporter: Reporter) -> None:
     """Tell how many rows could not be used, and which were the first."""
     skipped, first = training.bookmark.bad_rows, training.bookmark.first_bad
     if skipped:
-        listed = "\n  ".join(first)
-        text = f"skipped {skipped:,} bad rows, among them\n  {listed}"
-        reporter.say("skipped", text, rows=skipped, first=list(first))
+        reporter.say("skipped", f"skipped {skipped:,} bad rows, among them", first, rows=skipped, first=list(first))
 
 
 def report_trained(
@@ -162,27 +160,6 @@ def report_trained(
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
         skipped=training.bookmark.bad_rows,
     )  # fmt: skip
-
-
-@contextmanager
-def stopping() -> Iterator[list[int]]:
-    """Give a list that is filled by the first signal to stop; the second one stops at once.
-
-    The first one lets the chunk at hand be learnt, so that a checkpoint can be written.
-    """
-    asked: list[int] = []
-
-    def note(number: int, _: object) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _rank(text: str) -> str | int | None:

@@ -64,6 +64,12 @@ class StatisticClassifier(StreamClassifier):
     ) -> Self:
         """Unlearn rows: the model becomes what it would be had they never been seen.
 
+        What is kept are sums, and sums do not show which rows they are made of.
+        Rows that were never learnt are refused only where no rows at all could
+        have led to what would be left: more of a class than was seen, or a
+        feature that would vary by less than nothing. Any other row is taken
+        out of the sums, and the model is then wrong: keep account yourself.
+
         Parameters
         ----------
         X, y, sample_weight

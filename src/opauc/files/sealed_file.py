@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from typing import TypedDict
 
 import numpy as np
 from safetensors import safe_open
@@ -12,6 +13,7 @@ from safetensors.numpy import save_file
 
 from opauc.errors import UnreadableFile
 from opauc.files.atomic_write import atomic_write
+from opauc.files.json_types import json_as
 from opauc.rows import Array, Json, NamedArrays, Settings
 
 Arrays = dict[str, Array]
@@ -21,6 +23,15 @@ VERSION = 1
 # Where the header stands in the text part of the safetensors file.
 ENTRY = "opauc"
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
+
+
+class Described(TypedDict):
+    """What the text part of a file says."""
+
+    format: str
+    version: int
+    kind: str
+    header: Json
 
 
 def write_sealed(path: str | os.PathLike[str], kind: str, header: Settings, arrays: Settings) -> None:
@@ -58,15 +69,20 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
             metadata = file.metadata() or {}
             content, seal = _content(path, metadata.get(ENTRY))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        intact = _seal(content, arrays) == seal
+        described = json.loads(content)
     except UnreadableFile:
         raise
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror or error}") from error
     except Exception as error:  # whatever the library makes of a broken file
         raise UnreadableFile(f"{path}: broken, or not a file of opauc ({error})") from error
-    if _seal(content, arrays) != seal:
+    if not intact:
         raise UnreadableFile(f"{path}: damaged, its checksum does not match its content")
-    described = json.loads(content)
+    try:
+        described = json_as(Described, described, "content")
+    except ValueError as error:
+        raise UnreadableFile(f"{path}: cannot be used: {error}") from error
     return described["kind"], described["header"], arrays
 
 
@@ -91,7 +107,7 @@ def _seal(text: str, arrays: NamedArrays) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         if str(array.dtype) not in DTYPES:
-            raise UnreadableFile(f"array {name} is of type {array.dtype}, expected one of {', '.join(DTYPES)}")
+            raise TypeError(f"array {name} is of type {array.dtype}, expected one of {', '.join(DTYPES)}")
         hasher.update(f"\n{name} {array.dtype} {array.shape}\n".encode())
         hasher.update(np.asarray(array, order="C").reshape(-1).view(np.uint8).data)
     return hasher.hexdigest()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
-from opauc.learners.state_arrays import restored, state_arrays
+from opauc.learners.state_arrays import refuse_other_width, restored, state_arrays
 from opauc.learners.undo import Undo
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.score_summary import ScoreSummary
@@ -82,14 +82,15 @@ class Learner(ABC, Generic[State]):
         return state_arrays(state)
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> State:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
+        """Return the state of so many features that gave these arrays, checked before room is made for it."""
+        refuse_other_width(n_features, arrays, *(self.to_arrays(self.start(few)) for few in (1, 2)))
         state = restored(self.start(n_features), arrays)
         self.check(state)
         return state
 
     def grown(self, state: State, n_features: int) -> State:
         """Return the state with room for more features, which were zero in every row so far."""
-        return self.from_arrays(n_features, self.to_arrays(state))
+        return restored(self.start(n_features), self.to_arrays(state))
 
     def check(self, state: State) -> None:
         """Refuse a state from a file that would lead the kernels astray."""
@@ -103,6 +104,11 @@ class StatisticLearner(Learner[Sums]):
     """A learner whose state is a statistic: any order of rows, merging and forgetting come free."""
 
     has_statistics: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def statistic_kind(self) -> type[Sums]:
+        """The kind of statistic."""
 
     @property
     def order_matters(self) -> bool:
@@ -145,15 +151,14 @@ class StatisticLearner(Learner[Sums]):
         return state.to_arrays()
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> Sums:
-        """Return the statistic that gave these arrays, perhaps when it knew fewer features, checked."""
-        empty = self.start(n_features)
-        wanted, found = (_kinds(parts) for parts in (empty.to_arrays(), arrays))
+        """Return the statistic of so many features that gave these arrays, checked; no other room is made for it."""
+        wanted, found = (_kinds(parts) for parts in (self.statistic_kind.empty(1).to_arrays(), arrays))
         if wanted != found:
             raise IncompatibleMoments(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
-        state = type(empty).from_arrays(arrays)
-        if state.n_features > n_features:
+        state = self.statistic_kind.from_arrays(arrays)
+        if state.n_features != n_features:
             raise IncompatibleMoments(f"expected statistics of {n_features} features, got {state.n_features}")
-        return state.grown(n_features)
+        return state
 
     def grown(self, state: Sums, n_features: int) -> Sums:
         """Return the state with room for more features, which were zero in every row so far."""

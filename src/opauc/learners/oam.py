@@ -14,7 +14,7 @@ from opauc.learners.parameters import POSITIVE, Count, Option, Seed, parameter
 from opauc.learners.progressive_summary import mean_scores, score_summary
 from opauc.learners.row_squares import checked_squares
 from opauc.learners.row_weights import row_weights
-from opauc.learners.state_arrays import refuse_not_finite, refuse_other_names, widened, with_row_numbers
+from opauc.learners.state_arrays import refuse_not_finite, refuse_other_names, with_row_numbers
 from opauc.learners.undo import Undo, touched_features
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.code_stream import CodeStream
@@ -127,20 +127,23 @@ class OAM(Learner[PairBuffers]):
         return {name: part for name, part in state._asdict().items() if name != "columns"}
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
-        """Return the state that gave these arrays, refused if it would lead the kernels astray."""
-        wanted, given = self.to_arrays(self.start(n_features)), with_row_numbers(arrays)
-        refuse_other_names(wanted, given)
-        wide = {name: widened(given[name], part) for name, part in wanted.items()}
-        kept = {name: np.array(part if name in ("weights", "sums") else given[name]) for name, part in wide.items()}
-        _refuse_foreign(kept)
-        if kept["weights"].size != n_features:
-            raise IncompatibleMoments(f"expected statistics of {n_features} features, got {kept['weights'].size}")
-        columns = _no_columns(n_features, kept["scores"].size)
-        if columns.shape[1]:
-            for k, slot in np.argwhere(kept["lengths"] > 0):
-                length = kept["lengths"][k, slot]
-                columns[k, kept["indices"][k, slot, :length], slot] = kept["values"][k, slot, :length]
-        return PairBuffers(columns=columns, **kept)
+        """Return the state of so many features that gave these arrays, refused if it would lead the kernels astray."""
+        given, of_one = with_row_numbers(arrays), self.to_arrays(OAM(buffer_size=1).start(1))
+        refuse_other_names(of_one, given)
+        for name, part in of_one.items():
+            if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
+                raise IncompatibleMoments(
+                    f"array {name}: expected {part.dtype} in {part.ndim} dimensions, "
+                    f"got {given[name].dtype} in {given[name].ndim}"
+                )
+        _refuse_foreign(given, n_features, self.buffer_size)
+        return _with_columns({name: np.array(part) for name, part in given.items()})
+
+    def grown(self, state: PairBuffers, n_features: int) -> PairBuffers:
+        """Return the state with room for more features, which were zero in every row so far."""
+        more = n_features - state.weights.size
+        wider = {"weights": np.pad(state.weights, (0, more)), "sums": np.pad(state.sums, ((0, more), (0, 0)))}
+        return _with_columns({name: np.array(part) for name, part in self.to_arrays(state).items()} | wider)
 
     def _reach(self, state: PairBuffers, rows: Rows, weight: float) -> tuple[float, float]:
         """Return the sum of squares of all values and a bound of |w| after `rows`, if their products can be formed."""
@@ -156,9 +159,9 @@ class OAM(Learner[PairBuffers]):
         return squares, float(far)
 
 
-def _refuse_foreign(kept: NamedArrays) -> None:
-    """Raise unless the arrays of a state fit each other and every index is that of a feature."""
-    n_features, size, longest = kept["weights"].size, kept["lengths"].shape[-1], kept["indices"].shape[-1]
+def _refuse_foreign(kept: NamedArrays, n_features: int, size: int) -> None:
+    """Raise unless the arrays are those of buffers of that size, and every index is that of a feature."""
+    longest = kept["indices"].shape[-1]
     width = -(-size // LANES) * LANES
     shapes = {
         "counts": (2,), "n_rows": (2,), "weights": (n_features,), "sums": (n_features, 2),
@@ -179,6 +182,16 @@ def _refuse_foreign(kept: NamedArrays) -> None:
         raise IncompatibleMoments(
             f"expected counts of rows and a class in use, got {kept['counts'].tolist()} and {kept['in_use'].tolist()}"
         )
+
+
+def _with_columns(kept: Arrays) -> PairBuffers:
+    """Return the state of these arrays, with the rows kept once more feature by feature if that is not too much."""
+    columns = _no_columns(kept["weights"].size, kept["scores"].size)
+    if columns.shape[1]:
+        for k, slot in np.argwhere(kept["lengths"] > 0):
+            length = kept["lengths"][k, slot]
+            columns[k, kept["indices"][k, slot, :length], slot] = kept["values"][k, slot, :length]
+    return PairBuffers(columns=columns, **kept)
 
 
 def _no_columns(n_features: int, width: int) -> Floats:

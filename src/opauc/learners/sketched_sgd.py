@@ -37,7 +37,7 @@ from opauc.learners.learning_rates import LEARNING_RATES, refuse_divergence, sta
 from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, Seed, parameter
 from opauc.learners.row_weights import row_weights
 from opauc.learners.undo import Undo, touched_features
-from opauc.rows import Array, Arrays, ClassCounts, Floats, Labels, Rows
+from opauc.rows import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.chunk_rows import csr_rows
 from opauc.statistics.class_sketch import ClassSketch, summary_of_products
 from opauc.statistics.code_stream import CodeStream
@@ -205,6 +205,13 @@ class SketchedSGD(Learner[SketchState]):
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return how many rows cost about as much to learn as the weights cost to work out."""
         return n_features // 50
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchState:
+        """Return the state of so many features that gave these arrays, checked before room is made for it."""
+        wanted, name = (2, CodeStream(self.rank, 0).width), "parts.code_sums"
+        if name not in arrays or arrays[name].shape != wanted:
+            raise IncompatibleMoments(f"array {name}: expected shape {wanted} of rank {self.rank}")
+        return super().from_arrays(n_features, arrays)
 
     def check(self, state: SketchState) -> None:
         """Refuse a state from a file that would lead the kernels astray."""

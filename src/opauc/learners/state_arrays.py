@@ -38,10 +38,11 @@ def restored(template: State, arrays: NamedArrays) -> State:
     """
     wanted = state_arrays(template)
     refuse_other_names(wanted, arrays)
+    # Of the arrays given, not of those filled: room that is not used yet is never touched.
+    refuse_not_finite(arrays)
     filled = {name: array if array.flags.writeable else array.copy() for name, array in wanted.items()}
     for name, array in filled.items():
         _fill_corner(name, array, arrays[name])
-    refuse_not_finite(filled)
     state: State = _rebuilt("", template, filled)
     return state
 
@@ -50,6 +51,36 @@ def with_row_numbers(arrays: NamedArrays, part: str = "") -> Arrays:
     """Return the arrays of a state from before rows had weights, when the counts were the numbers of rows."""
     numbers, counts = f"{part}n_rows", f"{part}counts"
     return {numbers: arrays[counts], **arrays} if counts in arrays else dict(arrays)
+
+
+def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays, of_two: NamedArrays) -> None:
+    """Raise unless the arrays are as long as those of a state of so many features, before room is made for one.
+
+    What counts features is told from the states of one and of two features:
+    an axis in which they differ. One in which both have nothing grows with the
+    rows; any other is at least as long in every state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.learners.state_arrays import refuse_other_width
+    >>> refuse_other_width(9, {"a": np.zeros((3, 2))}, {"a": np.zeros((1, 2))}, {"a": np.zeros((2, 2))})
+    Traceback (most recent call last):
+        ...
+    opauc.errors.IncompatibleMoments: array a: expected shape (9, 2) for 9 features, got (3, 2)
+    """
+    refuse_other_names(of_one, arrays)
+    for name, array in arrays.items():
+        pairs = list(zip(of_one[name].shape, of_two[name].shape, strict=True))
+        least = tuple(one if one == two else n_features for one, two in pairs)
+        fits = array.ndim == len(pairs) and all(
+            (size == n_features if one != two else size >= one)
+            for size, (one, two) in zip(array.shape, pairs, strict=True)
+        )
+        if not fits:
+            raise IncompatibleMoments(
+                f"array {name}: expected shape {least} for {n_features} features, got {array.shape}"
+            )
 
 
 def refuse_other_names(wanted: Mapping[str, object], found: Mapping[str, object]) -> None:
@@ -63,20 +94,6 @@ def refuse_not_finite(arrays: NamedArrays) -> None:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise IncompatibleMoments(f"array {name}: expected finite numbers")
-
-
-def widened(source: Array, template: Array) -> Array:
-    """Return the source, padded as the template is where that is larger."""
-    if source.ndim != template.ndim or source.dtype != template.dtype:
-        raise IncompatibleMoments(
-            f"expected {template.dtype} of shape {template.shape}, got {source.dtype} of shape {source.shape}"
-        )
-    if all(s >= t for s, t in zip(source.shape, template.shape, strict=True)):
-        return source
-    wide = np.zeros(np.maximum(source.shape, template.shape), source.dtype)
-    wide[tuple(slice(size) for size in template.shape)] = template
-    wide[tuple(slice(size) for size in source.shape)] = source
-    return wide
 
 
 def _leaves(name: str, part: object) -> Iterator[tuple[str, Array]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.files import json_as
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import Part, RawLabels
 from opauc.reading.table_columns import TableColumns
@@ -25,6 +26,20 @@ class Encoding(TypedDict):
     categories: list[list[str]]
     sums: list[float]
     counts: list[float]
+
+
+def checked_encoding(saved: object) -> Encoding:
+    """Return what an encoder has learnt, as a file has it, refused unless an encoder can have."""
+    found = json_as(Encoding, saved, "encoding")
+    width = len(found["numeric"] or ())
+    if not len(found["sums"]) == len(found["counts"]) == width or min(found["counts"], default=0) < 0:
+        raise ValueError(f"encoding: expected a sum and a count for each of {width} columns of numbers")
+    if any(len(pair) != 2 or pair[0] not in found["categorical"] for pair in found["categories"]):
+        raise ValueError("encoding: expected categories as pairs of a categorical column and a word")
+    for names in (found["numeric"] or [], found["categorical"], list(map(tuple, found["categories"]))):
+        if len(set(names)) < len(names):
+            raise ValueError("encoding: expected columns and categories once each")
+    return found
 
 
 class EncodedRows(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.files import json_as
 from opauc.rows import Array, Json, Rows, Settings
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Place(NamedTuple):
 
 
 BEGINNING = Place()
+# Whole numbers beyond this are no longer counted one by one.
+MOST = 2**53
 
 
 class Part(NamedTuple):
@@ -62,6 +65,18 @@ class SourceRecord(TypedDict):
     sha256: str
 
 
+class SavedBookmark(TypedDict):
+    """A bookmark as JSON has it."""
+
+    source: int
+    place: list[int | str]
+    rows: int
+    records: list[SourceRecord]
+    bad_rows: int
+    first_bad: list[str]
+    encoding: Json | None
+
+
 class Bookmark(NamedTuple):
     """Where a stream of several sources can be taken up again, and what is known of it up to there."""
 
@@ -83,9 +98,17 @@ class Bookmark(NamedTuple):
 
     @classmethod
     def of_json(cls, saved: Settings) -> Bookmark:
-        """Return the bookmark `to_json` gave."""
-        place, records, first_bad = Place(*saved["place"]), tuple(saved["records"]), tuple(saved["first_bad"])
-        return cls(**{**saved, "place": place, "records": records, "first_bad": first_bad})
+        """Return the bookmark `to_json` gave, refused unless a stream can have come there."""
+        found = json_as(SavedBookmark, saved, "bookmark")
+        offset, line, sha256 = (*found["place"], None, None, None)[:3]
+        place = Place(json_as(int, offset, "place"), json_as(int, line, "place"), json_as(str, sha256, "place"))
+        counts = place.offset, place.line, found["source"], found["rows"], found["bad_rows"]
+        if not all(0 <= count < MOST for count in counts) or found["source"] > len(found["records"]):
+            raise ValueError(f"bookmark: expected counts of bytes, lines, rows and sources, got {counts}")
+        return cls(
+            found["source"], place, found["rows"], tuple(found["records"]), found["bad_rows"],
+            tuple(found["first_bad"]), cast("Encoding | None", found["encoding"]),
+        )  # fmt: skip
 
 
 class LabelledChunk(NamedTuple):

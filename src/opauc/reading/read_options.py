@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from typing import get_type_hints
 
+from opauc.files import json_as
 from opauc.rows import Json, Settings
 
 MISSING = ("error", "zero", "mean")
@@ -55,5 +57,8 @@ class ReadOptions:
         known = {part.name for part in fields(cls)}
         if set(saved) != known:
             raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
+        kinds = get_type_hints(cls)
+        for name, value in saved.items():
+            json_as(kinds[name], value, f"reading option {name}")
         values: Json = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
         return cls(**values)

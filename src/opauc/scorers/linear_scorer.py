@@ -64,8 +64,20 @@ class LinearScorer:
 
     @classmethod
     def of_arrays(cls, weights: Floats, numbers: NDArray[np.float64]) -> LinearScorer:
-        """Return the scorer with these weights that gave these `numbers`."""
-        intercept, slope, offset = (float(number) for number in numbers)
+        """Return the scorer with these weights that gave these `numbers`, refused unless it can score rows."""
+        if weights.dtype != np.float64 or weights.ndim != 1 or numbers.dtype != np.float64 or numbers.shape != (3,):
+            raise ValueError(
+                f"expected weights and three numbers, got {weights.dtype} of shape {weights.shape} "
+                f"and {numbers.dtype} of shape {numbers.shape}"
+            )
+        intercept, slope, offset = numbers.tolist()
+        # While one class alone was seen there is no slope, and the other class is out of the question.
+        certain = slope == 0.0 and np.isinf(offset)
+        if not (np.isfinite(weights).all() and np.isfinite([intercept, slope]).all() and slope >= 0.0):
+            raise ValueError("the weights, the intercept and the slope of a scorer must be finite numbers")
+        if not (np.isfinite(offset) or certain):
+            raise ValueError(f"the offset of a scorer must be a finite number, got {offset}")
+        weights.flags.writeable = False
         return cls(weights, intercept, slope, offset)
 
     def numbers(self) -> Floats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from pathlib import Path
 
 from opauc.errors import InputError, UnreadableFile
-from opauc.files import read_sealed, write_sealed
+from opauc.files import read_sealed, sweep, write_sealed
 from opauc.rows import Settings
 from opauc.training.model_file import refusing, renamed
 from opauc.training.stream_training import StreamTraining
@@ -45,12 +46,13 @@ class Checkpoints:
         if kind != KIND:
             raise UnreadableFile(f"{self.path}: holds a {kind}, expected a checkpoint")
         with refusing(self.path):
-            plan = {name: renamed(value) for name, value in header["plan"].items()}
             training = StreamTraining.of_parts(header, arrays)
+            plan = {name: renamed(value) for name, value in header["plan"].items()}
         for name, now in self._plan.items():
             if plan.get(name) != now:
                 raise InputError(
-                    f"{self.path}: was made with {name} = {plan.get(name)!r}, now it is {now!r}; "
+                    f"{self.path}: was made with {name} = {reprlib.repr(plan.get(name))}, "
+                    f"now it is {reprlib.repr(now)}; "
                     "resume with the same settings, or start afresh"
                 )
         self._next_rows = training.rows + (self._every or 0)
@@ -59,3 +61,4 @@ class Checkpoints:
     def remove(self) -> None:
         """Take the file away, once the model is there."""
         self.path.unlink(missing_ok=True)
+        sweep(self.path)

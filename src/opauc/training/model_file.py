@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,13 +18,14 @@ from opauc.learners.learner import AnyLearner
 from opauc.learners.parameters import made
 from opauc.rows import Array, Arrays, Json, NamedArrays, Settings
 from opauc.scorers import LinearScorer
+from opauc.training.model_header import ModelHeader, checked_header
 from opauc.training.recipe import SameLearner
+from opauc.training.saved_labels import labels_in, labels_out
 from opauc.training.solution import Solution, Solved
 from opauc.training.training import Training
 
+Kind = TypeVar("Kind")
 MODEL = "model"
-# What may stand for a class label: numbers, truth values and text.
-LABEL_KINDS = "iufbU"
 # What had another name in files of earlier versions.
 RENAMED = {"contest": "progressive_selection"}
 
@@ -72,11 +74,21 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
 def load_model(path: str | os.PathLike[str], to_learn: bool = True) -> Model:
     """Return a model with all that is known of it; one that is only to score is not asked how it would go on."""
-    kind, header, arrays = read_sealed(path)
+    return model_in(path, *read_sealed(path), to_learn)
+
+
+def model_in(
+    path: str | os.PathLike[str], kind: str, header: Settings, arrays: NamedArrays, to_learn: bool = True
+) -> Model:
+    """Return the model that was read from a file as its kind, header and arrays."""
     if kind != MODEL:
         raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
     with refusing(path):
-        return model_of_parts(header if to_learn else {**header, "learner": None}, arrays)
+        checked = checked_header(header)
+        model = model_of_parts(checked if to_learn else {**checked, "learner": None}, arrays)
+        if "scorer.weights" not in arrays:
+            raise ValueError("expected the weights of a scorer")
+        return model
 
 
 def model_parts(model: Model) -> tuple[Json, Arrays]:
@@ -86,7 +98,7 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
         "parameters": {name: _plain(value) for name, value in model.parameters.items()},
         "fitted": dict(model.solution.published),
         "n_features": model.n_features,
-        "classes": _labels_out(model.classes),
+        "classes": labels_out(model.classes),
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "learner": None,
     }
@@ -104,29 +116,24 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
     return header, arrays
 
 
-def model_of_parts(header: Settings, arrays: NamedArrays) -> Model:
-    """Return the model that `model_parts` took apart, checked."""
-    n_features = header["n_features"]
-    if not isinstance(n_features, int) or not 0 < n_features < 2**31:
-        raise ValueError(f"expected a number of features, got {n_features!r}")
-    names = header["feature_names"]
-    if names is not None and len(names) != n_features:
-        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
+def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
+    """Return the model that `model_parts` took apart, from a header that was checked."""
+    n_features, names = header["n_features"], header["feature_names"]
     return Model(
-        str(header["estimator"]),
+        header["estimator"],
         {name: renamed(value) for name, value in header["parameters"].items()},
         _solution(header, arrays, n_features),
-        _labels_in(header["classes"]),
+        labels_in(header["classes"]),
         n_features,
-        None if names is None else tuple(map(str, names)),
+        None if names is None else tuple(names),
         dict(header.get("reading", {})),
         dict(header.get("provenance", {})),
     )
 
 
-def _solution(header: Settings, arrays: NamedArrays, n_features: int) -> Solution | Solved:
+def _solution(header: ModelHeader, arrays: NamedArrays, n_features: int) -> Solution | Solved:
     scorer = _scorer(arrays, n_features) if "scorer.weights" in arrays else None
-    published = {str(name): renamed(value) for name, value in header["fitted"].items()}
+    published = {name: renamed(value) for name, value in header["fitted"].items()}
     if header["learner"] is None:
         if scorer is None:
             raise ValueError("expected the weights of a scorer")
@@ -134,7 +141,7 @@ def _solution(header: Settings, arrays: NamedArrays, n_features: int) -> Solutio
     learner = _learner(header["learner"], header["settings"])
     mapped = None
     if "map" in header:
-        mapped = find_maps()[header["map"]].from_arrays(_under("map.", arrays))
+        mapped = _known(find_maps(), header["map"], "map").from_arrays(_under("map.", arrays))
         if mapped.n_inputs != n_features:
             raise ValueError(f"expected a map of {n_features} features, got one of {mapped.n_inputs}")
     width = n_features if mapped is None else mapped.n_features
@@ -147,17 +154,22 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
     weights = arrays["scorer.weights"]
     if weights.shape != (n_features,) or weights.dtype != np.float64:
         raise ValueError(f"expected {n_features} weights, got shape {weights.shape}")
-    weights.flags.writeable = False
     return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
 
 
 def _learner(name: str, settings: Settings) -> AnyLearner:
     """Return the learner of that name, every setting checked."""
-    kind = find_learners()[str(renamed(name))]
+    kind = _known(find_learners(), str(renamed(name)), "learner")
     missing = [part.name for part in fields(kind) if part.name not in settings]  # type: ignore[arg-type]
     if missing:
         raise ValueError(f"{name}: lacks the setting {missing[0]}")
     return made(name, kind, settings)
+
+
+def _known(kinds: Mapping[str, Kind], name: str, what: str) -> Kind:
+    if name not in kinds:
+        raise ValueError(f"no {what} {name!r} is known here")
+    return kinds[name]
 
 
 def _under(begin: str, arrays: NamedArrays) -> Arrays:
@@ -178,7 +190,7 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except KeyError as error:
         raise UnreadableFile(f"{path}: cannot be used: it lacks {error}") from error
-    except (OpaucError, TypeError, ValueError, AttributeError, MemoryError) as error:
+    except (OpaucError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError) as error:
         raise UnreadableFile(f"{path}: cannot be used: {error}") from error
 
 
@@ -189,19 +201,3 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else None
-
-
-def _labels_out(classes: Array) -> Json:
-    values = classes.tolist()
-    if classes.dtype.kind not in LABEL_KINDS and not all(isinstance(value, str) for value in values):
-        raise ValueError(f"class labels must be numbers or text to be saved, got {values}")
-    return {"type": classes.dtype.str if classes.dtype.kind in LABEL_KINDS else "object", "values": values}
-
-
-def _labels_in(saved: Settings) -> Array:
-    kind, values = saved["type"], saved["values"]
-    if kind != "object" and np.dtype(kind).kind not in LABEL_KINDS:
-        raise ValueError(f"class labels cannot be of type {kind!r}")
-    if len(values) != 2 or not all(isinstance(value, str | int | float) for value in values):
-        raise ValueError(f"expected two class labels, got {values!r}")
-    return np.array(values, dtype=kind)

@@ -16,6 +16,8 @@ from opauc.training.solution import Solution
 SCORED, SORTED_IN = 1024, 16_384
 # Rows before the first look at the weights, and how much more rows there are at the next.
 FIRST_LOOK, NEXT_LOOK = 128, 1.5
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,20 +80,33 @@ class Progress:
         return {"next_look": self.next_look, "pace": self.pace}, arrays
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays) -> Progress:
-        """Return the progress that gave these parts."""
+    def of_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Progress:
+        """Return the progress of a model of so many features that gave these parts, refused unless one can have."""
         begin = "progress."
+        labels, scores, pace = arrays["scored.labels"], arrays["scored.scores"], header["pace"]
+        if labels.dtype != np.int8 or scores.dtype != np.float64 or not labels.ndim == scores.ndim == 1:
+            raise ValueError("expected labels and scores of rows that were scored")
+        if labels.shape != scores.shape or not np.isin(labels, (0, 1)).all() or not np.isfinite(scores).all():
+            raise ValueError("expected a label of 0 or 1 for each score, and finite scores")
+        if not pace or any(len(pair) != 2 for pair in pace) or (np.diff([[0, 0], *pace], axis=0) < 0).any():
+            raise ValueError("pace: expected rows scored and rows learnt, which never fall")
+        if not 0 < header["next_look"] < MOST_ROWS or pace[-1][1] >= MOST_ROWS:
+            raise ValueError(f"next_look: expected a number of rows, got {header['next_look']}")
         auc = ProgressiveAuc.from_arrays(
             {name.removeprefix(begin): part for name, part in arrays.items() if name.startswith(begin)}
         )
-        known = "look.weights" in arrays
+        scorer = None
+        if "look.weights" in arrays:
+            scorer = LinearScorer.of_arrays(arrays["look.weights"], arrays["look.numbers"])
+            if scorer.weights.size > n_features:
+                raise ValueError(f"expected {n_features} weights at most, got {scorer.weights.size}")
         return cls(
             auc=auc,
-            labels=arrays["scored.labels"],
-            scores=arrays["scored.scores"],
-            scorer=LinearScorer.of_arrays(arrays["look.weights"], arrays["look.numbers"]) if known else None,
-            next_look=int(header["next_look"]),
-            pace=tuple((int(scored), int(learnt)) for scored, learnt in header["pace"]),
+            labels=labels,
+            scores=scores,
+            scorer=scorer,
+            next_look=header["next_look"],
+            pace=tuple((scored, learnt) for scored, learnt in pace),
             running=_estimate(auc),
         )
 

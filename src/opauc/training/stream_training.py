@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from opauc.errors import InputError
+from opauc.errors import InputError, Remedy
+from opauc.reading.encoder import checked_encoding
 from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
 from opauc.rows import Arrays, Json, NamedArrays, Settings
 from opauc.training.class_labels import ClassLabels
 from opauc.training.label_queue import LabelQueue
 from opauc.training.model_file import Model, model_of_parts, model_parts
+from opauc.training.model_header import CheckpointHeader, checked_header
 from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.progress import Progress
 from opauc.training.training import IncompatibleLearner, Training
@@ -63,7 +67,10 @@ class StreamTraining:
         with Transaction(self) as transaction:
             self.queue = self.queue.with_chunk(chunk)
             while (first := self.queue.ready()) is not None:
-                self._learn_chunk(first, transaction)
+                try:
+                    self._learn_chunk(first, transaction)
+                except MemoryError as error:
+                    raise _too_wide(first) from error
                 self.queue = self.queue.without_first()
 
     def finished(self) -> Model:
@@ -89,12 +96,20 @@ class StreamTraining:
 
     @classmethod
     def of_parts(cls, header: Settings, arrays: NamedArrays) -> StreamTraining:
-        """Return the training that gave these parts, ready to go on."""
-        model = model_of_parts(header, arrays)
+        """Return the training that gave these parts, ready to go on, refused unless one can have."""
+        model = model_of_parts(checked_header(header, CheckpointHeader), arrays)
+        solution, bookmark = model.learnt(), Bookmark.of_json(header["bookmark"])
+        if bookmark.encoding is not None:
+            checked_encoding(bookmark.encoding)
         training = cls(OpaucRecipe(model.parameters), ClassLabels(model.classes, header["positive"]))
-        training.training = Training(training.recipe, model.learnt())
-        training.bookmark = Bookmark.of_json(header["bookmark"])
-        training.progress = Progress.of_parts(header, arrays)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever began was warned
+            choice = training.recipe.choose(solution.n_features, "float64")
+        if type(choice.learner) is not type(solution.learner) or choice.published != solution.published:
+            raise ValueError("its parameters ask for another learner than the one that began")
+        training.training = Training(training.recipe, solution)
+        training.bookmark = bookmark
+        training.progress = Progress.of_parts(header, arrays, solution.n_features)
         return training
 
     def _learn_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
@@ -127,3 +142,13 @@ class StreamTraining:
             ) from error
         except ValueError as error:
             raise InputError(str(error)) from error
+
+
+def _too_wide(chunk: LabelledChunk) -> InputError:
+    """Return the complaint about a row of more features than there is memory for."""
+    rows, says = chunk.rows, f"not enough memory for {chunk.rows.shape[1]:,} features"
+    if isinstance(rows, np.ndarray) or not rows.nnz:
+        return InputError(f"{chunk.source}: {says}")
+    widest = int(np.searchsorted(rows.indptr, rows.indices.argmax(), "right")) - 1
+    remedy = Remedy("hash_bits")
+    return InputError(f"{chunk.source}, line {chunk.line_of(widest)}: {says}; hash them into fewer {remedy}", remedy)
