@@ -1,6 +1,7 @@
-"""Damage model, checkpoint and statistics files at random and load them: each must be refused with its name.
+"""Damage model and statistics files at random, or spoil what they say under a right checksum, and load them.
 
-`python -m benchmarks.fuzz_model_files [files]`: 12,000 by default.
+Each must be refused with its name; one that is spoilt may also be harmless.
+`python -m benchmarks.fuzz_model_files [files]`: 12,000 damaged ones by default, and as many spoilt ones as there are.
 """
 
 import sys
@@ -9,11 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tests.files.hostile_files import hostile, write_hostile
 from tests.files.test_files import mutate
 from tests.problems import problem
 
 import opauc
 from opauc import OPAUC, UnreadableFile
+from opauc.files import read_sealed
 
 KINDS = [
     {"solver": "exact"}, {"solver": "sgd"}, {"solver": "sgd", "rank": 3}, {"solver": "exact", "rank": 3},
@@ -45,6 +48,15 @@ def main():
                 outcomes["read, as nothing had changed" if damaged == whole else "READ THOUGH DAMAGED"] += 1
             except UnreadableFile as error:
                 outcomes["refused" if str(error).startswith(f"{path}: ") else "REFUSED WITHOUT ITS NAME"] += 1
+        for whole in wholes:
+            path.write_bytes(whole)
+            for _, described, arrays in hostile(*read_sealed(path)):
+                write_hostile(path, described, arrays)
+                try:
+                    opauc.load(path)
+                    outcomes["spoilt, and harmless"] += 1
+                except UnreadableFile as error:
+                    outcomes["refused" if str(error).startswith(f"{path}: ") else "REFUSED WITHOUT ITS NAME"] += 1
     for outcome, count in outcomes.items():
         print(f"{count:7,} {outcome}")
     sys.exit(any(outcome.isupper() for outcome in outcomes))

@@ -1,8 +1,13 @@
 """What importing the package costs and survives."""
 
 import json
+import os
 import subprocess
 import sys
+
+import pytest
+
+from opauc.kernels.compile_notice import sentence
 
 WITHOUT_CACHE = """
 import numba.core.caching as caching
@@ -23,31 +28,62 @@ print(json.dumps(time.process_time() - start))
 SECOND_RUN = """
 import time
 import numpy as np
+from numba.core import event
 from opauc import OPAUC
 rows, labels = np.random.default_rng(0).normal(size=(100, 5)), np.arange(100) % 2
 start = time.perf_counter()
-OPAUC().fit(rows, labels).coef_
-OPAUC(solver="sgd").fit(rows, labels).coef_
+with event.install_recorder("numba:compile") as compiled:
+    OPAUC().fit(rows, labels).coef_
+    OPAUC(solver="sgd").fit(rows, labels).coef_
+    OPAUC(rank=2).fit(rows, labels).coef_
 print(time.perf_counter() - start)
+modules = {seen.data["dispatcher"].py_func.__module__ for _, seen in compiled.buffer}
+assert not [name for name in modules if "unicode" in name], "text has no place in a kernel"
+"""
+
+# A user without a home, whose only folder for machine code would be `~` in the working directory.
+HOMELESS = """
+import os
+import numba.core.caching as caching
+kinds = caching.CacheImpl._locator_classes
+caching.CacheImpl._locator_classes = [kind for kind in kinds if "User" in kind.__name__]
+os.access = lambda *_: False
+from opauc.kernels.sums.symmetric_matrix import mirror_lower
+import numpy as np
+mirror_lower(np.eye(2))
+mirror_lower(np.eye(2, dtype=np.float32))
+print(os.listdir())
 """
 
 
-def python(code, **environment):
-    import os
-
+def ran(code, cwd=None, **environment):
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,
+        cwd=cwd,
         env=os.environ | environment,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return done
 
 
-def test_no_folder_to_keep_machine_code_in_does_not_matter():
-    assert python(WITHOUT_CACHE) == "True"
+def python(code, **environment):
+    return ran(code, **environment).stdout.strip()
+
+
+def test_no_folder_to_keep_machine_code_in_does_not_matter_but_is_told_once():
+    done = ran(WITHOUT_CACHE)
+    assert done.stdout.strip() == "True"
+    assert done.stderr.splitlines() == [sentence(None)]
+
+
+@pytest.mark.parametrize("where", [{"HOME": "~", "NUMBA_CACHE_DIR": ""}, {"NUMBA_CACHE_DIR": "~/kernels"}])
+def test_no_folder_called_tilde_is_made(tmp_path, where):
+    done = ran(HOMELESS, tmp_path, **where)
+    assert done.stdout.strip() == "[]"
+    assert done.stderr.splitlines() == [sentence(None)]
 
 
 def test_importing_takes_little_more_than_its_dependencies():
@@ -55,6 +91,9 @@ def test_importing_takes_little_more_than_its_dependencies():
 
 
 def test_the_second_process_does_not_compile_again(tmp_path):
-    first, second = (float(python(SECOND_RUN, NUMBA_CACHE_DIR=str(tmp_path))) for _ in range(2))
+    runs = [ran(SECOND_RUN, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    first, second = (float(run.stdout) for run in runs)
     assert second < 0.2 * first
     assert second < 1.0
+    assert "once: they are kept in" in runs[0].stderr
+    assert [run.stderr.count("\n") for run in runs] == [1, 0]

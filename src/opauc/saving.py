@@ -13,6 +13,7 @@ from opauc import estimators
 from opauc.baselines import find_baselines
 from opauc.errors import UnreadableFile
 from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.estimators.model_lock import reading
 from opauc.estimators.projected_classifier import ProjectedClassifier
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.files import json_as, read_sealed, write_sealed
@@ -52,7 +53,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         return
     if find_estimators().get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
-    save_model(model_of(model), path)
+    with reading(model):
+        save_model(model_of(model), path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -121,6 +121,10 @@ def test_bad_rows_can_be_skipped_counted_and_limited(folder, opauc):
     assert "skipped 2 bad rows" in skipping.err
     assert "rows.svm, line 4:" in skipping.err
     assert "rows.svm, line 11:" in skipping.err
+    (folder / "one.svm").write_text("\n".join([*good, "what?"]))
+    single = opauc("train", "one.svm", "-o", "b", "--on-bad-row", "skip")
+    assert "skipped 1 bad row, " in single.err
+    assert opauc("predict", "b", "one.svm", "--on-bad-row", "skip").err == "skipped 1 bad row\n"
     opauc("train", "clean.svm", "-o", "b")
     assert (library.load("a").coef_ == library.load("b").coef_).all()
     limited = opauc("train", "rows.svm", "-o", "c", "--on-bad-row", "skip", "--max-bad-rows", "1")

@@ -122,6 +122,16 @@ def test_a_broken_checkpoint_is_told_and_without_resume_it_is_no_hindrance(tmp_p
     assert not checkpoint.exists()
 
 
+def test_resume_without_a_checkpoint_says_that_it_starts_from_the_first_row(tmp_path, opauc):
+    data, model = write_rows(tmp_path / "rows.svm", 300, 5), tmp_path / "model"
+    started = opauc("train", data, "-o", model, "--resume")
+    assert started.code == 0
+    assert started.err.splitlines()[0] == f"no checkpoint {model}.checkpoint: starting from the first row"
+    told = [json.loads(line) for line in opauc("train", data, "-o", model, "--resume", "--json").out.splitlines()]
+    assert told[0] == {"event": "not_resumed", "checkpoint": f"{model}.checkpoint"}
+    assert "checkpoint" not in opauc("train", data, "-o", model).err
+
+
 @pytest.mark.parametrize(("kind", "suffix"), [("exact", ".svm"), ("sgd, sketched", ".svm.gz")])
 def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, kind, suffix):
     data = write_rows(tmp_path / f"rows{suffix}", 60_000)

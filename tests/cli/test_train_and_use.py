@@ -151,10 +151,10 @@ def test_inspect_tells_what_a_model_was_made_of(tmp_path, opauc):
 def test_compare_ranks_every_learner_on_the_same_rows(tmp_path, opauc):
     rows, labels = rows_and_labels(6, 600, 4)
     data = write_rows(tmp_path, "csv", rows, labels)
-    ran = opauc("compare", data, "--learners", "exact,sgd,class_means", "--json")
+    ran = opauc("compare", data, "--learners", "exact,sgd,class_means,logistic_regression", "--json")
     told = [json.loads(line) for line in ran.out.splitlines()]
     told = {line["learner"]: line for line in told if line["event"] == "compared"}
-    assert set(told) == {"exact", "sgd", "class_means"}
+    assert set(told) == {"exact", "sgd", "class_means", "logistic_regression"}
     assert all(line["low"] <= line["auc"] <= line["high"] for line in told.values())
     table = opauc("compare", data, "--learners", "exact,sgd").out
     assert "95 % interval" in table

@@ -8,6 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import opauc
 from opauc import OPAUC, OPAUCCV
@@ -137,6 +139,27 @@ def test_bad_input_is_refused_and_leaves_the_model_as_it_was(model, rows, labels
     assert vars(fresh).keys() == vars(model).keys()
     assert vars(fitted).keys() == known
     assert_array_equal(fitted.decision_function(ROWS), scores)
+
+
+@everyone
+def test_score_is_the_auc_with_weights_or_without(model):
+    fitted, weight = seeded(model).fit(ROWS, LABELS), np.random.default_rng(4).uniform(0.0, 2.0, 200)
+    scores = fitted.decision_function(ROWS)
+    for given in (None, weight):
+        expected = roc_auc_score(LABELS, scores, sample_weight=given)
+        assert_allclose(fitted.score(ROWS, LABELS, sample_weight=given), expected, rtol=1e-12)
+
+
+def test_searches_and_cross_validation_go_by_auc_unless_told_otherwise():
+    names = np.array(["no", "yes"])[LABELS]
+    default = cross_val_score(OPAUC(), ROWS, names, cv=4)
+    assert_allclose(default, cross_val_score(OPAUC(), ROWS, names, cv=4, scoring="roc_auc"), rtol=1e-12)
+    accuracy = cross_val_score(OPAUC(), ROWS, names, cv=4, scoring="accuracy")
+    assert_allclose(accuracy * 50, np.round(accuracy * 50))
+    search = GridSearchCV(OPAUC(), {"alpha": [1e-4, 1.0]}, cv=4).fit(ROWS, names)
+    assert_allclose(search.cv_results_["mean_test_score"][0], default.mean(), rtol=1e-12)
+    with pytest.raises(ValueError, match="both classes"):
+        OPAUC().fit(ROWS, names).score(ROWS[:1], names[:1])
 
 
 @everyone

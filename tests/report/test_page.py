@@ -299,3 +299,17 @@ def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path):
     assert measured(tmp_path, page, 800)["paper"] == "rgb(255, 255, 255)"
     dark = measured(tmp_path, page, 800, "--blink-settings=preferredColorScheme=0")["paper"]
     assert dark == f"rgb({', '.join(str(int(DARK['paper'][at : at + 2], 16)) for at in (1, 3, 5))})"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_printed_it_takes_two_sheets_or_three(tmp_path, name):
+    if CHROMIUM is None:
+        pytest.skip("no chromium here; the page is checked as text only")
+    (tmp_path / "page.html").write_text(render_report(PAGES[name]()), encoding="utf-8")
+    profile, printed = f"--user-data-dir={tmp_path / 'profile'}", tmp_path / "page.pdf"
+    address = (tmp_path / "page.html").as_uri()
+    subprocess.run(
+        [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={printed}", address], capture_output=True, timeout=120, check=True
+    )
+    sheets = len(re.findall(rb"/Type /Page\b", printed.read_bytes()))
+    assert 1 <= sheets <= (1 if name == "bare" else 3)

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import UnsupportedOperation
+from opauc.baselines import OPAUCf
+from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features import stream_of_memory
 from opauc.learners import find_learners
 from opauc.learners.learner import StatisticLearner
@@ -50,11 +51,49 @@ def test_counts_add_up_the_weights(name):
     assert_allclose(counts, [weight[k == LABELS].sum() for k in (0, 1)])
 
 
-def test_only_a_learner_of_sums_merges_and_the_error_names_what_was_used():
-    for solver in ("sgd", "progressive_selection"):
-        one, other = (trained(OpaucRecipe({"solver": solver}), ROWS, LABELS) for _ in range(2))
-        with pytest.raises(UnsupportedOperation, match=f"merge needs solver='exact': what '{solver}' has learnt"):
-            one.merge(other.solution)
+# What the parameters ask for, and what errors then call it.
+NO_SUMS = [
+    ({"solver": "sgd"}, "'sgd'"),
+    ({"solver": "sgd", "rank": 3}, "'sgd' with rank 3"),
+    ({"rank": 0}, "'sgd' with rank 0"),
+    ({"solver": "progressive_selection"}, "'progressive_selection'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "called"), NO_SUMS, ids=[called for _, called in NO_SUMS])
+def test_only_a_learner_of_sums_merges_forgets_and_has_a_path_and_errors_name_what_was_used(settings, called):
+    one, other = (trained(OpaucRecipe(settings), ROWS, LABELS) for _ in range(2))
+    exact = trained(OpaucRecipe({"solver": "exact"}), ROWS, LABELS)
+    actions = {
+        "merge": [lambda: one.merge(other.solution), lambda: exact.merge(one.solution)],
+        "forget": [lambda: one.forget(ROWS, LABELS)],
+        "path": [lambda: one.solution.path([0.1])],
+    }
+    for wanted, ways in actions.items():
+        for action in ways:
+            with pytest.raises(UnsupportedOperation, match=f"^{wanted} needs solver='exact': what {called} has learnt"):
+                action()
+
+
+def test_sums_of_different_kinds_do_not_merge():
+    exact, sketched = (trained(OpaucRecipe({"solver": "exact", "rank": rank}), ROWS, LABELS) for rank in (None, 3))
+    with pytest.raises(IncompatibleMoments, match="cannot merge what 'exact' and what 'exact' with rank 3 have learnt"):
+        exact.merge(sketched.solution)
+
+
+def test_what_learnt_through_a_map_does_not_merge_and_says_why():
+    one = OPAUCf(n_components=2, random_state=0).fit(ROWS, LABELS).solution_
+    with pytest.raises(UnsupportedOperation, match="merge is not possible where rows go through a FeatureSubset"):
+        one.merged(one)
+
+
+def test_settings_changed_since_are_named_when_models_merge_or_forget():
+    training = trained(OpaucRecipe({"solver": "sgd"}), ROWS, LABELS)
+    exact = trained(OpaucRecipe({"solver": "exact"}), ROWS, LABELS)
+    training.recipe = exact.recipe
+    for action in (lambda: training.merge(exact.solution), lambda: training.forget(ROWS, LABELS)):
+        with pytest.raises(ValueError, match="solver was 'sgd' with rank None"):
+            action()
 
 
 def test_settings_may_change_between_chunks_but_not_the_kind_of_learner():

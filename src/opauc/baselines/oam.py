@@ -37,7 +37,7 @@ class OAM(StreamClassifier):
     C : float, default=1e-5
         Bound of a pair's step before it is scaled up.
     random_state : int, RandomState instance or None, default=None
-        Of the reservoirs.
+        Seed of the reservoir sampling.
 
     Attributes
     ----------

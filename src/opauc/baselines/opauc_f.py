@@ -28,7 +28,7 @@ class OPAUCf(ProjectedClassifier):
     alpha, eta0, learning_rate, average
         As in `OPAUC`.
     random_state : int, RandomState instance or None, default=None
-        Of the features drawn.
+        Seed of the choice of features.
 
     Attributes
     ----------

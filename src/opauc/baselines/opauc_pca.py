@@ -51,7 +51,7 @@ class OPAUCpca(BatchClassifier):
     alpha, eta0, learning_rate, average
         As in `OPAUC`.
     random_state : int, RandomState instance or None, default=None
-        Of the first vectors of the power iteration.
+        Seed of the first vectors of the power iteration.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class OPAUCrp(ProjectedClassifier):
     alpha, eta0, learning_rate, average
         As in `OPAUC`.
     random_state : int, RandomState instance or None, default=None
-        Of the projection.
+        Seed of the projection.
 
     Attributes
     ----------

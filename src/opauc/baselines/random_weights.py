@@ -22,7 +22,7 @@ class RandomWeights(BatchClassifier):
     Parameters
     ----------
     random_state : int, RandomState instance or None, default=None
-        Of the weights.
+        Seed of the weights.
 
     Attributes
     ----------

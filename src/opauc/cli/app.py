@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -51,6 +52,7 @@ def build(words: Sequence[str]) -> typer.Typer:
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, anything unforeseen keeps its traceback."""
     warnings.showwarning = _show_warning
+    logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb says in its own way what is logged
     words = sys.argv[1:] or ["--help"]
     try:
         code = build(words)(words, standalone_mode=False)

@@ -15,11 +15,12 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit
 from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
-from opauc.evaluation import Compared, HeldOut, NumberedRows, compare_on_stream
+from opauc.evaluation import Compared, HeldOut, Method, NumberedRows, compare_on_stream
 from opauc.features import open_stream
 from opauc.learners import find_learners
 from opauc.reading import BadRows, Encoding, ReadOptions
 from opauc.reading.byte_source import STANDARD_INPUT
+from opauc.rivals import find_rival, rival_names
 from opauc.rows import Json
 from opauc.training.class_labels import ClassLabels
 from opauc.training.label_queue import chunks_of_known_classes
@@ -29,9 +30,11 @@ from opauc.training.training import as_wide
 
 def command(
     data: shared.Data,
-    held_out: Annotated[float, typer.Option(help="Share of the rows that are held out to be scored.")] = 0.2,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of the rows held out.", min=0)] = 0,
-    learners: Annotated[str | None, typer.Option(help="Names, separated by commas; all by default.")] = None,
+    held_out: Annotated[float, typer.Option(help="Share of the rows held out for scoring.")] = 0.2,
+    seed: Annotated[int, typer.Option(help="Seed of the random split.", min=0)] = 0,
+    learners: Annotated[
+        str | None, typer.Option(help="Learners to compare, separated by commas. Default: all.")
+    ] = None,
     positive: Annotated[str | None, typer.Option(help="Label of the positive rows; all others are negative.")] = None,
     format_: shared.Format = None,
     label: shared.Label = None,
@@ -48,9 +51,11 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Train every learner with its default settings on the same rows and rank the same others.
+    """Train every learner, with default settings, on the same rows and score the same held-out rows.
 
-    The data is read twice: once to learn, once to score the rows held out.
+    The data is read twice: once for training, once for scoring. Logistic
+    regression of scikit-learn, where installed, keeps its rows in memory and
+    is left out beyond 1 GiB of them.
     """
     if STANDARD_INPUT in data:
         raise InputError("comparing reads the data twice, which standard input does not allow; name a file")
@@ -63,14 +68,24 @@ def command(
     return 0
 
 
-def methods(names: str | None) -> list[LearnerMethod]:
-    """Return the learners of those names, all where none is named."""
-    known = find_learners()
-    wanted = list(known) if names is None else [name.strip() for name in names.split(",")]
+def methods(names: str | None) -> list[Method]:
+    """Return the learners and rivals of those names, all that are installed where none is named."""
+    known = [*find_learners(), *rival_names()]
+    wanted = known if names is None else [name.strip() for name in names.split(",")]
     strangers = [name for name in wanted if name not in known]
     if strangers:
         raise InputError(f"no learner is called {strangers[0]!r}; there are {', '.join(known)}")
-    return [LearnerMethod(name, known[name]()) for name in wanted]
+    found = {name: method_of(name) for name in wanted}
+    absent = [name for name, method in found.items() if method is None]
+    if absent and names is not None:
+        raise InputError(f"{absent[0]} needs a package that is not installed")
+    return [method for method in found.values() if method is not None]
+
+
+def method_of(name: str) -> Method | None:
+    """Return the learner of that name with its default settings, or the rival, None where it is not installed."""
+    learners = find_learners()
+    return LearnerMethod(name, learners[name]()) if name in learners else find_rival(name)
 
 
 @dataclass

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -32,6 +31,7 @@ class Reporter:
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
         self.as_json, self.quiet = as_json, quiet
+        self._compiling = False
 
     def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
         """Tell one fact: the text, and what is listed below it, to a person on the error stream; facts to a machine."""
@@ -47,26 +47,35 @@ class Reporter:
         else:
             print(f"opauc: warning: {shown_text(text)}", file=sys.stderr)
 
+    def compiling(self, sentence: str) -> None:
+        """Tell, once, that the wait is for the compiler."""
+        if not self._compiling:
+            self._compiling = True
+            self.say("compiling", sentence, message=sentence)
+
     @contextmanager
     def progress(self, title: str, total_bytes: int | None) -> Iterator[Show]:
-        """Give a function of (rows, bytes_read, auc) that shows how far the work is."""
-        if self.as_json:
-            yield _JsonProgress(total_bytes)
-            return
-        from opauc.cli.progress_bar import progress_bar
+        """Give a function of (rows, bytes_read, auc) that shows how far the work is; compiling is not counted."""
+        from opauc.cli.stopwatch import stopwatch
 
-        with progress_bar(title, total_bytes, self.quiet) as show:
-            yield show
+        with stopwatch(self.compiling) as seconds:
+            if self.as_json:
+                yield _JsonProgress(total_bytes, seconds)
+                return
+            from opauc.cli.progress_bar import progress_bar
+
+            with progress_bar(title, total_bytes, self.quiet, seconds) as show:
+                yield show
 
 
 class _JsonProgress:
     """A JSON line with the state of the work, once a second."""
 
-    def __init__(self, total_bytes: int | None) -> None:
-        self._total, self._began, self._last = total_bytes, time.perf_counter(), 0.0
+    def __init__(self, total_bytes: int | None, seconds: Callable[[], float]) -> None:
+        self._total, self._seconds, self._last = total_bytes, seconds, 0.0
 
     def __call__(self, rows: int, bytes_read: int, auc: float | None = None) -> None:
-        seconds = time.perf_counter() - self._began
+        seconds = self._seconds()
         if seconds - self._last < SECONDS_BETWEEN_LINES:
             return
         self._last = seconds
@@ -78,6 +87,16 @@ def emit(event: str, **facts: object) -> None:
     """Write one JSON line to standard output."""
     sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
     sys.stdout.flush()
+
+
+def number_of(count: int, thing: str) -> str:
+    """Return how many there are of a thing.
+
+    >>> from opauc.cli.console import number_of
+    >>> number_of(1, "bad row"), number_of(2000, "bad row")
+    ('1 bad row', '2,000 bad rows')
+    """
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def show_table(title: str, rows: Mapping[str, object]) -> None:

@@ -8,17 +8,19 @@ from typing import Annotated
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit, show_table
+from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.cli.evaluation import evaluate, write_report
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import ScoredStream
+
+METHOD = "DeLong's variance, with a floor for small classes"
 
 
 def command(
     model: shared.Model,
     data: shared.Data,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page about it, one HTML file.")
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
@@ -26,7 +28,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Tell how well a model ranks labelled rows."""
+    """Evaluate how well a model ranks labelled rows."""
     if report is not None:
         refuse_unwritable(report)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=True)
@@ -46,14 +48,15 @@ def command(
         return 0
     facts = {
         "AUC": f"{ranking.confidence.auc:.4f}",
-        "95 % interval": f"{ranking.confidence.low:.4f} to {ranking.confidence.high:.4f} (DeLong)",
-        "certain": "exact" if low == high else f"the AUC of these rows lies within {low:.5f} and {high:.5f}",
+        "95 % interval": f"{ranking.confidence.low:.4f} to {ranking.confidence.high:.4f} ({METHOD})",
         "average precision": f"{ranking.average_precision:.4f}",
         "Brier score": f"{found.calibration.brier_score():.4f}",
         "rows": f"{found.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
     }
+    if low < high:
+        facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarised in fixed memory)"
     if found.bad_rows:
-        facts["skipped"] = f"{found.bad_rows:,} bad rows; {'; '.join(scored.stream.bad_rows.first[:3])}"
+        facts["skipped"] = f"{number_of(found.bad_rows, 'bad row')}; {'; '.join(scored.stream.bad_rows.first[:3])}"
     if report is not None:
         facts["report"] = str(report)
     show_table(f"{model} on {', '.join(data)}", facts)

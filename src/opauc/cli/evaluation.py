@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from opauc.cli.console import Reporter
 from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.stopwatch import stopwatch
 from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
@@ -34,25 +34,26 @@ class Evaluation(NamedTuple):
 
 def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
     """Score all rows and rank them."""
-    began, labels, scorer = time.perf_counter(), scored.labels, scored.model.scorer
+    labels, scorer = scored.labels, scored.model.scorer
     stream, bins, rows = StreamingAuc.empty(), CalibrationBins.empty(), 0
     kept: list[tuple[Array, Array]] | None = []
-    with reporter.progress("scoring", scored.stream.total_bytes) as show:
-        for part in scored.scored():
-            actual = labels.encoded(part.chunk)
-            stream = stream.update(actual, part.scores)
-            bins = bins.update(actual, scorer.chances(part.scores))
-            rows += actual.size
-            if kept is not None:
-                kept.append((actual, part.scores))
-                kept = kept if rows <= EXACT_ROWS else None
-            show(rows, part.chunk.bytes_read, stream.estimate())
-    if kept:
-        actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        ranking = Ranking.of(actual, scores)
-    else:
-        ranking = Ranking.of_stream(stream)
-    return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, time.perf_counter() - began)
+    with stopwatch(reporter.compiling) as seconds:
+        with reporter.progress("scoring", scored.stream.total_bytes) as show:
+            for part in scored.scored():
+                actual = labels.encoded(part.chunk)
+                stream = stream.update(actual, part.scores)
+                bins = bins.update(actual, scorer.chances(part.scores))
+                rows += actual.size
+                if kept is not None:
+                    kept.append((actual, part.scores))
+                    kept = kept if rows <= EXACT_ROWS else None
+                show(rows, part.chunk.bytes_read, stream.estimate())
+        if kept:
+            actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+            ranking = Ranking.of(actual, scores)
+        else:
+            ranking = Ranking.of_stream(stream)
+        return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds())
 
 
 def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation) -> None:

@@ -26,14 +26,14 @@ def command(
     first_row: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Of a sketched model: the number, from 0, under which the first of these rows was learnt."
+            min=0, help="For a sketched model: the number, from 0, under which the first of these rows was learnt."
         ),
     ] = None,
     format_: shared.Format = None,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Take rows out of a model again.
+    """Remove rows from a model, as if it had never seen them.
 
     Sums do not show which rows they are made of: only where whole files are
     taken out can the command tell that they were never learnt, and warns.

@@ -24,7 +24,9 @@ FEW_PARTS, MOST_PARTS, DEEPEST = 8, 40, 6
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of opauc.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A model, checkpoint or statistics file.", show_default=False)
+    ],
     json: shared.Json = False,
 ) -> int:
     """Print what a file holds; nothing in it is executed."""

@@ -25,9 +25,9 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Merge models learnt from different rows; the result is that of all rows."""
+    """Merge models trained on different rows into the model of all of them."""
     if len(models) < 2:
-        raise InputError("merging takes two models or more")
+        raise InputError("merge needs two models or more")
     refuse_unwritable(output)
     parts = [load_model(path) for path in models]
     training = parts[0].training()

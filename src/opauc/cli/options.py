@@ -20,20 +20,20 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Files, patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, NPZ, NPY; "
-        "text may be packed (gz, bz2, xz, zst).",
+        help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, NPZ, "
+        "NPY; text may be compressed (gz, bz2, xz, zst).",
         show_default=False,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="libsvm, csv, tsv, parquet, arrow or numpy; told from the name or the first line unless given.",
+        help="libsvm, csv, tsv, parquet, arrow or numpy. Default: inferred from the file name or the first line.",
         rich_help_panel=READING,
     ),
 ]
@@ -41,51 +41,52 @@ Label = Annotated[
     str | None,
     typer.Option(
         "--label",
-        help="Column of the label, by name or position from 0; else one called label, target, class or y.",
+        help="Label column, by name or by position from 0. Default: the one named label, target, class or y.",
         rich_help_panel=READING,
     ),
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Columns to learn from, with commas between; else all others.",
+    typer.Option("--features", help="Columns to learn from, separated by commas. Default: all others.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Categorical = Annotated[
     str | None,
-    typer.Option("--categorical", help="Columns of categories, one feature for each value, or hashed.",
+    typer.Option("--categorical", help="Categorical columns, separated by commas: one feature per value, or hashed.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Missing = Annotated[
     str,
-    typer.Option("--missing", help="Missing numbers: error, zero, or mean (of the values so far).",
+    typer.Option("--missing", help="What to do about missing numbers: error, zero, or mean (of the values so far).",
                  rich_help_panel=READING),
 ]  # fmt: skip
 HashBits = Annotated[
     int | None,
-    typer.Option("--hash-bits", help="Spread features over 2^BITS columns: for open vocabularies.",
+    typer.Option("--hash-bits", help="Hash the features into 2^BITS columns, for open vocabularies.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 NFeatures = Annotated[
     int | None,
-    typer.Option("--n-features", help="Number of features of LIBSVM rows; else as many as turn up.",
+    typer.Option("--n-features", help="Number of features of LIBSVM rows. Default: as many as turn up.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="Indices of LIBSVM rows start at 0.", rich_help_panel=READING)
+    bool, typer.Option("--zero-based", help="LIBSVM indices start at 0, not 1.", rich_help_panel=READING)
 ]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Between the columns of a text table.", rich_help_panel=READING)
+    str | None,
+    typer.Option("--delimiter", help="Delimiter of a text table. Default: inferred.", rich_help_panel=READING),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line of a text table names the columns; else told.",
+    typer.Option("--header/--no-header", help="Whether the first line of a text table is a header. Default: inferred.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 OnBadRow = Annotated[
-    str, typer.Option("--on-bad-row", help="error, or skip: count it, list it, go on.", rich_help_panel=ROWS)
+    str, typer.Option("--on-bad-row", help="error, or skip: count the row, list it and go on.", rich_help_panel=ROWS)
 ]
 MaxBadRows = Annotated[
-    int | None, typer.Option("--max-bad-rows", help="Skip at most so many.", rich_help_panel=ROWS, min=0)
+    int | None, typer.Option("--max-bad-rows", help="Fail beyond this many skipped rows.", rich_help_panel=ROWS, min=0)
 ]
 
 

@@ -9,7 +9,7 @@ from typing import IO, Annotated
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit
+from opauc.cli.console import Reporter, emit, number_of
 from opauc.cli.scored_stream import ScoredStream
 from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
@@ -25,15 +25,17 @@ def command(
     model: shared.Model,
     data: shared.Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")
     ] = None,
-    what: Annotated[str, typer.Option(help="score, probability (of the positive class) or label.")] = "score",
+    what: Annotated[
+        str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
+    ] = "score",
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
 ) -> int:
-    """Score rows with a model; labels in the data are not needed and not looked at."""
+    """Score rows with a model; labels in the data are ignored and need not be there."""
     if what not in KINDS:
         raise InputError(f"--what must be one of {', '.join(KINDS)}, got {what!r}")
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=False)
@@ -44,7 +46,9 @@ def command(
             write(scored, what, False, out)
     skipped = scored.stream.bad_rows
     if skipped.total:
-        Reporter(json).say("skipped", f"skipped {skipped.total:,} bad rows", rows=skipped.total, first=skipped.first)
+        Reporter(json).say(
+            "skipped", f"skipped {number_of(skipped.total, 'bad row')}", rows=skipped.total, first=skipped.first
+        )
     return 0
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -14,7 +13,7 @@ from opauc.cli.console import Show
 
 
 @contextmanager
-def progress_bar(title: str, total_bytes: int | None, quiet: bool) -> Iterator[Show]:
+def progress_bar(title: str, total_bytes: int | None, quiet: bool, seconds: Callable[[], float]) -> Iterator[Show]:
     """Give a function of (rows, bytes_read, auc) that moves a bar on a terminal; elsewhere it shows nothing."""
     screen = Console(stderr=True, highlight=False)
     bar = Progress(
@@ -22,7 +21,7 @@ def progress_bar(title: str, total_bytes: int | None, quiet: bool) -> Iterator[S
         console=screen, transient=True, disable=quiet or not screen.is_terminal,
     )  # fmt: skip
     with bar:
-        task = bar.add_task(title, total=total_bytes, rows=0, auc=None, began=time.perf_counter())
+        task = bar.add_task(title, total=total_bytes, rows=0, auc=None, seconds=seconds)
 
         def update(rows: int, bytes_read: int, auc: float | None = None) -> None:
             bar.update(task, completed=bytes_read, rows=rows, auc=auc)
@@ -34,7 +33,7 @@ class _Rate(ProgressColumn):
     """Rows, rows and megabytes a second, and the running AUC."""
 
     def render(self, task: Task) -> Text:
-        seconds = max(1e-9, time.perf_counter() - task.fields["began"])
+        seconds = max(1e-9, task.fields["seconds"]())
         rows, auc = task.fields["rows"], task.fields["auc"]
         parts = [f"{rows:,} rows", f"{rows / seconds:,.0f} rows/s", f"{task.completed / seconds / 1e6:,.1f} MB/s"]
         if auc is not None:

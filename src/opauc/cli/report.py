@@ -19,7 +19,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Write one HTML file that shows how well a model ranks labelled rows."""
+    """Write a report, one HTML page, on how well a model ranks labelled rows."""
     refuse_unwritable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=True)
     reporter = Reporter(json, quiet)

@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from opauc.cli.console import Reporter
 from opauc.kernels.compile_notice import compile_notice
 
 
 @contextmanager
-def stopwatch(reporter: Reporter) -> Iterator[Callable[[], float]]:
-    """Give a function that returns the seconds so far, less those spent compiling, which is announced once."""
+def stopwatch(compiling: Callable[[str], None]) -> Iterator[Callable[[], float]]:
+    """Give a function that returns the seconds so far, less those spent compiling, of which `compiling` is told."""
     began = time.perf_counter()
-    with compile_notice(lambda: reporter.say("compiling", "compiling kernels for this machine, once…")) as notice:
+    with compile_notice(compiling) as notice:
         yield lambda: max(0.0, time.perf_counter() - began - notice.seconds)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter
+from opauc.cli.console import Reporter, number_of
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
@@ -36,33 +36,44 @@ def command(
     rank: Annotated[
         str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LEARNING)
     ] = "auto",
-    eta0: Annotated[float, typer.Option(help="Step size of sgd.", rich_help_panel=LEARNING)] = 1e4,
+    eta0: Annotated[
+        float, typer.Option(help="Step size of sgd; with theorem a ratio without unit.", rich_help_panel=LEARNING)
+    ] = 1e4,
     learning_rate: Annotated[
         str, typer.Option(help="theorem, constant or invsqrt.", rich_help_panel=LEARNING)
     ] = "theorem",
     average: Annotated[
-        bool, typer.Option("--average/--last", help="Mean of the iterates, or the last.", rich_help_panel=LEARNING)
+        bool,
+        typer.Option(
+            "--average/--last", help="Return the mean of the iterates, or the last one.", rich_help_panel=LEARNING
+        ),
     ] = True,
     forgetting: Annotated[
-        float, typer.Option(help="Factor on earlier rows at each new one.", rich_help_panel=LEARNING)
+        float, typer.Option(help="Factor on the weight of earlier rows at each new row.", rich_help_panel=LEARNING)
     ] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the random codes of a sketch.", rich_help_panel=LEARNING)] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.", rich_help_panel=LEARNING)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random codes of a sketch.", rich_help_panel=LEARNING)] = 0,
+    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 uses all cores.", rich_help_panel=LEARNING)] = 1,
     positive: Annotated[
         str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=LEARNING)
     ] = None,
     classes: Annotated[
-        str | None, typer.Option(help="Both labels, with a comma between.", rich_help_panel=LEARNING)
+        str | None, typer.Option(help="Both class labels, separated by a comma.", rich_help_panel=LEARNING)
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Default: the output with .checkpoint added.", rich_help_panel=SAFETY)
+        Path | None,
+        typer.Option(help="Checkpoint file. Default: the output with .checkpoint appended.", rich_help_panel=SAFETY),
     ] = None,
     checkpoint_every: Annotated[
         int | None,
-        typer.Option(metavar="ROWS", min=1, help="Default: as often as costs 2 % of the time.", rich_help_panel=SAFETY),
+        typer.Option(
+            metavar="ROWS",
+            min=1,
+            help="Rows between checkpoints. Default: as many as keep their cost at 2 % of the time.",
+            rich_help_panel=SAFETY,
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint.", rich_help_panel=SAFETY)
+        bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=SAFETY)
     ] = False,
     format_: shared.Format = None,
     label: shared.Label = None,
@@ -79,7 +90,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Learn a model from labelled rows, read once."""
+    """Train a model on labelled rows in one pass."""
     saved = checkpoint or Path(f"{output}.checkpoint")
     refuse_unwritable(output, saved)
     reading = shared.reading_options(locals())
@@ -92,11 +103,14 @@ def command(
     reporter = Reporter(json, quiet)
     if resume and checkpoints.path.exists():
         training = checkpoints.taken_up()
-        reporter.say("resumed", f"going on after row {training.rows:,}", rows=training.rows)
+        reporter.say("resumed", f"resuming after row {training.rows:,}", rows=training.rows)
     else:
+        if resume:
+            text = f"no checkpoint {checkpoints.path}: starting from the first row"
+            reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
         training = StreamTraining(OpaucRecipe(parameters), shared.class_labels(classes, positive))
     stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
-    with stopwatch(reporter) as seconds:
+    with stopwatch(reporter.compiling) as seconds:
         whole = run(training, stream, checkpoints, reporter)
         if whole:
             reader = {"options": reading.to_json(), "encoding": training.bookmark.learnt(), "positive": positive}
@@ -104,7 +118,7 @@ def command(
             save_model(model, output)
             report_trained(model, training, output, reporter, seconds(), checkpoints.seconds)
     if not whole:
-        go_on = "; go on with --resume" if training.begun else ""
+        go_on = "; continue with --resume" if training.begun else ""
         reporter.say(
             "interrupted", f"interrupted after row {training.rows:,}{go_on}", rows=training.rows,
             checkpoint=str(checkpoints.path) if training.begun else None,
@@ -142,7 +156,8 @@ def report_skipped(training: StreamTraining, reporter: Reporter) -> None:
     """Tell how many rows could not be used, and which were the first."""
     skipped, first = training.bookmark.bad_rows, training.bookmark.first_bad
     if skipped:
-        reporter.say("skipped", f"skipped {skipped:,} bad rows, among them", first, rows=skipped, first=list(first))
+        text = f"skipped {number_of(skipped, 'bad row')}, the first of them:"
+        reporter.say("skipped", text, first, rows=skipped, first=list(first))
 
 
 def report_trained(

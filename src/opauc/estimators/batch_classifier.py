@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from opauc.estimators.input_checks import checked_chunk
 from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.estimators.model_lock import changing
 from opauc.rows import Floats, Labels, Rows
 from opauc.scorers import LinearScorer
 from opauc.training.solution import Solution, Solved
-from opauc.training.transaction import Transaction
 
 
 class BatchClassifier(LinearClassifier):
@@ -45,7 +45,7 @@ class BatchClassifier(LinearClassifier):
         >>> LSSVM().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with Transaction(self):
+        with changing(self):
             chunk = checked_chunk(self, X, y, None, None, first=True)
             if chunk.classes.size < 2:
                 raise ValueError(

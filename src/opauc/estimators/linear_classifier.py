@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opauc.estimators.input_checks import checked_rows
+from opauc.estimators.model_lock import reading
+from opauc.estimators.target_labels import encoded_labels
+from opauc.evaluation.exact_auc import exact_auc
 from opauc.rows import Array, Floats
+from opauc.scorers import LinearScorer
 from opauc.training.solution import Solution, Solved
+
+
+class Scored(NamedTuple):
+    """Scores, what gave them and the classes it tells apart: all three of the same rows learnt."""
+
+    scorer: LinearScorer
+    scores: Floats
+    classes: Array
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,8 +45,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> OPAUC(alpha=0.0).fit([[0.0], [2.0]], [0, 1]).decision_function([[0.0], [1.0], [2.0]])
         array([-0.5,  0. ,  0.5])
         """
-        check_is_fitted(self)
-        return self.solution_.scorer.scores(checked_rows(self, X))
+        return self._scored(X).scores
 
     def predict(self, X: ArrayLike) -> Array:
         """Label of each row: the class whose mean score is nearer.
@@ -45,8 +56,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> OPAUC().fit([[0.0], [2.0]], [False, True]).predict([[0.1], [1.9]])
         array([False,  True])
         """
-        positive = self.decision_function(X) > 0
-        labels: Array = self.classes_[positive.astype(int)]
+        _, scores, classes = self._scored(X)
+        labels: Array = classes[(scores > 0).astype(int)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -58,19 +69,62 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> OPAUC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict_proba([[1.5]])
         array([[0.5, 0.5]])
         """
-        check_is_fitted(self)
-        positive = self.solution_.scorer.probabilities(checked_rows(self, X))
+        scorer, scores, _ = self._scored(X)
+        positive = scorer.chances(scores)
         return np.column_stack([1.0 - positive, positive])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """AUC of labelled rows: the share of pairs of a positive and a negative that are ranked rightly.
+
+        Not the accuracy, which other classifiers of scikit-learn return: it
+        depends on a threshold, and ranking is what is learnt here. For the
+        accuracy, pass `scoring="accuracy"` to what takes a `scoring`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels; both classes must be there.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: a pair counts with the product of its two.
+
+        Returns
+        -------
+        auc : float
+            Between 0 and 1; ties count half.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> OPAUC().fit([[0.0], [2.0]], [0, 1]).score([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+        0.75
+        """
+        _, scores, classes = self._scored(X)
+        labels, _ = encoded_labels(column_or_1d(y), classes)
+        return exact_auc(labels, scores, sample_weight)
 
     @property
     def coef_(self) -> Floats:
         """Weights of the scorer, shape (1, n_features)."""
-        return self.solution_.scorer.weights[None, :]
+        return self._scorer().weights[None, :]
 
     @property
     def intercept_(self) -> Floats:
         """Intercept of the scorer, shape (1,)."""
-        return np.array([self.solution_.scorer.intercept])
+        return np.array([self._scorer().intercept])
+
+    def _scorer(self) -> LinearScorer:
+        """What scores rows, as of the last chunk that is wholly learnt."""
+        with reading(self):
+            return self.solution_.scorer
+
+    def _scored(self, X: ArrayLike) -> Scored:
+        """Check rows and score them; other threads may learn meanwhile."""
+        with reading(self):
+            check_is_fitted(self)
+            rows, scorer, classes = checked_rows(self, X), self.solution_.scorer, self.classes_
+        return Scored(scorer, scorer.scores(rows), classes)
 
     def _publish(self) -> None:
         """Set the attributes that say what was chosen or found on the way."""

@@ -9,10 +9,10 @@ from typing import Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from opauc.estimators.model_lock import changing
 from opauc.estimators.statistic_classifier import StatisticClassifier
 from opauc.learners.exact_cv import ExactCV, Selection
 from opauc.rows import Array, Floats
-from opauc.training.transaction import Transaction
 
 
 class OPAUCCV(StatisticClassifier):
@@ -102,7 +102,7 @@ class OPAUCCV(StatisticClassifier):
         >>> OPAUCCV(folds=2, alphas=[0.1, 1.0]).fit([[0.0], [1.0], [2.0], [4.0]] * 9, [0, 0, 1, 1] * 9).predict([[3.5]])
         array([1])
         """
-        with Transaction(self):
+        with changing(self):
             super().fit(X, y, sample_weight)
             if not self._selection().scores.size:
                 warnings.warn(

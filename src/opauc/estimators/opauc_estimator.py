@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from opauc.estimators.model_lock import reading
 from opauc.estimators.statistic_classifier import StatisticClassifier
 from opauc.learners.progressive_selection import ProgressiveSelection, Standing
 from opauc.random_key import RandomState
@@ -52,7 +53,7 @@ class OPAUC(StatisticClassifier):
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Of the random codes of a sketch; shards to be merged need different ones.
+        Seed of the random codes of a sketch; shards to be merged need different ones.
 
     Attributes
     ----------
@@ -79,18 +80,22 @@ class OPAUC(StatisticClassifier):
     -----
     `predict` cuts midway between the class means, as befits an AUC model of
     rare events; `predict_proba` uses the observed share of positives, so on
-    imbalanced data the two disagree on purpose.
+    imbalanced data the two disagree on purpose. `score` is the AUC.
+
+    Threads may share a model. One at a time changes it, the others wait; rows
+    are scored by the weights before or after a chunk, never in the middle of
+    one. Copying or pickling a model while another thread changes it is the one
+    thing that is not safe: `opauc.save` is.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.metrics import roc_auc_score
     >>> from opauc import OPAUC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = OPAUC()
     >>> for start in range(0, 400, 100):
     ...     model = model.partial_fit(X[start:start + 100], y[start:start + 100])
-    >>> bool(roc_auc_score(y[400:], model.decision_function(X[400:])) > 0.99)
+    >>> model.score(X[400:], y[400:]) > 0.99
     True
     """
 
@@ -126,10 +131,11 @@ class OPAUC(StatisticClassifier):
     @property
     def selection_(self) -> Standing:
         """How the candidates of progressive selection stand."""
-        learner = self.solution_.learner
-        if not isinstance(learner, ProgressiveSelection):
-            raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
-        return learner.standing(self.solution_.state)
+        with reading(self):
+            learner = self.solution_.learner
+            if isinstance(learner, ProgressiveSelection):
+                return learner.standing(self.solution_.state)
+        raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     def _recipe(self) -> OpaucRecipe:
         return OpaucRecipe(self.get_params(deep=False), type(self).__name__)

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
 from opauc.estimators.input_checks import checked_chunk
+from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.learners.parameters import NON_NEGATIVE, checked
 from opauc.rows import Floats
 from opauc.training.training import Training
-from opauc.training.transaction import Transaction
 
 
 class StatisticClassifier(StreamClassifier):
@@ -42,17 +42,18 @@ class StatisticClassifier(StreamClassifier):
         >>> one.merge(other).moments_.positive.mean
         array([3.5])
         """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if not np.array_equal(self.classes_, other.classes_):
-            raise IncompatibleMoments(
-                f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
-            )
-        if self._feature_names() != other._feature_names():
-            raise IncompatibleMoments("cannot merge models of features with different names")
-        training = self._training()
-        training.merge(other.solution_)
-        self.solution_ = training.solution
+        with changing(self, other):
+            check_is_fitted(self)
+            check_is_fitted(other)
+            if not np.array_equal(self.classes_, other.classes_):
+                raise IncompatibleMoments(
+                    f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
+                )
+            if self._feature_names() != other._feature_names():
+                raise IncompatibleMoments("cannot merge models of features with different names")
+            training = self._training()
+            training.merge(other.solution_)
+            self.solution_ = training.solution
         return self
 
     def forget(
@@ -91,8 +92,8 @@ class StatisticClassifier(StreamClassifier):
         >>> model.forget([[9.0]], [1]).moments_.positive.mean
         array([2.])
         """
-        check_is_fitted(self)
-        with Transaction(self):
+        with changing(self):
+            check_is_fitted(self)
             chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
             training = self._training()
             training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
@@ -119,9 +120,10 @@ class StatisticClassifier(StreamClassifier):
         array([[0.5   ],
                [0.4444]])
         """
-        check_is_fitted(self)
-        owner = type(self).__name__
-        return self.solution_.path([checked(owner, "alphas", alpha, NON_NEGATIVE) for alpha in alphas])
+        penalties = [checked(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
+        with reading(self):
+            check_is_fitted(self)
+            return self.solution_.path(penalties)
 
     def _training(self) -> Training:
         return Training(self._recipe(), self.solution_)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from opauc.estimators.input_checks import Chunk, announced_classes, checked_chunk
 from opauc.estimators.linear_classifier import LinearClassifier
+from opauc.estimators.model_lock import changing, reading
 from opauc.learners.learner import AnyLearner
 from opauc.rows import Array
 from opauc.statistics.statistic import Statistic
@@ -49,7 +50,7 @@ class StreamClassifier(LinearClassifier):
         >>> OPAUC(alpha=0.0).fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with Transaction(self) as transaction:
+        with changing(self) as transaction:
             self._learn(checked_chunk(self, X, y, sample_weight, None, first=True), None, transaction)
             if not self.solution_.counts.both:
                 raise ValueError(
@@ -65,7 +66,8 @@ class StreamClassifier(LinearClassifier):
 
         Any cut of the rows into chunks gives what `fit` gives. A chunk may
         hold one class only if `classes` names both on the first call. If this
-        raises, or is interrupted, the model is as it was before.
+        raises, or is interrupted, the model is as it was before. Threads may
+        share a model: a second caller waits until the first chunk is learnt.
 
         Parameters
         ----------
@@ -86,7 +88,7 @@ class StreamClassifier(LinearClassifier):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
-        with Transaction(self) as transaction:
+        with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
             known = announced_classes(None if first else self.classes_, classes)
             chunk = checked_chunk(self, X, y, sample_weight, known, first)
@@ -101,10 +103,12 @@ class StreamClassifier(LinearClassifier):
     @property
     def moments_(self) -> Statistic:
         """Statistics of the two classes, where the learner keeps them."""
-        learner = self.solution_.learner
-        if not learner.has_statistics:
-            raise AttributeError(f"{type(self).__name__} has no moments_: {learner.name()} keeps no class statistics")
-        return self.solution_.moments
+        with reading(self):
+            solution = self.solution_
+            if solution.learner.has_statistics:
+                return solution.moments
+        name = solution.learner.name()
+        raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
     def _recipe(self) -> Recipe:
         """Return how to learn; asking it checks every parameter."""

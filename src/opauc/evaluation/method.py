@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from opauc.errors import OpaucError
+from opauc.errors import OpaucError, UnsupportedOperation
 from opauc.rows import Floats, Labels, Rows
 
 Scoring: TypeAlias = Callable[[Rows], Floats]
@@ -54,6 +54,10 @@ class Collected:
         self.rows.append(rows)
         self.labels.append(labels)
 
+    def bytes(self) -> int:
+        """Return how much memory the rows take."""
+        return sum(_bytes_of(part) for part in self.rows)
+
     def whole(self) -> tuple[Rows, Labels]:
         """Return all rows as one chunk; those of features that turned up late were zero before."""
         if len(self.rows) == 1:
@@ -66,6 +70,11 @@ class Collected:
         return sparse.vstack([widened(part, width) for part in self.rows], format="csr"), labels
 
 
+def _bytes_of(rows: Rows) -> int:
+    parts = [rows] if isinstance(rows, np.ndarray) else [rows.data, rows.indices, rows.indptr]
+    return sum(part.nbytes for part in parts)
+
+
 def widened(rows: csr_array, width: int) -> csr_array:
     """Return sparse rows with room for more features."""
     return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
@@ -75,7 +84,8 @@ def widened(rows: csr_array, width: int) -> csr_array:
 class FittedMethod:
     """A method that is one function: from all rows and labels to a function that scores.
 
-    A `ValueError` of the function is the method's refusal.
+    A `ValueError` of the function is the method's refusal. It also refuses to
+    keep rows of more than `most_bytes`.
 
     Examples
     --------
@@ -90,12 +100,13 @@ class FittedMethod:
 
     name: str
     fit: Callable[[Rows, Labels], Scoring]
+    most_bytes: float = np.inf
     collected: Collected = field(default_factory=Collected, repr=False)
     scoring: Scoring | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
         """Return the method with nothing learnt."""
-        return type(self)(self.name, self.fit)
+        return type(self)(self.name, self.fit, self.most_bytes)
 
     def warm_up(self, rows: Rows) -> None:
         """Do nothing: a function that compiles has to be called before."""
@@ -103,6 +114,9 @@ class FittedMethod:
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Keep the rows."""
         self.collected.add(rows, labels)
+        if self.collected.bytes() > self.most_bytes:
+            self.collected = Collected()
+            raise UnsupportedOperation(f"needs all rows in memory and takes at most {self.most_bytes / 2**30:g} GiB")
 
     def finish(self) -> None:
         """Fit, and let go of the rows."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 Kind = TypeVar("Kind")
+# A class, a union or a generic alias: Python has no type for all of them yet.
+TypeForm: TypeAlias = Any
 # How much of a strange value is shown.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 40
@@ -27,7 +29,7 @@ class Plain(NamedTuple):
     """A kind of value without parts: what it is called, and whether a value is one."""
 
     called: str
-    has: Callable[[Any], bool]
+    has: Callable[[object], bool]
 
 
 PLAIN: dict[object, Plain] = {
@@ -39,7 +41,7 @@ PLAIN: dict[object, Plain] = {
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST,
     ),
     NoneType: Plain("nothing", lambda value: value is None),
-    Any: Plain("anything", lambda _: True),
+    TypeForm: Plain("anything", lambda _: True),
 }
 
 
@@ -68,15 +70,17 @@ def json_as(kind: type[Kind], value: object, name: str) -> Kind:
     return value  # type: ignore[return-value]
 
 
-def _fault(kind: Any, value: object) -> Fault | None:
+def _fault(kind: TypeForm, value: object) -> Fault | None:
     """Return the first thing wrong with a value, None if it is of the kind."""
     if kind in PLAIN:
         return None if PLAIN[kind].has(value) else _expected(PLAIN[kind].called, value)
-    origin, inner = get_origin(kind), get_args(kind)
+    origin: object = get_origin(kind)
+    inner = get_args(kind)
     if origin in (Union, UnionType):
         return _fault_with_all(inner, value)
     if origin in (list, tuple):
-        return _fault_in_list(inner[0], value) if isinstance(value, list) else _expected("a list", value)
+        # A tuple is what becomes a list once it is written.
+        return _fault_in_list(inner[0], value) if isinstance(value, list | tuple) else _expected("a list", value)
     if not isinstance(value, dict):
         return _expected("names with values", value)
     if is_typeddict(kind):
@@ -84,7 +88,7 @@ def _fault(kind: Any, value: object) -> Fault | None:
     return _first((f"[{_SHORT.repr(key)}]", inner[1], part) for key, part in value.items())
 
 
-def _fault_with_all(kinds: tuple[Any, ...], value: object) -> Fault | None:
+def _fault_with_all(kinds: tuple[TypeForm, ...], value: object) -> Fault | None:
     """Return what is wrong with a value that is of none of several kinds."""
     faults = [_fault(one, value) for one in kinds]
     if None in faults:
@@ -93,14 +97,14 @@ def _fault_with_all(kinds: tuple[Any, ...], value: object) -> Fault | None:
     return _expected(" or ".join(called), value) if len(called) == len(kinds) else faults[0]
 
 
-def _fault_in_list(kind: Any, values: list[object]) -> Fault | None:
+def _fault_in_list(kind: TypeForm, values: Sequence[object]) -> Fault | None:
     # Names of a million features are looked at one by one only where something is wrong.
     if kind in PLAIN and all(map(PLAIN[kind].has, values)):
         return None
     return _first((f"[{at}]", kind, value) for at, value in enumerate(values))
 
 
-def _fault_in_parts(kind: Any, found: dict[str, object]) -> Fault | None:
+def _fault_in_parts(kind: TypeForm, found: dict[str, object]) -> Fault | None:
     hints = _hints(kind)
     if strangers := [key for key in found if key not in hints]:
         return Fault("", f"has a part {_SHORT.repr(strangers[0])}, which is not known here")
@@ -109,7 +113,7 @@ def _fault_in_parts(kind: Any, found: dict[str, object]) -> Fault | None:
     return _first((f": {key}", hints[key], part) for key, part in found.items())
 
 
-def _first(parts: Iterable[tuple[str, Any, object]]) -> Fault | None:
+def _first(parts: Iterable[tuple[str, TypeForm, object]]) -> Fault | None:
     """Return the first fault of parts, each with its place and its kind."""
     for place, kind, part in parts:
         if (fault := _fault(kind, part)) is not None:
@@ -122,5 +126,5 @@ def _expected(wanted: str, value: object) -> Fault:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: TypeForm) -> dict[str, TypeForm]:
     return get_type_hints(kind)

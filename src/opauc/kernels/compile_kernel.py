@@ -1,10 +1,13 @@
 """The one set of compile options that every kernel shares."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
 from numba.core.registry import cpu_target
+
+from opauc.kernels.compile_notice import log_first_compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,10 +29,25 @@ def _uncounted() -> dict[str, Any]:
 def _compiled(function: Function, options: dict[str, Any]) -> Function:
     compiled: Function
     try:
-        compiled = njit(cache=True, **options)(function)
+        compiled = njit(cache=_has_folder(function.__code__.co_filename), **options)(function)
     except RuntimeError:  # no writable cache folder: compile anew in each process
         compiled = njit(**options)(function)
     return compiled
+
+
+def _has_folder(source: str) -> bool:
+    """Tell whether numba would keep machine code elsewhere than in a folder that is really called `~`.
+
+    It makes one in the working directory for a user without a home, as there
+    are in containers, and where NUMBA_CACHE_DIR begins with a tilde.
+    """
+    given = str(config.CACHE_DIR)  # type: ignore[attr-defined]
+    if given:
+        return not given.startswith("~")
+    beside = os.path.join(os.path.dirname(source), "__pycache__")
+    if os.access(beside if os.path.exists(beside) else os.path.dirname(source), os.W_OK):
+        return True
+    return os.path.isabs(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~"))
 
 
 def kernel(function: Function) -> Function:
@@ -52,3 +70,6 @@ def inlined(function: Function) -> Function:
     """Compile `function` into the body of each kernel that calls it."""
     compiled: Function = njit(inline="always", **OPTIONS)(function)
     return compiled
+
+
+log_first_compilation()

@@ -49,11 +49,6 @@ class Exact(StatisticLearner[ClassMoments]):
         """Whether rows in another order give other weights: only where old ones fade."""
         return self.forgetting != 1.0
 
-    @property
-    def statistic_kind(self) -> type[ClassMoments]:
-        """The kind of statistic."""
-        return ClassMoments
-
     def start(self, n_features: int) -> ClassMoments:
         """Return statistics of no rows."""
         return ClassMoments.empty(n_features)

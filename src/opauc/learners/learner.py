@@ -106,11 +106,6 @@ class StatisticLearner(Learner[Sums]):
     has_statistics: ClassVar[bool] = True
 
     @property
-    @abstractmethod
-    def statistic_kind(self) -> type[Sums]:
-        """The kind of statistic."""
-
-    @property
     def order_matters(self) -> bool:
         """Whether rows in another order give other weights: sums do not."""
         return False
@@ -152,10 +147,11 @@ class StatisticLearner(Learner[Sums]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> Sums:
         """Return the statistic of so many features that gave these arrays, checked; no other room is made for it."""
-        wanted, found = (_kinds(parts) for parts in (self.statistic_kind.empty(1).to_arrays(), arrays))
+        narrow = self.start(1)
+        wanted, found = (_kinds(parts) for parts in (narrow.to_arrays(), arrays))
         if wanted != found:
             raise IncompatibleMoments(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
-        state = self.statistic_kind.from_arrays(arrays)
+        state = type(narrow).from_arrays(arrays)
         if state.n_features != n_features:
             raise IncompatibleMoments(f"expected statistics of {n_features} features, got {state.n_features}")
         return state

@@ -25,11 +25,6 @@ class MeanDifference(StatisticLearner[FeatureMoments]):
     [2.0]
     """
 
-    @property
-    def statistic_kind(self) -> type[FeatureMoments]:
-        """The kind of statistic."""
-        return FeatureMoments
-
     def start(self, n_features: int) -> FeatureMoments:
         """Return statistics of no rows."""
         return FeatureMoments.empty(n_features)

@@ -43,11 +43,6 @@ class SketchedExact(StatisticLearner[ClassSketch]):
         """Whether rows in another order give other weights: a row's code comes with its number."""
         return True
 
-    @property
-    def statistic_kind(self) -> type[ClassSketch]:
-        """The kind of statistic."""
-        return ClassSketch
-
     def start(self, n_features: int) -> ClassSketch:
         """Return a sketch of no rows."""
         return ClassSketch.empty(n_features, CodeStream.seeded(self.rank, self.random_state))

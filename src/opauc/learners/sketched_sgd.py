@@ -31,6 +31,7 @@ from opauc.kernels.descent.sketch_weights import (
     SHARE_SUM,
     SketchOptions,
     SketchWeights,
+    Workspace,
 )
 from opauc.learners.learner import Learner
 from opauc.learners.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
@@ -147,9 +148,11 @@ class SketchedSGD(Learner[SketchState]):
         relative, sizes = self._step_sizes(state, rows.shape[0])
         shares = (state.parts.scalars[ROWS] + np.arange(1.0, rows.shape[0] + 1.0)) ** 2
         options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centring], self.gaussian)
+        longest = int(np.diff(entries.indptr).max(initial=0))
+        work = Workspace.of(state.stream.width, longest, state.table.rows.dtype)
         sketch_pass(
             csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight),
-            given, sizes, shares, options, state.table, state.parts,
+            given, sizes, shares, options, state.table, state.parts, work,
         )  # fmt: skip
         refuse_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
         return state

@@ -23,6 +23,7 @@ from opauc.report.style import style_sheet
 from opauc.report.text import aligned, outward, percent, plain, safe, seconds, share
 
 MOST_WEIGHTS = 20
+METHOD = "DeLong’s variance with a floor for small classes"
 # The browser itself refuses to fetch or run anything, whatever a feature is called.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -99,12 +100,12 @@ def _summary(report: Report) -> str:
 
 def _how_sure(ranking: Ranking) -> str:
     if ranking.certain is None:
-        return "DeLong’s variance, from the exact ranks of all rows."
+        return f"{METHOD}, from the exact ranks of all rows."
     low, high = ranking.certain
     if low == high:
-        return "DeLong’s variance; streamed in fixed memory, and the AUC of these rows is exact."
+        return f"{METHOD}; streamed in fixed memory, and the AUC of these rows is exact."
     return (
-        "DeLong’s variance, widened for streaming in fixed memory: "
+        f"{METHOD}, widened for streaming in fixed memory: "
         f"the exact AUC of these rows is certain to lie within {outward(low, high)}."
     )
 

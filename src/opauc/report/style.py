@@ -95,9 +95,25 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .chart text{font-size:15px}
 }
 @media print{
+  @page{margin:12mm}
+  html,body{font-size:11px}
   main{max-width:none;padding:0}
-  figure,tr{break-inside:avoid}
-  .scroll{overflow:visible}
+  header{padding-bottom:.5rem}
+  .summary{grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1rem 2rem;padding:1rem 0 .5rem}
+  .auc{font-size:3.25rem}
+  .interval{margin-top:.25rem}
+  .facts{grid-template-columns:repeat(3,minmax(0,1fr));gap:.5rem 1rem}
+  .charts{grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 2.5rem;padding-top:.5rem}
+  .chart{width:90%;margin-left:0}
+  figcaption{padding-bottom:.25rem}
+  .tables{columns:2;column-gap:2.5rem;padding-top:.75rem}
+  .tables>*{padding-bottom:.75rem}
+  table{font-size:.875rem;line-height:1.35}
+  th,td{padding-top:.125rem;padding-bottom:.125rem}
+  figure,tr,.charts>section,footer{break-inside:avoid}
+  h2{break-after:avoid}
+  .scroll{overflow:visible;margin-top:.375rem}
+  footer{padding-top:.5rem}
 }
 """
 

@@ -57,7 +57,7 @@ class Learnt(TypedDict):
     """What every model says of itself."""
 
     estimator: str
-    parameters: dict[str, bool | int | float | str | None]
+    parameters: dict[str, bool | int | float | str | list[float] | None]
     fitted: dict[str, bool | int | float | str | list[float] | None]
     n_features: int
     classes: SavedLabels
@@ -68,7 +68,7 @@ class Learnt(TypedDict):
 class ModelHeader(Learnt, total=False):
     """What a model file may say beside it."""
 
-    settings: dict[str, bool | int | float | str | None]
+    settings: dict[str, bool | int | float | str | list[float] | None]
     map: str
     reading: Reading
     provenance: Provenance

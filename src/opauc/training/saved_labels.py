@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import reprlib
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -52,16 +51,17 @@ def labels_in(saved: SavedLabels) -> Array:
         raise ValueError(f"class labels cannot be of type {kind[:40]!r}")
     dtype = np.dtype(kind if int(found[1] or 0) <= LONGEST else f"U{max(LONGEST, *map(len, map(str, values)))}")
     for value in values:
-        if not _is_of(dtype, value):
+        if not _is_of(dtype.kind, dtype.name, value):
             raise ValueError(f"class labels: {reprlib.repr(value)} is not of type {kind}")
     return np.array(values, dtype)
 
 
-def _is_of(dtype: np.dtype[Any], value: object) -> bool:
-    """Tell whether a value, as JSON has it, is one of that type."""
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return type(value) is int and limits.min <= value <= limits.max
-    if dtype.kind == "f":
-        return type(value) in (int, float) and abs(value) <= min(np.finfo(dtype).max, sys.float_info.max)  # type: ignore[arg-type]
-    return type(value) is (bool if dtype.kind == "b" else str)
+def _is_of(kind: str, name: str, value: object) -> bool:
+    """Tell whether a value, as JSON has it, is one of a type: "i" and "int8", say."""
+    if kind in "iu":
+        limits = np.iinfo(name)
+        return isinstance(value, int) and not isinstance(value, bool) and limits.min <= value <= limits.max
+    if kind == "f":
+        largest = min(float(np.finfo(name).max), sys.float_info.max)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest
+    return isinstance(value, bool if kind == "b" else str)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.errors import UnsupportedOperation
+from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features.feature_map import LinearMap
 from opauc.learners.learner import AnyLearner, StatisticLearner
 from opauc.learners.undo import Undo
@@ -92,7 +92,8 @@ class Solution:
     def merged(self, other: Solution) -> Solution:
         """Return what is known of the rows of both."""
         learner = self.statistic_learner("merge")
-        other.statistic_learner("merge")
+        if type(other.statistic_learner("merge")) is not type(learner):
+            raise IncompatibleMoments(f"cannot merge what {self._solver()} and what {other._solver()} have learnt")
         return self._with_state(learner.merge(self.state, other.state))
 
     def without(self, rows: Rows, labels: Labels, weight: Floats | None, row_numbers: ArrayLike | None) -> Solution:
@@ -108,10 +109,18 @@ class Solution:
         """Return the learner if it learns by sums alone, as those do that can merge, forget and give a path."""
         if isinstance(self.learner, StatisticLearner) and self.map is None:
             return self.learner
-        used = self.published.get("solver_", type(self.learner).__name__)
+        if self.map is not None:
+            raise UnsupportedOperation(f"{wanted_by} is not possible where rows go through a {type(self.map).__name__}")
         raise UnsupportedOperation(
-            f"{wanted_by} needs solver='exact': what {used!r} has learnt depends on each row in turn"
+            f"{wanted_by} needs solver='exact': what {self._solver()} has learnt depends on each row in turn"
         )
+
+    def _solver(self) -> str:
+        """Return what learnt, by the names of the parameters that asked for it."""
+        solver, rank = (self.published.get(name) for name in ("solver_", "rank_"))
+        if solver is None:
+            return repr(self.learner.name())
+        return repr(solver) if rank is None or solver == self.learner.name() else f"{solver!r} with rank {rank}"
 
     def _with_state(self, state: Any) -> Solution:
         return replace(self, state=state, known_scorer=None)

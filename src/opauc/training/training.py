@@ -10,7 +10,7 @@ from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
 from opauc.rows import Floats, Labels, Rows, Settings
-from opauc.training.recipe import Recipe
+from opauc.training.recipe import Choice, Recipe
 from opauc.training.solution import Solution
 from opauc.training.transaction import Transaction
 
@@ -18,18 +18,17 @@ from opauc.training.transaction import Transaction
 class Training:
     """A model in the making: chunks of labelled rows in, a solution out.
 
-        After any exception, Ctrl-C included, it is as it was before the chunk.
+    After any exception, Ctrl-C included, it is as it was before the chunk.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike
-        >>> from opauc.training.opauc_recipe import OpaucRecipe
-        >>> from opauc.training.training import Training
-        >>> training = Training(OpaucRecipe({"alpha": 0.5}))
-        >>> training.learn(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-        >>> training.solution.scorer.weights.round(4).tolist()
-        [0.4444]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.training.opauc_recipe import OpaucRecipe
+    >>> from opauc.training.training import Training
+    >>> training = Training(OpaucRecipe({"alpha": 0.5}))
+    >>> training.learn(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> training.solution.scorer.weights.round(4).tolist()
+    [0.4444]
     """
 
     def __init__(self, recipe: Recipe, solution: Solution | None = None) -> None:
@@ -69,9 +68,7 @@ class Training:
             return
         before = self._solution
         choice = self.recipe.choose(max(rows.shape[1], before.n_features), str(rows.dtype))
-        if type(choice.learner) is not type(before.learner):
-            raise IncompatibleLearner(before, choice.published or {})
-        self._solution = before.with_learner(choice)
+        self._solution = self._under(choice)
         if rows.shape[1] > before.n_features:
             self._solution = self._solution.grown(rows.shape[1])
         else:
@@ -94,15 +91,19 @@ class Training:
         self, rows: Rows, labels: Labels, weight: Floats | None = None, row_numbers: ArrayLike | None = None
     ) -> None:
         """Unlearn rows; `row_numbers` are those under which a sketch learnt them."""
-        self._solution = self._now().without(self.fitted(rows), labels, weight, row_numbers)
+        choice = self.recipe.choose(self.solution.n_features, "float64")
+        self._solution = self._under(choice).without(self.fitted(rows), labels, weight, row_numbers)
 
     def merge(self, other: Solution) -> None:
         """Take in what another model has learnt from other rows."""
-        self._solution = self._now().merged(other)
+        choice = self.recipe.choose(self.solution.n_features, "float64")
+        self._solution = self._under(choice).merged(other)
 
-    def _now(self) -> Solution:
-        """Return the solution under the settings asked for now."""
-        return self.solution.with_learner(self.recipe.choose(self.solution.n_features, "float64"))
+    def _under(self, choice: Choice) -> Solution:
+        """Return the solution under the settings chosen now, which must be of the same learner."""
+        if type(choice.learner) is not type(self.solution.learner):
+            raise IncompatibleLearner(self.solution, choice.published or {})
+        return self.solution.with_learner(choice)
 
 
 class IncompatibleLearner(ValueError):

@@ -38,7 +38,7 @@ def adapt_to(row, k, weight, alpha, eta0, floor, state, squares, product):
             if size > 0.0:
                 weights[j] -= eta0 * slope / size
             state.weight_sum[j] += weights[j]
-    fold_when_full(k, state)
+    fold_when_full(state)
 
 
 @kernel

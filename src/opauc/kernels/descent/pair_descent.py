@@ -59,15 +59,24 @@ def take_in(row, k, weight, forgetting, state):
 
 
 @inlined
-def fold_when_full(k, state):
-    """Move the pending block of class k into its matrix once it is full."""
-    if state.filled[k] == state.pending.shape[1]:
-        add_outer_products(state.lowers[k], state.pending[k])
-        state.filled[k] = 0
-        if state.scales[k] < FAINTEST:
-            state.lowers[k] *= state.scales[k]
-            state.traces[k] *= state.scales[k]
-            state.scales[k] = 1.0
+def fold_when_full(state):
+    """Move a pending block into its matrix once it is full, or its scale so small that the next might be zero."""
+    for k in range(2):
+        faint = state.scales[k] < FAINTEST
+        if faint or state.filled[k] == state.pending.shape[1]:
+            lower, pending = state.lowers[k], state.pending[k]
+            for i in range(state.filled[k], pending.shape[0]):
+                for j in range(pending.shape[1]):
+                    pending[i, j] = 0.0
+            add_outer_products(lower, pending)
+            state.filled[k] = 0
+            if faint:
+                # Written out: to scale an array in its place, numba compiles what would word the error of doing so.
+                for i in range(lower.shape[0]):
+                    for j in range(i + 1):
+                        lower[i, j] *= state.scales[k]
+                state.traces[k] *= state.scales[k]
+                state.scales[k] = 1.0
 
 
 @inlined
@@ -111,7 +120,7 @@ def learn_row(row, k, weight, alpha, step_size, relative, forgetting, state, pro
     take_in(row, k, weight, forgetting, state)
     if state.counts[1 - k] > 0.0:
         step_on(row, k, weight, alpha, step_size, relative, state, product)
-    fold_when_full(k, state)
+    fold_when_full(state)
 
 
 @kernel

@@ -18,7 +18,6 @@ from opauc.kernels.descent.sketch_weights import (
     RECENT_EXCESS,
     ROWS,
     SHARE_SUM,
-    Workspace,
 )
 from opauc.kernels.simd.lane_sums import (
     add_scaled,
@@ -195,22 +194,19 @@ def weigh_code(weight, code):
 
 
 @kernel
-def sketch_pass(rows, labels, row_weights, codes, step_sizes, shares, options, table, state):
-    """Run OPAUCr over sparse rows in order, updating `table` and `state` in place.
+def sketch_pass(rows, labels, row_weights, codes, step_sizes, shares, options, table, state, work):
+    """Run OPAUCr over sparse rows in order, updating `table` and `state` in place; `work` is scratch.
 
     `codes` holds one a row, or is empty: then they are drawn. A step of share s
     counts s times in the mean of the iterates. No `row_weights` means ones.
     """
-    width, longest = state.code_sums.shape[1], 0
-    for i in range(labels.size):
-        longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
-    code, inner, out, change = np.zeros(width), np.zeros((2, width)), np.zeros((2, width)), np.zeros(width)
-    short, found = np.zeros((3, width), table.rows.dtype), np.zeros((3, longest), np.int64)
-    work = Workspace(code, inner, out, change, short, found)
+    code = work.code
     for i in range(labels.size):
         number, begin, end = np.int64(state.scalars[ROWS]), rows.indptr[i], rows.indptr[i + 1]
         if codes.shape[0]:
-            code[:] = codes[i]
+            # One by one: to assign a whole array, numba compiles what would word the error of unequal lengths.
+            for c in range(code.size):
+                code[c] = codes[i, c]
         elif options.gaussian:
             write_gaussians(table.key[0], number, table.rank[0], code)
         else:

@@ -1,5 +1,8 @@
 """Adding a sparse row to a feature table while reading its products with it."""
 
+from numba import types
+from numba.extending import overload
+
 from opauc.kernels.compile_kernel import borrowing, inlined
 from opauc.kernels.descent.feature_table import ROWS_AHEAD, WEIGHT, WEIGHT_SUM, enter_early, fetch_row, look_up
 from opauc.kernels.descent.sketch_weights import FACTOR, FACTOR_SUM
@@ -21,10 +24,7 @@ def visit_row(columns, values, k, number, table, state, work):
     along_sum = inner_product(code, state.coefficient_sums[k])
     count, dot, square = look_up(columns, values, table, found)
     count = enter_early(columns, values, count, k, number, table, inner, work)
-    if table.rows.itemsize == 8:
-        add_exactly(values, k, short[0], count, table.rows, inner, found)
-    else:
-        add_rounded(columns, values, k, short, count, table, state, inner, found)
+    add_to_table(columns, values, k, short, count, table, state, inner, found)
     return dot, square, along, along_sum
 
 
@@ -96,3 +96,26 @@ def add_rounded(columns, values, k, short, count, table, state, inner, found):
             move = -total(lost) / factor
             cards[j, WEIGHT] += move
             cards[j, WEIGHT_SUM] -= factor_sum * move + total(lost_sum)
+
+
+def add_to_table(columns, values, k, short, count, table, state, inner, found):
+    """Do as `add_exactly`, or as `add_rounded` where rows are float32."""
+    if table.rows.itemsize == 8:
+        add_exactly(values, k, short[0], count, table.rows, inner, found)
+    else:
+        add_rounded(columns, values, k, short, count, table, state, inner, found)
+
+
+@overload(add_to_table, inline="always")
+def _add_to_table(columns, values, k, short, count, table, state, inner, found):  # noqa: ARG001
+    # Told by the type: of a branch, both sides would be compiled.
+    if short.dtype == types.float64:
+
+        def chosen(columns, values, k, short, count, table, state, inner, found):  # noqa: ARG001
+            add_exactly(values, k, short[0], count, table.rows, inner, found)
+    else:
+
+        def chosen(columns, values, k, short, count, table, state, inner, found):
+            add_rounded(columns, values, k, short, count, table, state, inner, found)
+
+    return chosen

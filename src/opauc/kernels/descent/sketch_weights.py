@@ -35,7 +35,10 @@ class SketchOptions(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays to be written over with every row."""
+    """Arrays to be written over with every row.
+
+    The caller makes them: in a kernel each kind of array takes time to compile.
+    """
 
     code: np.ndarray  # (width,)
     inner: np.ndarray  # (2, width) F^T x
@@ -43,3 +46,15 @@ class Workspace(NamedTuple):
     change: np.ndarray  # (width,) of a block of p
     short: np.ndarray  # (3, width) code and blocks of p and its sum, in the dtype of the table
     found: np.ndarray  # (3, entries) places in the table, entries of the row there, and entries without a place
+
+    @classmethod
+    def of(cls, width, longest, dtype):
+        """Return arrays for codes of a width, rows of up to `longest` entries and a table of a dtype."""
+        return cls(
+            code=np.zeros(width),
+            inner=np.zeros((2, width)),
+            out=np.zeros((2, width)),
+            change=np.zeros(width),
+            short=np.zeros((3, width), dtype),
+            found=np.zeros((3, longest), np.int64),
+        )

@@ -1,0 +1,28 @@
+"""What cannot be merged or unlearnt is refused in one line that names the solver that learnt."""
+
+import pytest
+
+from tests.cli.files_of_rows import rows_and_labels, write_rows
+
+LEARNT_IN_TURN = [
+    (["--solver", "sgd"], "'sgd'"),
+    (["--solver", "sgd", "--rank", "3"], "'sgd' with rank 3"),
+    (["--rank", "0"], "'sgd' with rank 0"),
+    (["--solver", "progressive_selection"], "'progressive_selection'"),
+]
+
+
+@pytest.mark.parametrize(("options", "called"), LEARNT_IN_TURN, ids=[called for _, called in LEARNT_IN_TURN])
+def test_merge_and_forget_name_the_solver_that_learnt(tmp_path, opauc, options, called):
+    data, model, exact = write_rows(tmp_path, "npz", *rows_and_labels()), tmp_path / "model", tmp_path / "exact"
+    assert opauc("train", data, "-o", model, *options).code == 0
+    assert opauc("train", data, "-o", exact).code == 0
+    needs = f"needs solver='exact': what {called} has learnt depends on each row in turn\n"
+    merge = ["merge", "-o", tmp_path / "out"]
+    for models in ((model, model), (model, exact), (exact, model)):
+        refused = opauc(*merge, *models)
+        assert (refused.code, refused.err) == (2, f"opauc: {models[1]}: merge {needs}")
+    refused = opauc("forget", model, data, "-o", tmp_path / "out")
+    assert refused.code == 2
+    assert refused.err.endswith(f": forget {needs}")
+    assert not (tmp_path / "out").exists()
