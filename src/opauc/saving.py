@@ -16,6 +16,7 @@ from opauc.estimators.linear_classifier import LinearClassifier
 from opauc.estimators.model_lock import reading
 from opauc.estimators.projected_classifier import ProjectedClassifier
 from opauc.estimators.stream_classifier import StreamClassifier
+from opauc.features.table_features import TableFeatures
 from opauc.files import json_as, read_sealed, write_sealed
 from opauc.statistics import find_statistics
 from opauc.training.model_file import MODEL, Model, model_in, refusing, save_model
@@ -103,6 +104,7 @@ def model_of(estimator: LinearClassifier) -> Model:
         estimator.classes_,
         estimator.n_features_in_,
         estimator._feature_names(),
+        {} if estimator.table_features_ is None else estimator.table_features_.to_json(),
     )
 
 
@@ -121,4 +123,6 @@ def estimator_of(model: Model) -> LinearClassifier:
     estimator._publish()
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    if model.reading:
+        estimator.table_features_ = TableFeatures.of_json(model.reading)
     return estimator

@@ -18,8 +18,8 @@ def flag(remedy):
     ("data", "options", "message"),
     [
         ({"a": [1.0]}, {}, "name the label (--label), one of a"),
-        ({"a": ["x"], "y": [1]}, {}, "declare it categorical (--categorical a) or leave it out (--features)"),
-        ({"a": [[1]], "y": [1]}, {}, "turn it into one or leave it out (--features)"),
+        ({"a": ["x"], "y": [1]}, {}, "declare it categorical (--categorical a) or leave it out (--drop a)"),
+        ({"a": [[1]], "y": [1]}, {}, "turn it into one or leave it out (--drop a)"),
         ({"a": [None], "y": [1]}, {}, "missing values can be taken as zero or as the mean (--missing)"),
         ({"a": [None], "y": [1]}, {"categorical": ("a",)}, "a row can go without one (--missing zero or mean)"),
     ],
@@ -39,7 +39,7 @@ def test_remedies_of_sparse_rows_and_of_text_are_worded_too(tmp_path):
     (tmp_path / "a.csv").write_text(",y\n1,2\n")
     with pytest.raises(InputError) as error:
         list(open_stream([tmp_path / "a.csv"], ReadOptions(header=True)).chunks())
-    assert error.value.reworded(flag).endswith("or name the features (--features) to leave it out")
+    assert error.value.reworded(flag).endswith("give it one, or leave it out (--drop 0)")
 
 
 def test_one_bad_row_too_many_keeps_the_remedies_of_the_last():

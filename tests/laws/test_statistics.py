@@ -54,6 +54,19 @@ def test_without_undoes_merge(kind, seed):
 
 
 @everyone
+@given(seeds, st.permutations(range(5)), st.integers(1, 5))
+def test_features_at_other_places_among_more_are_those_of_the_rows_arranged_so(kind, seed, order, n_known):
+    (rows, labels), places, wide = problem(seed, 40, n_known), order[:n_known], np.zeros((40, 5))
+    wide[:, places] = rows
+    known = kind.empty(n_known).update(rows, labels)
+    arranged = known.arranged(places, 5)
+    assert_same(arranged, known.emptied().arranged(places, 5).update(wide, labels))
+    back = arranged.restrict(places)
+    for name, array in known.to_arrays().items():
+        assert_array_equal(back.to_arrays()[name], array)
+
+
+@everyone
 @given(seeds, st.integers(0, 60))
 def test_statistics_do_not_depend_on_how_the_stream_was_cut(kind, seed, at):
     rows, labels = problem(seed, 60, 3)

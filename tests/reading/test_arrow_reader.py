@@ -118,12 +118,12 @@ def test_tables_encode_to_the_numbers_in_them(tmp_path, kind):
     names = encoder.feature_names()
     assert names[:3] == ["x", "n", "flag"]
     assert sorted(names[3:]) == ["colour=green", "colour=red"]
-    rows = np.concatenate([np.pad(r.toarray(), ((0, 0), (0, len(names) - r.shape[1]))) for r, _, _ in encoded])
+    rows = np.concatenate([np.pad(r.toarray(), ((0, 0), (0, len(names) - r.shape[1]))) for r, *_ in encoded])
     np.testing.assert_array_equal(rows[:, 0], whole["x"].fillna(0))
     np.testing.assert_array_equal(rows[:, 1:3], whole[["n", "flag"]])
     for j in (3, 4):
         np.testing.assert_array_equal(rows[:, j], whole["colour"] == names[j].removeprefix("colour="))
-    np.testing.assert_array_equal(np.concatenate([labels for _, labels, _ in encoded]), whole["y"])
+    np.testing.assert_array_equal(np.concatenate([labels for _, labels, *_ in encoded]), whole["y"])
 
 
 @pytest.mark.parametrize("kind", WRITERS)

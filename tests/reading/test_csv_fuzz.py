@@ -21,7 +21,7 @@ from opauc.reading.csv_reader import CsvReader
 from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.table_columns import TableColumns
 
-MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
+MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-"}
 MARKS = [b",", b";", b"\t", b"\n", b"\r", b"\r\n", b'"', b'""', b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b" ", b"e",
          b"-", b"+", b".", b"_", b"9" * 30, b"1e999", b"nan", b"inf", b"\n\n", b'"\n', b"NA", b"?"]  # fmt: skip
 SEEDS = [

@@ -138,7 +138,7 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
     path = written(tmp_path, "yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
         parts_of(path, CsvReader(header=None))
-    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header"
+    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header (header=...)"
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_words_that_are_not_text_are_named_too(tmp_path):
         ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (label=...), one of y, label"),
         ("y,a,a\n1,2,3\n", "more than one column is called a"),
         (
-            ",y\n0,1\n",
-            "column 0, from 0, has no name; give it one, or name the features (features=...) to leave it out",
+            ",y\n5,1\n",
+            "column 0, from 0, has no name; give it one, or leave it out (drop=0)",
         ),
         ("y\n1\n", "no column is left to be a feature beside y"),
     ],
@@ -238,7 +238,7 @@ def test_a_row_longer_than_what_pyarrow_parses_at_once_is_read(tmp_path):
     assert part.rows.column("w").to_pylist() == words
 
 
-@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", " NA "])
+@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", " NA "])
 def test_missing_numbers_are_told_from_words(tmp_path, missing):
     path = written(tmp_path, f"label,a,w\n1,{missing},{missing}\n1,2,z\n")
     [part] = parts_of(path, CsvReader(COLUMNS))

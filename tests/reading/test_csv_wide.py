@@ -61,11 +61,12 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 // 10
 """
 
 
-def test_a_hundred_thousand_columns_take_less_than_a_kilobyte_each(tmp_path):
+def test_a_hundred_thousand_columns_take_little_more_than_their_text_and_numbers(tmp_path):
     for name, width in (("some.csv", 3000), ("many.csv", 100_000)):
         header = ",".join(f"x{j}" for j in range(width)) + ",y\n"
         (tmp_path / name).write_text(header + "".join("1.5," * width + f"{row % 2}\n" for row in range(3)))
     done = subprocess.run(
         [sys.executable, "-c", PEAK, tmp_path / "some.csv", tmp_path / "many.csv"], capture_output=True, check=True
     )
-    assert int(done.stdout) < 1024
+    # 100 bytes are the text, its copy and the numbers; 326 were measured in all, 542 with an object a column to spare
+    assert int(done.stdout) < 450

@@ -58,13 +58,13 @@ def test_every_kind_of_table_gives_the_same_rows(kind):
     assert parts[-1].after.offset == N
     found, encoder = encoded(parts, COLUMNS)
     names = encoder.feature_names()
-    rows = np.concatenate([np.pad(r.toarray(), ((0, 0), (0, len(names) - r.shape[1]))) for r, _, _ in found])
+    rows = np.concatenate([np.pad(r.toarray(), ((0, 0), (0, len(names) - r.shape[1]))) for r, *_ in found])
     frame = TABLE.to_pandas()
     np.testing.assert_array_equal(rows[:, :2], frame[["a", "n"]].fillna(0))
     assert sorted(names[2:]) == ["w=u", "w=v", "w=w"]
     for j in (2, 3, 4):
         np.testing.assert_array_equal(rows[:, j], frame["w"] == names[j].removeprefix("w="))
-    np.testing.assert_array_equal(np.concatenate([labels for _, labels, _ in found]), frame["y"])
+    np.testing.assert_array_equal(np.concatenate([labels for _, labels, *_ in found]), frame["y"])
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -83,17 +84,20 @@ def message_of(error: Exception, words: Sequence[str]) -> str:
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, InputError):
-        offered = signature(import_module(f"opauc.cli.{words[0]}").command).parameters
-        text = error.reworded(lambda remedy: _flag(remedy) if remedy.parameter in offered else "")
+        text = error.reworded(lambda remedy: _wording(remedy, words[0]))
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
 
 
-def _flag(remedy: Remedy) -> str:
-    """Return a remedy as the option of a verb."""
-    flag = f"--{remedy.parameter.replace('_', '-')}"
-    return f"({flag} {remedy.value})" if remedy.value else f"({flag})"
+def _wording(remedy: Remedy, verb: str) -> str:
+    """Return a remedy as the option of a verb, or of `train` where the model would have to be another one."""
+    for name, before in ((verb, ""), ("train", "opauc train ")):
+        if remedy.parameter in signature(import_module(f"opauc.cli.{name}").command).parameters:
+            flag = f"--{remedy.parameter.replace('_', '-')}"
+            value = remedy.value if " or " in remedy.value else shlex.quote(remedy.value)
+            return f"({before}{flag} {value})" if remedy.value else f"({before}{flag})"
+    return ""
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -11,7 +11,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.cli.evaluation import evaluate, write_report
 from opauc.cli.output_file import refuse_unwritable
-from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.scored_stream import Purpose, ScoredStream
 
 METHOD = "DeLong's variance, with a floor for small classes"
 
@@ -31,7 +31,7 @@ def command(
     """Evaluate how well a model ranks labelled rows."""
     if report is not None:
         refuse_unwritable(report)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=True)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.JUDGE)
     reporter = Reporter(json, quiet)
     found = evaluate(scored, reporter)
     if report is not None:

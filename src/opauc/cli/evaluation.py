@@ -10,6 +10,7 @@ import numpy as np
 from opauc.cli.console import Reporter
 from opauc.cli.scored_stream import ScoredStream
 from opauc.cli.stopwatch import stopwatch
+from opauc.errors import InputError
 from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
@@ -48,12 +49,25 @@ def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
                     kept.append((actual, part.scores))
                     kept = kept if rows <= EXACT_ROWS else None
                 show(rows, part.chunk.bytes_read, stream.estimate())
+        scored.report_unknown(reporter)
+        refuse_one_class(scored, *stream.counts.tolist())
         if kept:
             actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
             ranking = Ranking.of(actual, scores)
         else:
             ranking = Ranking.of_stream(stream)
         return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds())
+
+
+def refuse_one_class(scored: ScoredStream, negatives: int, positives: int) -> None:
+    """Say that there is no AUC where there are no pairs of a positive and a negative row."""
+    if negatives and positives:
+        return
+    rows, sources = negatives + positives, ", ".join(scored.stream.sources)
+    if not rows:
+        raise InputError(f"{sources}: there are no rows; AUC needs rows of both classes")
+    only = shown_label(scored.model.classes[int(positives > 0)])
+    raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labelled {only}")
 
 
 def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation) -> None:

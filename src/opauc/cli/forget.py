@@ -13,7 +13,7 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
-from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.scored_stream import Purpose, ScoredStream
 from opauc.errors import InputError
 from opauc.reading.labelled_chunk import SourceRecord
 from opauc.training.model_file import Model, save_model
@@ -39,7 +39,7 @@ def command(
     taken out can the command tell that they were never learnt, and warns.
     """
     refuse_unwritable(output)
-    scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), labelled=True, to_learn=True)
+    scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), Purpose.FORGET)
     left, records = unlearnt(scored, first_row)
     known, rows = left.provenance, sum(record["rows"] for record in records)
     reporter = Reporter(json, quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +56,15 @@ Categorical = Annotated[
     typer.Option("--categorical", help="Categorical columns, separated by commas: one feature per value, or hashed.",
                  rich_help_panel=READING),
 ]  # fmt: skip
+Drop = Annotated[
+    str | None,
+    typer.Option("--drop", help="Columns to leave out, with commas between.", rich_help_panel=READING),
+]
+Decimal = Annotated[
+    str,
+    typer.Option("--decimal", help="What stands before the decimals of numbers in a text table: . or ,",
+                 rich_help_panel=READING),
+]  # fmt: skip
 Missing = Annotated[
     str,
     typer.Option("--missing", help="What to do about missing numbers: error, zero, or mean (of the values so far).",
@@ -92,17 +102,16 @@ MaxBadRows = Annotated[
 
 def reading_options(given: Settings) -> ReadOptions:
     """Return the options of a verb, by the names of its parameters, as the readers take them."""
-    label, features, categorical, delimiter = (
-        given[name] for name in ("label", "features", "categorical", "delimiter")
-    )
+    label, features, delimiter = (given[name] for name in ("label", "features", "delimiter"))
     try:
         return ReadOptions(
             format=given["format_"],
             label=None if label is None else column(label),
             features=None if features is None else columns(features),
-            categorical=() if categorical is None else columns(categorical),
+            categorical=columns(given["categorical"] or ""),
+            drop=columns(given["drop"] or ""),
             delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
-            **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header")},
+            **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header", "decimal")},
         )
     except ValueError as error:
         raise InputError(str(error)) from error
@@ -117,13 +126,32 @@ def bad_rows(policy: str, most: int | None) -> BadRows:
 
 
 def column(text: str) -> str | int:
-    """Return a column by its position where the text is a whole number, else by its name."""
-    return int(text) if text.lstrip("-").isdigit() else text
+    """Return a column by its position where the text is a whole number, else by its name, which may be quoted.
+
+    >>> from opauc.cli.options import column
+    >>> column("-1"), column("age"), column('"7"')
+    (-1, 'age', '7')
+    """
+    quoted = re.fullmatch(r'"((?:[^"]|"")*)"', text)
+    if quoted:
+        return quoted[1].replace('""', '"')
+    return int(text) if re.fullmatch(r"-?\d+", text, re.ASCII) else text
 
 
 def columns(text: str) -> tuple[str | int, ...]:
-    """Return the columns of a list with commas."""
-    return tuple(column(part.strip()) for part in text.split(",") if part.strip())
+    """Return the columns of a list with commas; a name that holds one is quoted, as in CSV.
+
+    >>> from opauc.cli.options import columns
+    >>> columns('age, "last, first",3')
+    ('age', 'last, first', 3)
+    """
+    parts = [part.strip() for part in re.findall(r'\s*(?:"(?:[^"]|"")*"\s*(?=,|$)|[^,]*)', text)]
+    return tuple(column(part) for part in parts if part)
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Return the names of a list with commas, those that are numbers too."""
+    return tuple(str(part) for part in columns(text or ""))
 
 
 def class_labels(classes: str | None, positive: str | None) -> ClassLabels:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -10,7 +12,7 @@ import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of
-from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.scored_stream import Purpose, ScoredChunk, ScoredStream
 from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
 from opauc.files import atomic_write
@@ -27,6 +29,10 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(help="Columns to carry through into the output, which is then CSV with a header."),
+    ] = None,
     what: Annotated[
         str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
     ] = "score",
@@ -38,12 +44,14 @@ def command(
     """Score rows with a model; labels in the data are ignored and need not be there."""
     if what not in KINDS:
         raise InputError(f"--what must be one of {', '.join(KINDS)}, got {what!r}")
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=False)
+    kept = shared.names(keep)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, kept)
     if output is None:
-        write(scored, what, json, sys.stdout)
+        write(scored, what, json, sys.stdout, kept)
     else:
-        with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8") as out:
-            write(scored, what, False, out)
+        with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
+            write(scored, what, False, out, kept)
+    scored.report_unknown(Reporter(json))
     skipped = scored.stream.bad_rows
     if skipped.total:
         Reporter(json).say(
@@ -52,20 +60,39 @@ def command(
     return 0
 
 
-def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str]) -> None:
-    """Write one line a row."""
+def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str], kept: Sequence[str]) -> None:
+    """Write one line a row, a table of CSV where columns are kept."""
     scorer, classes = scored.model.scorer, scored.model.classes.tolist()
+    names = [shown_label(label) for label in classes]
+    # Data for a program is as it is, what a person sees is safe to see.
+    names = [shown_text(name) for name in names] if out.isatty() else names
+    table = csv.writer(out, lineterminator="\n")
+    if kept and not as_json:
+        table.writerow([*kept, what])
     for part in scored.scored():
         if as_json:
-            chances = scorer.chances(part.scores).tolist()
-            for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances, strict=True)):
-                label = classes[int(score > 0)]
-                emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label)
+            write_json(part, scorer, classes)
+            continue
+        values = _values(what, scorer, names, part.scores)
+        if kept:
+            table.writerows(zip(*part.chunk.kept_values(), values, strict=True))
         else:
-            names = [shown_label(label) for label in classes]
-            # Data for a program is as it is, what a person sees is safe to see.
-            names = [shown_text(name) for name in names] if out.isatty() else names
-            out.write("".join(f"{value}\n" for value in _values(what, scorer, names, part.scores)))
+            out.write("".join(f"{value}\n" for value in values))
+
+
+def write_json(part: ScoredChunk, scorer: LinearScorer, classes: list[object]) -> None:
+    """Write all that is known of each row, one JSON line a row."""
+    chances, kept = scorer.chances(part.scores).tolist(), part.chunk.kept_values()
+    names = [] if part.chunk.kept is None else part.chunk.kept.schema.names
+    for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances, strict=True)):
+        facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
+        label = classes[int(score > 0)]
+        emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label, **facts)
+
+
+def _plain(value: object) -> object:
+    """Return a value of a kept column as JSON has it: dates and the like as text."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _values(what: str, scorer: LinearScorer, names: list[str], scores: Floats) -> list[object]:

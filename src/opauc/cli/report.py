@@ -6,7 +6,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.evaluation import evaluate, write_report
 from opauc.cli.output_file import refuse_unwritable
-from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.scored_stream import Purpose, ScoredStream
 
 
 def command(
@@ -21,7 +21,7 @@ def command(
 ) -> int:
     """Write a report, one HTML page, on how well a model ranks labelled rows."""
     refuse_unwritable(output)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), labelled=True)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.JUDGE)
     reporter = Reporter(json, quiet)
     found = evaluate(scored, reporter)
     write_report(output, model.name, scored, found)

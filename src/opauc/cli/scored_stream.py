@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+from opauc.cli.console import Reporter
 from opauc.errors import IncompatibleMoments, InputError
-from opauc.features import open_stream
+from opauc.features.table_features import TableFeatures
+from opauc.features.unknown_categories import unknown_in_words
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.reading.read_options import ReadOptions
@@ -25,6 +28,12 @@ class ScoredChunk(NamedTuple):
     scores: Floats
 
 
+class Purpose(Enum):
+    """What rows are read for: predicting needs no labels, and only forgetting all that was learnt."""
+
+    PREDICT, JUDGE, FORGET = range(3)
+
+
 class ScoredStream:
     """Data read as the model's was, and scored chunk by chunk."""
 
@@ -34,16 +43,16 @@ class ScoredStream:
         data: Sequence[str],
         format_: str | None,
         bad_rows: BadRows,
-        labelled: bool,
-        to_learn: bool = False,
+        purpose: Purpose,
+        kept: Sequence[str] = (),
     ) -> None:
-        self.model = load_model(path, to_learn)
+        self.model = load_model(path, to_learn=purpose is Purpose.FORGET)
         with refusing(path):
             reading = self.model.reading
-            options = ReadOptions.of_json(reading["options"]) if reading else ReadOptions()
-            encoding = reading.get("encoding")
-        self.options = options.with_format(format_)
-        self.stream = open_stream(data, self.options, bad_rows=bad_rows, encoding=encoding, labelled=labelled)
+            tables = TableFeatures.of_json(reading) if reading else TableFeatures(ReadOptions())
+        self.stream = tables.stream(data, format_, bad_rows, labelled=purpose is not Purpose.PREDICT, kept=kept)
+        if kept and not self.stream.has_columns:
+            raise InputError(f"{', '.join(map(str, data))}: only tables have columns that can be kept")
 
     @property
     def labels(self) -> ClassLabels:
@@ -57,6 +66,12 @@ class ScoredStream:
                 yield chunk, as_wide(chunk.rows, self.model.n_features)
             except IncompatibleMoments as error:
                 raise InputError(f"{chunk.source}: {error}") from error
+
+    def report_unknown(self, reporter: Reporter) -> None:
+        """Tell how many rows had categories that the model knows nothing of."""
+        unknown = self.stream.unknown_categories
+        for (column, (rows, examples)), text in zip(unknown.items(), unknown_in_words(unknown), strict=True):
+            reporter.say("unknown_categories", text, column=column, rows=rows, examples=list(examples))
 
     def scored(self) -> Iterator[ScoredChunk]:
         """Yield the chunks with their scores."""

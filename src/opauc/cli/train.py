@@ -14,7 +14,9 @@ from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
 from opauc.features import open_stream
+from opauc.features.table_features import TableFeatures
 from opauc.reading import DataStream
+from opauc.reading.table_columns import quoted_list
 from opauc.rows import Json
 from opauc.training.checkpoints import Checkpoints
 from opauc.training.model_file import Model, save_model
@@ -24,6 +26,8 @@ from opauc.training.stream_training import StreamTraining
 
 LEARNING, SAFETY = "Learning", "Checkpoints"
 INTERRUPTED = 130
+# So many categories of one column are said: it may be a name, or the number of a row.
+MANY_CATEGORIES = 300
 
 
 def command(
@@ -79,12 +83,14 @@ def command(
     label: shared.Label = None,
     features: shared.Features = None,
     categorical: shared.Categorical = None,
+    drop: shared.Drop = None,
     missing: shared.Missing = "error",
     hash_bits: shared.HashBits = None,
     n_features: shared.NFeatures = None,
     zero_based: shared.ZeroBased = False,
     delimiter: shared.Delimiter = None,
     header: shared.Header = None,
+    decimal: shared.Decimal = ".",
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
@@ -113,8 +119,8 @@ def command(
     with stopwatch(reporter.compiling) as seconds:
         whole = run(training, stream, checkpoints, reporter)
         if whole:
-            reader = {"options": reading.to_json(), "encoding": training.bookmark.learnt(), "positive": positive}
-            model = finished_model(training, stream, reader)
+            tables = TableFeatures(reading, training.bookmark.learnt(), positive)
+            model = finished_model(training, stream, tables.to_json())
             save_model(model, output)
             report_trained(model, training, output, reporter, seconds(), checkpoints.seconds)
     if not whole:
@@ -142,7 +148,9 @@ def finished_model(training: StreamTraining, stream: DataStream, reader: Json) -
 def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, reporter: Reporter) -> bool:
     """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
+        many: set[str] = set()
         for chunk in stop.until_asked(stream.chunks()):
+            many |= report_many_categories(stream, many, reporter)
             training.learn(chunk)
             show(training.rows, chunk.bytes_read, training.progress.running_auc())
             if training.begun and not stop.asked and checkpoints.due(training.rows):
@@ -150,6 +158,20 @@ def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, 
         if stop.asked and training.begun:
             checkpoints.write(training)
     return not stop.asked
+
+
+def report_many_categories(stream: DataStream, told: set[str], reporter: Reporter) -> set[str]:
+    """Tell of columns, but those told of, that have so many categories that they may be names or numbers of rows."""
+    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
+    for name in [name for name in many if name not in told]:
+        flag = quoted_list([name])
+        reporter.say(
+            "many_categories",
+            f"column {name}: {many[name]:,} categories so far, a feature each; --hash-bits spreads them over fewer, "
+            f"--drop {flag} leaves the column out",
+            column=name, categories=many[name],
+        )  # fmt: skip
+    return set(many)
 
 
 def report_skipped(training: StreamTraining, reporter: Reporter) -> None:

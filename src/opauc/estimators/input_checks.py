@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
+from opauc.estimators.raw_tables import known_rows, learnt_rows
 from opauc.estimators.target_labels import encoded_labels, two_classes
 from opauc.rows import Array, Floats, Labels, Rows
 
@@ -33,18 +34,48 @@ def checked_chunk(
     classes: Array | None,
     first: bool,
 ) -> Chunk:
-    """Check a labelled chunk; the first one fixes the number and names of the features."""
-    rows, given = validate_data(estimator, X, y, reset=first, accept_sparse="csr", dtype=REAL)
-    labels, known = encoded_labels(given, classes)
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-    return Chunk(canonical(rows), labels, known, weight)
+    """Check a labelled chunk; the first one fixes the number and names of the features.
+
+    Tables like those of the command that trained a model are taken as they come.
+    """
+    if first and estimator.table_features_ is not None:
+        estimator.table_features_ = None
+    return _chunk(estimator, learnt_rows(estimator, X), (X, y), sample_weight, classes, first)
+
+
+def checked_known_chunk(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Chunk:
+    """Check a labelled chunk of rows that were learnt before: nothing new is learnt of their columns."""
+    return _chunk(estimator, known_rows(estimator, X), (X, y), sample_weight, estimator.classes_, first=False)
 
 
 def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
-    """Check rows to be scored against the features learnt from."""
+    """Check rows to be scored against the features learnt from; raw ones become those features first."""
+    rows = known_rows(estimator, X)
+    if rows is not None:
+        return rows
     return canonical(validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=REAL))
+
+
+def _chunk(
+    estimator: BaseEstimator,
+    rows: Rows | None,
+    given: tuple[ArrayLike, ArrayLike],
+    sample_weight: ArrayLike | None,
+    classes: Array | None,
+    first: bool,
+) -> Chunk:
+    """Check what was given, or only its labels where the rows are known already."""
+    if rows is None:
+        X, y = validate_data(estimator, *given, reset=first, accept_sparse="csr", dtype=REAL)
+        rows = canonical(X)
+    else:
+        y = column_or_1d(given[1], warn=True)
+        check_consistent_length(rows, y)
+    labels, known = encoded_labels(y, classes)
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return Chunk(rows, labels, known, weight)
 
 
 def canonical(rows: Rows) -> Rows:

@@ -13,6 +13,7 @@ from opauc.estimators.input_checks import checked_rows
 from opauc.estimators.model_lock import reading
 from opauc.estimators.target_labels import encoded_labels
 from opauc.evaluation.exact_auc import exact_auc
+from opauc.features.table_features import TableFeatures
 from opauc.rows import Array, Floats
 from opauc.scorers import LinearScorer
 from opauc.training.solution import Solution, Solved
@@ -35,9 +36,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Array
     n_features_in_: int
     solution_: Solution | Solved
+    # How the command read the rows the model was trained on; None for a model fitted to arrays.
+    table_features_: TableFeatures | None = None
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
+
+        A model that the command trained takes what the command took: a data
+        frame of pandas, polars or pyarrow with the columns by their names, rows
+        given as dicts, or the path of a file. Categories not met in training
+        count as none, with a warning. So do `predict` and `predict_proba`.
 
         Examples
         --------

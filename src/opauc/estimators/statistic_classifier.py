@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
-from opauc.estimators.input_checks import checked_chunk
+from opauc.estimators.input_checks import checked_known_chunk
 from opauc.estimators.model_lock import changing, reading
+from opauc.estimators.raw_tables import publish_features
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.learners.parameters import NON_NEGATIVE, checked
 from opauc.rows import Floats
+from opauc.training.merging import refuse_other_names
 from opauc.training.training import Training
 
 
@@ -28,6 +30,7 @@ class StatisticClassifier(StreamClassifier):
         ----------
         other : object
             A fitted estimator of the same kind (`OPAUC` with solver "exact"), with the same classes and features.
+            Models of the command match their columns and categories by name.
 
         Returns
         -------
@@ -49,11 +52,16 @@ class StatisticClassifier(StreamClassifier):
                 raise IncompatibleMoments(
                     f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
                 )
-            if self._feature_names() != other._feature_names():
-                raise IncompatibleMoments("cannot merge models of features with different names")
-            training = self._training()
-            training.merge(other.solution_)
-            self.solution_ = training.solution
+            mine, theirs, training = self.table_features_, other.table_features_, self._training()
+            if mine is None or theirs is None:
+                refuse_other_names(self._feature_names(), other._feature_names())
+                training.merge(other.solution_)
+                self.solution_ = training.solution
+            else:
+                joint = mine.merged(theirs, other.n_features_in_)
+                training.merge(other.solution_, joint.places)
+                self.solution_ = training.solution
+                publish_features(self, joint.features, self.solution_.n_features)
         return self
 
     def forget(
@@ -94,7 +102,7 @@ class StatisticClassifier(StreamClassifier):
         """
         with changing(self):
             check_is_fitted(self)
-            chunk = checked_chunk(self, X, y, sample_weight, self.classes_, first=False)
+            chunk = checked_known_chunk(self, X, y, sample_weight)
             training = self._training()
             training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
             self.solution_ = training.solution

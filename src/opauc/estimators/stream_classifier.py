@@ -72,7 +72,9 @@ class StreamClassifier(LinearClassifier):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.
+            As in `fit`; X may be a table as the command takes it, without the
+            labels, if the command began the model. New categories become new
+            features.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
 

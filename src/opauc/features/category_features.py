@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from opauc.reading.column_values import Words
 
 UNKNOWN = -1
+# Text has True where typed tables have true.
+SPELLED = {"true": "True", "false": "False", "True": "true", "False": "false"}
 
 
 class Vocabulary:
@@ -40,6 +43,7 @@ class Vocabulary:
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._pairs = list(pairs)
         self._numbers = {pair: number for number, pair in enumerate(self._pairs)}
+        self.counts = Counter(column for column, _ in self._pairs)  # categories of each column
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -54,11 +58,25 @@ class Vocabulary:
             self._add(columns, names)
         return np.stack(
             [
-                np.array([self._numbers.get((name, word), UNKNOWN) for word in words] + [UNKNOWN])[levels]
+                np.array([self._number(name, word, grow) for word in words] + [UNKNOWN])[levels]
                 for (words, levels), name in zip(columns, names, strict=True)
             ],
             axis=1,
         )
+
+    def spelled(self, name: str, truths: list[str]) -> list[str]:
+        """Return truth values of a typed column in the spelling that is known of it, as text has it perhaps."""
+        return [word if (name, word) in self._numbers else self._respelled(name, word) for word in truths]
+
+    def _respelled(self, name: str, word: str) -> str:
+        text = any((name, SPELLED[truth]) in self._numbers for truth in ("true", "false"))
+        return SPELLED[word] if text and word in SPELLED else word
+
+    def _number(self, name: str, word: str, grow: bool) -> int:
+        number = self._numbers.get((name, word), UNKNOWN)
+        if number == UNKNOWN and word in SPELLED and not grow:
+            number = self._numbers.get((name, SPELLED[word]), UNKNOWN)
+        return number
 
     def _add(self, columns: Sequence[Words], names: Sequence[str]) -> None:
         new = []
@@ -72,6 +90,7 @@ class Vocabulary:
         for _, _, pair in sorted(new):
             self._numbers[pair] = len(self._pairs)
             self._pairs.append(pair)
+            self.counts[pair[0]] += 1
 
 
 def indicator_rows(

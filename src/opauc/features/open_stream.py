@@ -71,8 +71,8 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
     return DataStream.of_memory(data, labels, options, encoder_of(options))
 
 
-def encoder_of(options: ReadOptions, labelled: bool = True) -> TableEncoder:
+def encoder_of(options: ReadOptions, labelled: bool = True, kept: Sequence[str] = ()) -> TableEncoder:
     """Return the encoder that the options ask for, before any row."""
     hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
-    columns = TableColumns(options.label, options.features, options.categorical, labelled)
+    columns = TableColumns(options.label, options.features, options.categorical, labelled, None, options.drop, kept)
     return TableEncoder(columns, hashing, options.missing)

@@ -9,14 +9,20 @@ from numpy.typing import NDArray
 
 from opauc.errors import MalformedRow, Remedy
 from opauc.reading.bad_rows import BadRows
-from opauc.reading.labelled_chunk import Part
+from opauc.reading.labelled_chunk import Part, RawLabels
 
 Mask = NDArray[np.bool_]
-FILLED = Remedy("missing")
+FILLED, GONE_WITHOUT = Remedy("missing"), Remedy("missing", "zero or mean")
+MISSING_LABEL = "the label is missing"
+# What a model that refuses missing values says of them.
+TRAINED_WITHOUT = (
+    "and the model was trained to refuse missing values; to score such rows, train it with missing values taken as "
+    f"zero or as the mean {FILLED}"
+)
 
 
 class RowFaults:
-    """The first complaint about each row of a part.
+    """The first complaint about each row of a part; `trained` says that the way of reading it is that of a model.
 
     Examples
     --------
@@ -32,8 +38,8 @@ class RowFaults:
     (array([ True, False,  True]), ['a.npy, line 12, column 0: the value is missing'])
     """
 
-    def __init__(self, part: Part, source: str) -> None:
-        self._part, self._source = part, source
+    def __init__(self, part: Part, source: str, trained: bool = False) -> None:
+        self._part, self._source, self._trained = part, source, trained
         self._complaints: dict[int, tuple[str, str, tuple[Remedy, ...]]] = {}
 
     def add(self, bad: Mask, reason: str, column: str, *remedies: Remedy) -> None:
@@ -49,7 +55,26 @@ class RowFaults:
 
     def add_cell(self, row: int, value: float, name: str) -> None:
         """Complain about one value that is missing or not finite."""
-        self._complaints.setdefault(row, (_reason(value), name, (FILLED,) if np.isnan(value) else ()))
+        if not np.isnan(value):
+            self._complaints.setdefault(row, (f"{value} is not a finite number", name, ()))
+            return
+        advice = f"; missing values can be taken as zero or as the mean {FILLED}"
+        reason = "the value is missing" + (f", {TRAINED_WITHOUT}" if self._trained else advice)
+        self._complaints.setdefault(row, (reason, name, (FILLED,)))
+
+    def add_missing_labels(self, labels: RawLabels, column: str) -> None:
+        """Complain about rows whose label says nothing: nan among numbers, the empty word among words."""
+        if labels.dtype.kind == "f":
+            self.add(np.isnan(labels), MISSING_LABEL, column)
+        elif labels.dtype.kind == "U":
+            self.add(labels == "", MISSING_LABEL, column)
+
+    def add_missing_categories(self, missing: Mask, column: str) -> None:
+        """Complain about rows that have no category in a column."""
+        if self._trained:
+            self.add(missing, f"the category is missing, {TRAINED_WITHOUT}", column, FILLED)
+        else:
+            self.add(missing, f"the category is missing; a row can go without one {GONE_WITHOUT}", column, GONE_WITHOUT)
 
     def kept(self, n_rows: int, bad_rows: BadRows) -> Mask | None:
         """Meet the bad rows in their order; tell which rows are left, None where all are."""
@@ -72,9 +97,3 @@ class RowFaults:
     def _line(self, row: int) -> int:
         lines = self._part.lines
         return self._part.before.line + 1 + row if lines is None else int(lines[row])
-
-
-def _reason(value: float) -> str:
-    if np.isnan(value):
-        return f"the value is missing; missing values can be taken as zero or as the mean {FILLED}"
-    return f"{value} is not a finite number"

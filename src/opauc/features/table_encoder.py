@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,19 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.errors import InputError, Remedy
-from opauc.features.category_features import (
-    UNKNOWN,
-    Vocabulary,
-    category_name,
-    hashed_categories,
-    indicator_rows,
-)
+from opauc.features.category_features import UNKNOWN, Vocabulary, category_name, hashed_categories, indicator_rows
 from opauc.features.hashed_features import HashedFeatures
 from opauc.features.missing_entries import checked_sparse
 from opauc.features.missing_values import RunningMeans
-from opauc.features.row_faults import Mask, RowFaults
+from opauc.features.row_faults import MISSING_LABEL, Mask, RowFaults
+from opauc.features.unknown_categories import with_unknown
 from opauc.reading.bad_rows import BadRows
-from opauc.reading.encoder import EncodedRows, Encoding
+from opauc.reading.encoder import EncodedRows, Encoding, UnknownCategories
 from opauc.reading.labelled_chunk import Part, RawLabels
 from opauc.reading.read_options import MISSING
 from opauc.reading.table_columns import TableColumns, listed
@@ -35,9 +30,7 @@ if TYPE_CHECKING:
     from opauc.reading.column_values import Words
     from opauc.reading.wide_table import WideTable
 
-MISSING_LABEL = "the label is missing"
-FILLED, LEFT_OUT = Remedy("missing", "zero or mean"), Remedy("features")
-MISSING_CATEGORY = f"the category is missing; a row can go without one {FILLED}"
+LEFT_OUT = Remedy("features")
 
 
 class EncoderMark(NamedTuple):
@@ -79,7 +72,7 @@ class TableEncoder:
     >>> from opauc.features.table_encoder import TableEncoder
     >>> batch = pa.record_batch({"size": [1.5, None], "colour": ["red", "blue"], "y": ["no", "yes"]})
     >>> encoder = TableEncoder(TableColumns(categorical=["colour"]), missing="mean")
-    >>> rows, labels, _ = encoder.encode(Part(batch, None, None, Place(), Place(2, 2)), "a.parquet", BadRows())
+    >>> rows, labels, *_ = encoder.encode(Part(batch, None, None, Place(), Place(2, 2)), "a.parquet", BadRows())
     >>> rows.toarray(), labels, encoder.feature_names()
     (array([[1.5, 1. , 0. ],
            [1.5, 0. , 1. ]]), array(['no', 'yes'], dtype='<U3'), ['size', 'colour=red', 'colour=blue'])
@@ -98,6 +91,7 @@ class TableEncoder:
         self._categorical: list[str] = []
         self._names_before: list[str] | None = None  # of the last table; those of the next are mostly the same
         self._vocabulary, self._means, self._frozen = Vocabulary(), RunningMeans.empty(0), False
+        self._unknown: dict[str, UnknownCategories] = {}
 
     @property
     def pinned_columns(self) -> TableColumns:
@@ -105,14 +99,25 @@ class TableEncoder:
         if self._numeric is None:
             return self.columns
         if not self._named:
-            return replace(self.columns, n_features=len(self._numeric))
-        return TableColumns(self._label, (*self._numeric, *self._categorical), self._categorical, self.columns.labelled)
+            return replace(self.columns, n_features=len(self._numeric) + len(self.columns.drop))
+        features = (*self._numeric, *self._categorical)
+        return TableColumns(self._label, features, self._categorical, self.columns.labelled, kept=self.columns.kept)
 
     @property
     def n_features(self) -> int:
         """How many features rows have by now."""
         categories = len(self._vocabulary) if self.hashing is None else self.hashing.n_columns
         return len(self._numeric or ()) + (categories if self._categorical else 0)
+
+    @property
+    def category_counts(self) -> Mapping[str, int]:
+        """How many categories each column has that becomes a feature a category."""
+        return self._vocabulary.counts
+
+    @property
+    def unknown_categories(self) -> Mapping[str, UnknownCategories]:
+        """Categories met that the model knows nothing of, by their columns, where nothing new is learnt."""
+        return self._unknown
 
     def feature_names(self) -> list[str]:
         """Return the names of the features; hashed ones are called by their number."""
@@ -154,10 +159,10 @@ class TableEncoder:
 
     def encode(self, part: Part, source: str, bad_rows: BadRows) -> EncodedRows:
         """Return the rows and labels of a part; rows that cannot be encoded are met by `bad_rows`."""
-        faults = RowFaults(part, source)
-        labels = part.labels
+        faults = RowFaults(part, source, self._frozen)
+        labels, carried = part.labels, part.kept
         if labels is not None:
-            faults.add(_missing_labels(labels), MISSING_LABEL, self._label or "y")
+            faults.add_missing_labels(labels, self._label or "y")
         if isinstance(part.rows, csr_array):
             rows, kept = checked_sparse(part.rows, self.missing, faults, bad_rows)
             return EncodedRows(rows, _kept(part.labels, kept), faults.lines_of(kept))
@@ -166,36 +171,43 @@ class TableEncoder:
             numbers, finite = part.rows, False
             self._pin_width(numbers.shape[1], source)
         else:
-            self._pin(self._names(part.rows), source)
+            self._pin(self._names(part.rows), part.columns, source)
             if labels is None and self._label is not None and self.columns.labelled:
                 labels = self._labels(part.rows, self._label, source, faults)
             numbers, finite = self._numbers(part.rows, source)
             words = self._words(part.rows, source, faults)
+            if carried is None and self.columns.kept:
+                carried = self._carried(part.rows)
         complete = finite or self._complete(numbers, faults)
         kept = faults.kept(len(numbers), bad_rows)
         if kept is not None:
             numbers, labels = numbers[kept], _kept(labels, kept)
             words = [column._replace(levels=column.levels[kept]) for column in words]
-        return EncodedRows(self._rows(self._filled(numbers, complete), words), labels, faults.lines_of(kept))
+            carried = carried if carried is None else carried.take(np.flatnonzero(kept))
+        return EncodedRows(self._rows(self._filled(numbers, complete), words), labels, faults.lines_of(kept), carried)
 
-    def _pin(self, names: list[str], source: str) -> None:
-        """Find the columns in the first table; ask for the same ones in the others."""
+    def _pin(self, names: list[str], columns: TableColumns | None, source: str) -> None:
+        """Find the columns in the first table, as its reader did; ask for the same ones in the others."""
         if names != self._names_before:
-            self._find_columns(names, source)
+            if self._numeric is None:
+                self._take_columns(columns or self.columns.found_in(names, source).by_name)
+            else:
+                self._find_columns(self._numeric, names, source)
             self._names_before = names
 
-    def _find_columns(self, names: list[str], source: str) -> None:
-        if self._numeric is None:
-            roles = self.columns.roles_in(names, source)
-            self._label = None if roles.label is None else names[roles.label]
-            self._numeric = [names[position] for position in roles.numeric]
-            self._categorical = [names[position] for position in roles.categorical]
-            self._means = RunningMeans.empty(len(self._numeric))
-            return
+    def _take_columns(self, columns: TableColumns) -> None:
+        """Take the columns, all of which are named."""
+        self._label = None if columns.label is None else str(columns.label)
+        self._categorical = list(map(str, columns.categorical))
+        others = set(self._categorical)
+        self._numeric = [str(name) for name in columns.features or () if name not in others]
+        self._means = RunningMeans.empty(len(self._numeric))
+
+    def _find_columns(self, numeric: list[str], names: list[str], source: str) -> None:
         if not self._named:
             raise InputError(f"{source}: is a table, the first source is an array")
-        known = {*self._numeric, *self._categorical}
-        self.pinned_columns.roles_in(names, source)
+        known = {*numeric, *self._categorical}
+        replace(self.pinned_columns, kept=()).roles_in(names, source)
         more = [name for name in names if name not in known and name != self._label]
         if more and self.columns.features is None and not self._frozen:
             raise InputError(
@@ -237,14 +249,22 @@ class TableEncoder:
         return number_matrix(batch, names, source)
 
     def _words(self, batch: RecordBatch | WideTable, source: str, faults: RowFaults) -> list[Words]:
-        from opauc.reading.column_values import category_words
+        from opauc.reading.column_values import category_words, has_truths
 
         columns = []
         for name in self._categorical:
-            columns.append(category_words(batch, name, source))
+            found = category_words(batch, name, source)
+            if has_truths(batch, name):
+                found = found._replace(words=self._vocabulary.spelled(name, found.words))
+            columns.append(found)
             if self.missing == "error":
-                faults.add(columns[-1].levels < 0, MISSING_CATEGORY, name, FILLED)
+                faults.add_missing_categories(columns[-1].levels < 0, name)
         return columns
+
+    def _carried(self, table: RecordBatch | WideTable) -> RecordBatch:
+        from opauc.reading.column_values import kept_columns
+
+        return kept_columns(table, self.columns.kept)
 
     def _complete(self, numbers: DenseRows, faults: RowFaults) -> bool:
         """Tell whether every number is finite; complain about those that are not and cannot be filled."""
@@ -270,15 +290,9 @@ class TableEncoder:
             buckets, signs = hashed_categories(words, self._categorical, self.hashing)
             return indicator_rows(numbers, buckets, signs, self.hashing.n_columns)
         found = self._vocabulary.numbers(words, self._categorical, grow=not self._frozen)
+        if self._frozen:
+            self._unknown = with_unknown(self._unknown, self._categorical, words, found)
         return indicator_rows(numbers, found, found != UNKNOWN, len(self._vocabulary))
-
-
-def _missing_labels(labels: RawLabels) -> Mask:
-    """Tell which labels say nothing: nan among numbers, the empty word among words."""
-    if labels.dtype.kind == "f":
-        missing: Mask = np.isnan(labels)
-        return missing
-    return labels == "" if labels.dtype.kind == "U" else np.zeros(labels.size, dtype=bool)
 
 
 def _kept(labels: RawLabels | None, kept: Mask | None) -> RawLabels | None:

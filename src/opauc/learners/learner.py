@@ -125,6 +125,10 @@ class StatisticLearner(Learner[Sums]):
         """Return the state of the rows of both."""
         return state.merge(other)
 
+    def arranged(self, state: Sums, places: ArrayLike, n_features: int) -> Sums:
+        """Return the state with each feature at its place among more, which were zero in every row."""
+        return state.arranged(places, n_features)
+
     def path(self, state: Sums, alphas: Sequence[float]) -> Floats:  # noqa: ARG002
         """Return the weights for many penalties, one a row."""
         raise UnsupportedOperation(f"{type(self).__name__} has no penalty")

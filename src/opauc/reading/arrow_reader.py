@@ -25,8 +25,9 @@ BUFFER_BYTES = 2**16
 PARQUET, ARROW_FILE, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 HEAD_BYTES = 2**16
 
-# The first row of each batch in its file, and the batch.
-Batches: TypeAlias = Iterator[tuple[int, pa.RecordBatch]]
+# The first row of each batch in its file, and the batch; and what its columns are.
+Placed: TypeAlias = Iterator[tuple[int, pa.RecordBatch]]
+Batches: TypeAlias = Iterator[tuple[int, pa.RecordBatch, TableColumns]]
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,13 @@ class ArrowReader:
             known.check_start(place)
             batches = self._parquet if kind == PARQUET else self._arrow_file if kind == ARROW_FILE else self._stream
             before = place
-            for first_row, batch in batches(source, place.offset):
+            for first_row, batch, columns in batches(source, place.offset):
                 known.check_unchanged()
                 # Batches lie in Arrow files as in memory: a broken one would be followed wherever it points.
                 batch.validate(full=True)
                 rows = first_row + batch.num_rows
                 after = Place(rows, rows, known.sha256)
-                yield Part(batch, None, None, before, after)
+                yield Part(batch, None, None, before, after, columns)
                 before = after
             known.check_unchanged()
 
@@ -90,7 +91,8 @@ class ArrowReader:
             source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
         ) as file:
             names = file.schema_arrow.names
-            wanted = [names[position] for position in self.columns.roles_in(names, source.path).used()]
+            roles, columns = self.columns.found_in(names, source.path)
+            wanted = [names[position] for position in roles.used()]
             batch_rows = _rows_at_a_time([file.schema_arrow.field(name).type for name in wanted])
             first = 0
             for group in range(file.num_row_groups):
@@ -99,32 +101,34 @@ class ArrowReader:
                 if beyond > start:
                     # One thread: two took as long, and nothing else had a core meanwhile.
                     batches = file.iter_batches(batch_rows, [group], wanted, use_threads=False)
-                    yield from _from_row(batches, first, start)
+                    yield from ((row, batch, columns) for row, batch in _from_row(batches, first, start))
                 first = beyond
 
     def _arrow_file(self, source: ByteSource, start: int) -> Batches:
         with pa.OSFile(source.path, "rb") as file:
-            wanted = list(self.columns.roles_in(ipc.open_file(file).schema.names, source.path).used())
-            opened = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=wanted, use_threads=False))
+            roles, columns = self.columns.found_in(ipc.open_file(file).schema.names, source.path)
+            chosen = ipc.IpcReadOptions(included_fields=list(roles.used()), use_threads=False)
+            opened = ipc.open_file(file, options=chosen)
 
             def batches() -> Iterator[pa.RecordBatch]:
                 for number in range(opened.num_record_batches):
                     source.passed = source.size * (number + 1) // opened.num_record_batches
                     yield opened.get_batch(number)
 
-            yield from _from_row(_sliced(batches()), 0, start)
+            yield from ((row, batch, columns) for row, batch in _from_row(_sliced(batches()), 0, start))
 
     def _stream(self, source: ByteSource, start: int) -> Batches:
         with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
             names = stream.schema.names
-            wanted = [names[position] for position in self.columns.roles_in(names, source.path).used()]
+            roles, columns = self.columns.found_in(names, source.path)
+            wanted = [names[position] for position in roles.used()]
 
             def batches() -> Iterator[pa.RecordBatch]:
                 for batch in stream:
                     source.passed = file.tell()
                     yield batch.select(wanted)
 
-            yield from _from_row(_sliced(batches()), 0, start)
+            yield from ((row, batch, columns) for row, batch in _from_row(_sliced(batches()), 0, start))
 
 
 def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -140,7 +144,7 @@ def _rows_at_a_time(kinds: Iterable[pa.DataType]) -> int:
     return min(BATCH_ROWS, max(1, int(BATCH_BYTES / max(row_bytes, 1))))
 
 
-def _from_row(batches: Iterable[pa.RecordBatch], first: int, start: int) -> Batches:
+def _from_row(batches: Iterable[pa.RecordBatch], first: int, start: int) -> Placed:
     """Yield what lies at row `start` or later of batches of which the first begins at row `first`."""
     for batch in batches:
         passed = min(max(start - first, 0), batch.num_rows)

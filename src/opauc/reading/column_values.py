@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from opauc.errors import InputError, Remedy
+from opauc.errors import InputError
 from opauc.kernels.rows.columns_to_rows import write_rows
 from opauc.reading.labelled_chunk import RawLabels
+from opauc.reading.table_columns import about_columns, listed
 from opauc.reading.wide_table import WideTable
 from opauc.rows import Array, DenseRows
 
@@ -47,8 +48,7 @@ def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[Dens
     if isinstance(table, WideTable):
         return _chosen(table, names), False
     kinds = [_plain_type(table.schema.field(name).type) for name in names]
-    for kind, name in zip(kinds, names, strict=True):
-        _refuse_unless_number(kind, name, source)
+    _refuse_unless_numbers(dict(zip(names, kinds, strict=True)), source)
     narrow = all(kind in NARROW for kind in kinds)
     shape = table.num_rows, len(names)
     rows: DenseRows = np.empty(shape, np.float32) if narrow else np.empty(shape)
@@ -83,6 +83,16 @@ def category_words(table: Table, name: str, source: str) -> Words:
     if not _can_be_words(_plain_type(kind)):
         raise InputError(f"{source}: column {name} holds {kind}, which cannot be categories")
     return words_of(batch.column(name))
+
+
+def has_truths(table: Table, name: str) -> bool:
+    """Tell whether a column is of truth values by its type."""
+    return bool(types.is_boolean(_plain_type(_narrow(table).schema.field(name).type)))
+
+
+def kept_columns(table: Table, names: Sequence[str]) -> pa.RecordBatch:
+    """Return columns as they are, to be carried along."""
+    return _narrow(table).select(list(names))
 
 
 def words_of(column: pa.Array) -> Words:
@@ -157,15 +167,23 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def _refuse_unless_number(kind: pa.DataType, name: str, source: str) -> None:
-    declared, left_out = Remedy("categorical", name), Remedy("features")
-    if is_words(kind):
-        raise InputError(
-            f"{source}: column {name} holds words; declare it categorical {declared} or leave it out {left_out}",
-            declared, left_out,
-        )  # fmt: skip
-    if not (_is_number(kind) or types.is_null(kind)):
-        raise InputError(
-            f"{source}: column {name} holds {kind}, which is no number; turn it into one or leave it out {left_out}",
-            left_out,
+def _refuse_unless_numbers(kinds: Mapping[str, pa.DataType], source: str) -> None:
+    """Name all columns at once that hold no numbers, and what can be done about them."""
+    words = [name for name, kind in kinds.items() if is_words(kind)]
+    strange = [name for name, kind in kinds.items() if not (is_words(kind) or _is_number(kind) or types.is_null(kind))]
+    said, remedies = [], []
+    if words:
+        declared, left_out = about_columns("categorical", words), about_columns("drop", words)
+        which, they = ("column {} holds", "it") if len(words) == 1 else ("columns {} hold", "them")
+        said.append(
+            f"{which.format(listed(words))} words; declare {they} categorical {declared} or leave {they} out {left_out}"
         )
+        remedies += [declared, left_out]
+    for name in strange:
+        left_out = about_columns("drop", [name])
+        said.append(
+            f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out {left_out}"
+        )
+        remedies.append(left_out)
+    if said:
+        raise InputError(f"{source}: {'; '.join(said)}", *remedies)

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from opauc.errors import InputChanged, InputError, MalformedRow, Remedy
+from opauc.errors import InputChanged, InputError
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
+from opauc.reading.csv_faults import RecordFaults
+from opauc.reading.csv_opening import Beginning, Opening
 from opauc.reading.csv_records import DELIMITERS, CsvRecords, Stretch, whole_records
 from opauc.reading.csv_values import (
-    MISSING_WORDS,
     CsvForm,
-    all_numbers,
+    Inferred,
+    Spelling,
     careful_rows,
-    fields_of,
-    number_of,
+    kept_texts,
     quick_rows,
-    shown,
     texts_in,
-    valid_text,
+    texts_of,
 )
 from opauc.reading.csv_wide import wide_rows
 from opauc.reading.labelled_chunk import Part, Place
-from opauc.reading.table_columns import ColumnRoles, TableColumns
-
-
-class Opening(NamedTuple):
-    """What the first record tells: the names of the columns, what they are, and whether it is a header."""
-
-    names: list[str]
-    roles: ColumnRoles
-    header: bool
+from opauc.reading.table_columns import TableColumns
 
 
 class Start(NamedTuple):
@@ -44,15 +36,25 @@ class Start(NamedTuple):
     lines: int = 0
 
 
+class Span(NamedTuple):
+    """The places before and after a stretch, and whether missing values are worth a word beside columns of words."""
+
+    before: Place
+    after: Place
+    missing_too: bool
+
+
 @dataclass(frozen=True)
 class CsvReader:
     """Tables as text, one record a line unless a quoted field holds an end of line.
 
-    Features are numbers, in float64, unless declared categorical. Labels are
-    numbers if all of the first block are, and exact, else words. Numbers are missing where
-    the field is empty or says NA, N/A, NaN, nan, null, NULL or ?; what cannot be
-    read is a bad row. An open quote at the end of the source is an error always,
-    because nobody can tell how many rows it swallowed.
+    Features are numbers, in float64, unless declared categorical; True is 1 and
+    False 0. Labels are numbers if all of the first block are, and exact, truth
+    values if all are, else words. Numbers are missing where the field is empty or
+    says NA, N/A, NaN, nan, null, NULL, None, ? or -; what cannot be read is a bad
+    row. A first column without a name that counts the rows, as `DataFrame.to_csv`
+    writes it, is left out with a warning. An open quote at the end of the source
+    is an error always, because nobody can tell how many rows it swallowed.
 
     Parameters
     ----------
@@ -65,6 +67,11 @@ class CsvReader:
         Whether the first line names the columns; columns without names are called
         by their positions, from "0" on. None means that a line of words is a
         header, a line of numbers is not, and any other is an error.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
+    missing : {"error", "zero", "mean"}
+        What will become of missing values: where they are refused, a message about
+        columns of words names the columns with missing values too.
 
     Examples
     --------
@@ -83,8 +90,12 @@ class CsvReader:
     columns: TableColumns = field(default_factory=TableColumns)
     delimiter: str | None = None
     header: bool | None = True
+    decimal: str = "."
+    missing: str = "error"
 
     def __post_init__(self) -> None:
+        if self.decimal == "," == self.delimiter:
+            raise ValueError("delimiter and decimal cannot both be a comma")
         if self.delimiter is not None and (len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter must be one ASCII character, no quote and no end of line: {self.delimiter!r}")
 
@@ -96,55 +107,33 @@ class CsvReader:
         """
         opening: Opening | None = None
         form: CsvForm | None = None
-        before, reached, passed = place, place.offset == 0, 0
-        for stretch in whole_records(source, self.delimiter):
+        before, reached, passed, missing_too = place, place.offset == 0, 0, self.missing == "error"
+        for stretch in whole_records(source, self.delimiter, self.decimal):
             start = Start()
             if form is None:
                 records = stretch.records or CsvRecords.of(stretch.text, stretch.delimiter)
-                if opening is None and records.size:
-                    opening = self._opening(stretch, records, passed, source.name)
+                first = Beginning.of(source.name, stretch, records, self.decimal, passed) if records.size else None
+                if opening is None and first is not None:
+                    opening = first.opening(self.columns, self.header, missing_too)
                     start = _after_header(stretch, records) if opening.header else start
-                if opening is not None and start.size < len(stretch.text) and records.size:
-                    form = _form(opening, stretch, records, start, source.name)
+                if opening is not None and first is not None and start.size < len(stretch.text):
+                    form = first.form(opening, start.size)
                 passed += stretch.n_lines
             after = Place(stretch.end, before.line + stretch.n_lines, stretch.sha256)
             if not reached:
                 reached = _is_reached(stretch, place, source.name)
                 continue
             if form is not None:
-                yield _part(form, stretch, start, before, after, bad_rows)
+                yield _part(form, stretch, start, Span(before, after, missing_too), bad_rows)
             before = after
         if not reached:
             raise InputChanged(f"{source.name}: ends before the place to go on from")
         if opening is None:
             raise InputError(f"{source.name}: there is nothing in it")
         if form is None and not place.offset:
-            form = CsvForm.of(source.name, DELIMITERS[0], opening.names, opening.roles, False)
+            form = CsvForm.of(source.name, Spelling(), opening.names, opening.columns, Inferred())
             nothing = Stretch(b"", DELIMITERS[0], None, 0, before.offset, before.sha256)
-            yield _part(form, nothing, Start(), place, before, bad_rows)
-
-    def _opening(self, first: Stretch, records: CsvRecords, lines_before: int, source: str) -> Opening:
-        line = lines_before + int(records.lines[0]) + 1
-        fields = []
-        for position, text in enumerate(fields_of(records.text_of(first.text, 0), first.delimiter)):
-            if not valid_text(text):
-                raise MalformedRow(source, line, f"{shown(text)} is not UTF-8 text", column=position)
-            fields.append(text.decode())
-        header = _is_header(fields, source) if self.header is None else self.header
-        names = self._names(fields, header, source)
-        return Opening(names, self.columns.roles_in(names, source), header)
-
-    def _names(self, fields: Sequence[str], header: bool, source: str) -> list[str]:
-        if not header:
-            return [str(position) for position in range(len(fields))]
-        names = [name.strip() for name in fields]
-        if self.columns.features is None and "" in names:
-            raise InputError(
-                f"{source}: column {names.index('')}, from 0, has no name; "
-                f"give it one, or name the features {Remedy('features')} to leave it out",
-                Remedy("features"),
-            )
-        return [name or str(position) for position, name in enumerate(names)]
+            yield _part(form, nothing, Start(), Span(place, before, missing_too), bad_rows)
 
 
 def _after_header(stretch: Stretch, records: CsvRecords) -> Start:
@@ -153,33 +142,25 @@ def _after_header(stretch: Stretch, records: CsvRecords) -> Start:
     return Start(len(stretch.text), stretch.n_lines)
 
 
-def _form(opening: Opening, stretch: Stretch, records: CsvRecords, start: Start, source: str) -> CsvForm:
-    """Infer from the first rows how to read all of them."""
-    label, width = opening.roles.label, len(opening.names)
-    whole = (records.fields == width) & (records.edges[:-1] >= start.size)
-    is_number = False
-    if label is not None and whole.any():
-        rows = b"".join(records.text_of(stretch.text, record) for record in np.flatnonzero(whole).tolist())
-        is_number = all_numbers(texts_in(rows, stretch.delimiter, width, [label])[0])
-    return CsvForm.of(source, stretch.delimiter, opening.names, opening.roles, is_number)
-
-
-def _part(form: CsvForm, stretch: Stretch, start: Start, before: Place, after: Place, bad_rows: BadRows) -> Part:
+def _part(form: CsvForm, stretch: Stretch, start: Start, span: Span, bad_rows: BadRows) -> Part:
     """Read the rows of a stretch: whole, or one by one where that is refused or the lines of the rows are not plain."""
-    text = stretch.text[start.size :]
+    text, (before, after, missing_too) = stretch.text[start.size :], span
     batch = None if form.matrix else quick_rows(form, text)
     n_lines = stretch.n_lines - start.lines
     # Without quotes only empty lines could make fewer rows than lines.
     if batch is not None and stretch.records is None and batch.num_rows == n_lines:
         numbers = before.line + start.lines + 1 + np.arange(batch.num_rows) if start.lines else None
-        return Part(batch, None, numbers, before, after)
+        kept = kept_texts(form, texts_in(text, form.delimiter, form.width, form.kept)) if form.kept else None
+        return Part(batch, None, numbers, before, after, form.columns, kept)
     records = stretch.records if stretch.records and not start.size else CsvRecords.of(text, form.delimiter)
-    lines = before.line + start.lines + records.lines + 1
+    lines, chosen = before.line + start.lines + records.lines + 1, np.arange(records.size)
+    faults = RecordFaults(form.source, records.fields, form.width, lines, missing_too)
     if form.matrix:
-        batch, lines = wide_rows(form, text, records, lines, bad_rows)
+        batch, chosen = wide_rows(form, text, records, faults, bad_rows)
     elif batch is None or batch.num_rows != records.size:
-        batch, lines = careful_rows(form, text, records, lines, bad_rows)
-    return Part(batch, None, lines, before, after)
+        batch, chosen = careful_rows(form, text, records, faults, bad_rows)
+    kept = kept_texts(form, texts_of(form, text, records, chosen, form.kept)) if form.kept else None
+    return Part(batch, None, lines[chosen], before, after, form.columns, kept)
 
 
 def _is_reached(stretch: Stretch, place: Place, source: str) -> bool:
@@ -188,11 +169,3 @@ def _is_reached(stretch: Stretch, place: Place, source: str) -> bool:
     if stretch.end == place.offset and stretch.sha256 == place.sha256:
         return True
     raise InputChanged(f"{source}: the first {place.offset} bytes are not those read before")
-
-
-def _is_header(fields: Sequence[str], source: str) -> bool:
-    """Tell whether the first record names the columns: names are words, and a row has numbers or nothing."""
-    words = [number_of(name.strip().encode()) is None and name not in MISSING_WORDS for name in fields]
-    if any(words) and not all(words):
-        raise InputError(f"{source}: the first line has words and numbers; say whether it is a header")
-    return all(words)

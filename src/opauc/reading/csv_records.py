@@ -60,6 +60,13 @@ class CsvRecords:
         """Number of records."""
         return int(self.lines.size)
 
+    def between(self, first: int, beyond: int) -> CsvRecords:
+        """Return some of the records, in the same text."""
+        part = slice(first, beyond)
+        return CsvRecords(
+            self.edges[first : beyond + 1], self.lines[part], self.fields[part], self.n_lines, self.open_line
+        )
+
     def text_of(self, text: bytes, record: int) -> bytes:
         """Return the bytes of one record, its end of line and empty lines after it among them."""
         return text[self.edges[record] : self.edges[record + 1]]
@@ -81,10 +88,11 @@ class Stretch(NamedTuple):
         return -1 if self.records is None else self.records.open_line
 
 
-def whole_records(source: ByteSource, delimiter: str | None) -> Iterator[Stretch]:
+def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".") -> Iterator[Stretch]:
     """Yield the text of a source from its beginning, a block at a time, or several where quotes reach over their ends.
 
     So every stretch begins and ends where a block does, whose hash is known.
+    What stands before the decimals of a number is not taken for a delimiter.
     """
     held: Stretch | None = None
     lines_before = 0
@@ -93,7 +101,7 @@ def whole_records(source: ByteSource, delimiter: str | None) -> Iterator[Stretch
         if not block.begin:
             text = text.removeprefix(BYTE_ORDER_MARK)
         if delimiter is None and text.strip(b"\r\n"):
-            delimiter = delimiter_of(text, source.path)
+            delimiter = delimiter_of(text, source.path, decimal)
         held = _stretch(held.text + text if held else text, delimiter or DELIMITERS[0], block)
         if held.open_line < 0:
             yield held
@@ -113,13 +121,13 @@ def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:
     return Stretch(text, delimiter, records, records.n_lines, block.end, block.sha256)
 
 
-def delimiter_of(text: bytes, path: str) -> str:
+def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
     """Return tab for tab-separated files by their names, else the delimiter the first line has most of."""
     if TAB_ENDING.search(path):
         return "\t"
     first = text.lstrip(b"\r\n").split(b"\n", 1)[0]
     unquoted = re.sub(rb'"[^"]*"', b"", first)
-    return max(DELIMITERS, key=lambda mark: unquoted.count(mark.encode()))
+    return max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: unquoted.count(mark.encode()))
 
 
 def count_lines(text: bytes) -> int:

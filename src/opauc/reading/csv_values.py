@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,27 +13,46 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from opauc.errors import MalformedRow
+from opauc.kernels.text.csv_fields import find_fields
 from opauc.reading.bad_rows import BadRows
+from opauc.reading.csv_faults import RecordFaults
+from opauc.reading.csv_field import (
+    FALSE_WORDS,
+    MISSING_BYTES,
+    MISSING_WORDS,
+    MOST_EXACT,
+    TRUE_WORDS,
+    TRUTHS,
+    fields_of,
+    is_inexact,
+    number_of,
+    number_or_reason,
+    shown,
+    text_or_reason,
+    truth_or_reason,
+)
 from opauc.reading.csv_records import BYTE_ORDER_MARK, CsvRecords
-from opauc.reading.table_columns import ColumnRoles
+from opauc.reading.table_columns import FoundColumns, TableColumns
 
-# Words that stand for a missing number; among categories only the empty word does.
-MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-MISSING_BYTES = frozenset(word.encode() for word in MISSING_WORDS)
-NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity)", re.IGNORECASE)
-# pyarrow also takes what the C standard lets a nan say of itself.
-NOT_A_NUMBER = re.compile(rb"[+-]?nan(?:\(\w*\))?", re.IGNORECASE)
 # pyarrow parses pieces of this size nearly twice as fast as a block in one piece: what it parses stays in cache.
 PIECE_BYTES = 2**19
-WHOLE_NUMBER = re.compile(rb"[+-]?0*+(\d++)")
-# Up to here float64 has every whole number; beyond, labels that differ would become one.
-MOST_EXACT = 2**53
-SHOWN = 40
 # pyarrow takes some 7 kB for each column: more of them are read as a matrix.
 MOST_NARROW = 2000
-FEATURE_ADVICE = "; a column of words must be declared categorical"
 LABEL_ADVICE = ", as the labels at the beginning are"
+
+
+class Spelling(NamedTuple):
+    """What stands between two fields, and before the decimals of a number."""
+
+    delimiter: str = ","
+    decimal: str = "."
+
+
+class Inferred(NamedTuple):
+    """What the first rows tell: the type of the labels, and which columns of numbers say True and False."""
+
+    label: pa.DataType = pa.string()
+    truths: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -41,21 +60,34 @@ class CsvForm:
     """How the text of one source is to be read; inferred from its beginning and fixed from then on."""
 
     source: str
-    delimiter: str
     names: list[str]  # of all columns of the text
+    columns: TableColumns  # what those that are read are, by their names
     positions: tuple[int, ...]  # of the columns that are read one by one
     label: int | None
     schema: pa.Schema  # their names and types
-    matrix: tuple[int, ...] = ()  # positions of columns that are read as one matrix: those of numbers, if many
+    spelling: Spelling
+    truths: frozenset[int]  # positions of columns of numbers that say True and False
+    kept: tuple[int, ...]  # positions of the columns that are carried along as text
+    matrix: tuple[int, ...]  # positions of columns that are read as one matrix: those of numbers, if many
 
     @classmethod
-    def of(cls, source: str, delimiter: str, names: list[str], roles: ColumnRoles, label_is_number: bool) -> CsvForm:
+    def of(cls, source: str, spelling: Spelling, names: list[str], found: FoundColumns, inferred: Inferred) -> CsvForm:
         """Return the form of a text with columns of these names."""
-        words = {*roles.categorical, *([] if label_is_number or roles.label is None else [roles.label])}
+        roles = found.roles
+        kinds = dict.fromkeys(roles.categorical, pa.string())
+        if roles.label is not None:
+            kinds[roles.label] = inferred.label
         matrix = tuple(sorted(roles.numeric)) if len(roles.numeric) > MOST_NARROW else ()
-        positions = roles._replace(numeric=()).used() if matrix else roles.used()
-        kinds = [(names[position], pa.string() if position in words else pa.float64()) for position in positions]
-        return cls(source, delimiter, names, positions, roles.label, pa.schema(kinds), matrix)
+        used = roles._replace(kept=(), numeric=() if matrix else roles.numeric).used()
+        schema = pa.schema([(names[position], kinds.get(position, pa.float64())) for position in used])
+        return cls(
+            source, names, found.by_name, used, roles.label, schema, spelling, inferred.truths, roles.kept, matrix
+        )
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between two fields."""
+        return self.spelling.delimiter
 
     @property
     def width(self) -> int:
@@ -65,15 +97,18 @@ class CsvForm:
 
 def quick_rows(form: CsvForm, text: bytes) -> pa.RecordBatch | None:
     """Return the rows of `text`, or None where pyarrow refuses some."""
-    types = dict(zip(map(str, form.positions), form.schema.types, strict=True))
+    kinds = zip(form.positions, form.schema.types, strict=True)
+    types = {str(position): pa.bool_() if position in form.truths else kind for position, kind in kinds}
     for piece_bytes in (PIECE_BYTES, len(text) + 2):
         try:
-            table = _parsed(text, form.delimiter, form.width, types, piece_bytes)
+            table = _parsed(text, form.spelling, form.width, types, piece_bytes)
         except pa.ArrowInvalid as error:
             if "straddling" in str(error):  # a record is longer than a piece
                 continue
             return None
         columns = [column.combine_chunks() for column in table.columns]
+        if form.truths:
+            columns = [pc.cast(column, kind) for column, kind in zip(columns, form.schema.types, strict=True)]
         batch = pa.RecordBatch.from_arrays(columns, schema=form.schema)
         return None if _has_large_labels(form, batch) else batch
     return None
@@ -87,26 +122,16 @@ def _has_large_labels(form: CsvForm, batch: pa.RecordBatch) -> bool:
     return labels.type == pa.float64() and (pc.max(pc.abs(labels)).as_py() or 0.0) >= MOST_EXACT
 
 
-def fields_of(record: bytes, delimiter: str) -> list[bytes]:
-    """Return the fields of one record.
-
-    >>> from opauc.reading.csv_values import fields_of
-    >>> fields_of(b'1,"2,3",\\r\\n', ",")
-    [b'1', b'2,3', b'']
-    """
-    end = delimiter.encode()
-    field = re.compile(rb'(?:"((?:[^"]|"")*+)")?([^%b]*+)%b' % (re.escape(end), re.escape(end)))
-    found = field.finditer(record.rstrip(b"\r\n") + end)
-    return [(field[1] or b"").replace(b'""', b'"') + field[2] for field in found]
-
-
 def texts_in(text: bytes, delimiter: str, n_columns: int, wanted: Iterable[int]) -> list[pa.BinaryArray]:
     """Return the fields of the wanted columns, as bytes, of records that all have `n_columns` of them."""
     types = {str(position): pa.binary() for position in wanted}
-    return [column.combine_chunks() for column in _parsed(text, delimiter, n_columns, types, len(text) + 2).columns]
+    parsed = _parsed(text, Spelling(delimiter), n_columns, types, len(text) + 2)
+    return [column.combine_chunks() for column in parsed.columns]
 
 
-def _parsed(text: bytes, delimiter: str, n_columns: int, types: dict[str, pa.DataType], piece_bytes: int) -> pa.Table:
+def _parsed(
+    text: bytes, spelling: Spelling, n_columns: int, types: dict[str, pa.DataType], piece_bytes: int
+) -> pa.Table:
     # An empty line is passed over; without it pyarrow would pass over a byte order mark in the midst of the text.
     start = b"\n" if text.startswith(BYTE_ORDER_MARK) else b""
     return csv.read_csv(
@@ -114,104 +139,124 @@ def _parsed(text: bytes, delimiter: str, n_columns: int, types: dict[str, pa.Dat
         csv.ReadOptions(
             use_threads=False, block_size=piece_bytes, column_names=[str(position) for position in range(n_columns)]
         ),
-        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ParseOptions(delimiter=spelling.delimiter, newlines_in_values=True),
         csv.ConvertOptions(
-            column_types=types, include_columns=list(types), null_values=MISSING_WORDS, strings_can_be_null=False
+            column_types=types,
+            include_columns=list(types),
+            null_values=MISSING_WORDS,
+            strings_can_be_null=False,
+            true_values=TRUE_WORDS,
+            false_values=FALSE_WORDS,
+            decimal_point=spelling.decimal,
         ),
     )
 
 
 def careful_rows(
-    form: CsvForm, text: bytes, records: CsvRecords, lines: NDArray[np.int64], bad_rows: BadRows
+    form: CsvForm, text: bytes, records: CsvRecords, faults: RecordFaults, bad_rows: BadRows
 ) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
-    """Return the rows of `text` that are clear and the line of each; the others are met in their order."""
-    faults = RecordFaults(form, records, lines)
+    """Return the rows of `text` that are clear and which records they are; the others are met in their order."""
     columns = careful_columns(form, text, records, faults)
     clear = faults.clear(bad_rows)
     batch = pa.RecordBatch.from_arrays(columns, schema=form.schema).filter(pa.array(clear))
-    return batch, lines[faults.whole[clear]]
-
-
-class RecordFaults:
-    """The first complaint about each record of some text; `whole` are those with as many fields as there should be."""
-
-    def __init__(self, form: CsvForm, records: CsvRecords, lines: NDArray[np.int64]) -> None:
-        self._source, self._lines = form.source, lines
-        self.whole = np.flatnonzero(records.fields == form.width)
-        self._complaints = {
-            int(record): MalformedRow(form.source, int(lines[record]), _miscounted(records.fields[record], form.width))
-            for record in np.flatnonzero(records.fields != form.width)
-        }
-
-    def add(self, row: int, reason: str, column: str) -> None:
-        """Complain about one of the whole records."""
-        record = int(self.whole[row])
-        complaint = MalformedRow(self._source, int(self._lines[record]), reason, column=column)
-        self._complaints.setdefault(record, complaint)
-
-    def clear(self, bad_rows: BadRows) -> NDArray[np.bool_]:
-        """Meet the bad records in their order; tell which of the whole ones are left."""
-        for record in sorted(self._complaints):
-            bad_rows.meet(self._complaints[record])
-        return np.array([record not in self._complaints for record in self.whole.tolist()], dtype=bool)
+    return batch, faults.whole[clear]
 
 
 def careful_columns(form: CsvForm, text: bytes, records: CsvRecords, faults: RecordFaults) -> list[pa.Array]:
     """Return the columns that are read one by one of all whole records, missing where something is wrong."""
-    if not faults.whole.size:
-        return [pa.array([], kind) for kind in form.schema.types]
-    if faults.whole.size < records.size:
-        text = b"".join(records.text_of(text, record) for record in faults.whole.tolist())
     columns = []
-    texts = texts_in(text, form.delimiter, form.width, form.positions)
+    texts = texts_of(form, text, records, faults.whole, form.positions)
     for position, wanted, found in zip(form.positions, form.schema, texts, strict=True):
-        values, reasons = _values(found, wanted.type)
-        if position == form.label and wanted.type != pa.string():
-            reasons |= _inexact_labels(found)
-        advice = "" if wanted.type == pa.string() else LABEL_ADVICE if position == form.label else FEATURE_ADVICE
+        values, reasons = _values(found, wanted.type, form.spelling.decimal)
         columns.append(values)
+        if position == form.label:
+            reasons |= _inexact_labels(found) if wanted.type == pa.float64() else {}
+            advice = "" if wanted.type == pa.string() else LABEL_ADVICE
+            for row, reason in reasons.items():
+                faults.add(row, reason + advice, wanted.name)
+            continue
+        complain = faults.add if wanted.type == pa.string() else faults.add_word
         for row, reason in reasons.items():
-            faults.add(row, reason + advice, wanted.name)
+            complain(row, reason, wanted.name)
+        if values.null_count > len(reasons) or (wanted.type == pa.string() and pc.any(pc.equal(values, "")).as_py()):
+            faults.note_missing(wanted.name)
     return columns
 
 
-def all_numbers(texts: pa.BinaryArray) -> bool:
-    """Tell whether a column holds numbers that float64 tells apart, and nothing else but missing ones."""
-    words = [word for word in (text.strip(b" \t") for text in texts.to_pylist()) if word not in MISSING_BYTES]
-    return bool(words) and all(number_of(word) is not None and not is_inexact(word) for word in words)
+def texts_of(
+    form: CsvForm, text: bytes, records: CsvRecords, chosen: NDArray[np.int64], positions: Sequence[int]
+) -> list[pa.BinaryArray]:
+    """Return the fields of some columns, as bytes, of the chosen records, which all have as many fields."""
+    if not chosen.size or not positions:  # of no positions pyarrow would make all columns
+        return [pa.array([], pa.binary()) for _ in positions]
+    if form.width > MOST_NARROW:
+        return _wide_texts(form, text + b"\n", records.edges[:-1][chosen], positions)
+    if chosen.size < records.size:
+        text = b"".join(records.text_of(text, record) for record in chosen.tolist())
+    else:
+        text = text[records.edges[0] : records.edges[-1]]
+    return texts_in(text, form.delimiter, form.width, positions)
 
 
-def is_inexact(word: bytes) -> bool:
-    """Tell whether a word is a whole number beyond those that float64 has all of.
+def _wide_texts(
+    form: CsvForm, text: bytes, starts: NDArray[np.int64], positions: Sequence[int]
+) -> list[pa.BinaryArray]:
+    """Return fields of records of very many columns, which begin at `starts`; the text ends in an end of line."""
+    begins = field_begins(form, np.frombuffer(text, np.uint8), starts)
+    return [
+        pa.array(
+            [
+                fields_of(text[first : beyond - 1], form.delimiter)[0]
+                for first, beyond in begins[:, position : position + 2].tolist()
+            ],
+            pa.binary(),
+        )
+        for position in positions
+    ]
 
-    >>> from opauc.reading.csv_values import is_inexact
-    >>> is_inexact(b"9007199254740993"), is_inexact(b"-42"), is_inexact(b"1e300")
-    (True, False, False)
-    """
-    found = WHOLE_NUMBER.fullmatch(word)
-    return found is not None and (len(found[1]) > len(str(MOST_EXACT)) or int(found[1]) > MOST_EXACT)
+
+def field_begins(form: CsvForm, text: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.integer]:
+    """Return where each field of each record begins, and one byte beyond the last."""
+    begins = np.empty((starts.size, form.width + 1), np.int32 if text.size < 2**31 else np.int64)
+    find_fields(text, ord(form.delimiter), starts, begins)
+    return begins
 
 
-def number_of(word: bytes) -> float | None:
-    """Return the number that a word says, None where it says none."""
-    if NOT_A_NUMBER.fullmatch(word):
-        return math.nan
-    return float(word) if NUMBER.fullmatch(word) else None
+def kept_texts(form: CsvForm, texts: Sequence[pa.BinaryArray]) -> pa.RecordBatch:
+    """Return the columns to be carried along as words, whatever cannot be text replaced."""
+    columns = [
+        pa.array([text.decode(errors="replace") for text in column.to_pylist()], pa.string()) for column in texts
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=[form.names[position] for position in form.kept])
 
 
-def _values(texts: pa.BinaryArray, kind: pa.DataType) -> tuple[pa.Array, dict[int, str]]:
+def label_type(texts: pa.BinaryArray, decimal: str) -> pa.DataType:
+    """Return the type of labels: truth values, numbers that float64 tells apart, or else words."""
+    words = {word for word in (text.strip(b" \t") for text in texts.to_pylist()) if word not in MISSING_BYTES}
+    if words and words <= TRUTHS.keys():
+        return pa.bool_()
+    numbers = words and all(number_of(word, decimal) is not None and not is_inexact(word) for word in words)
+    return pa.float64() if numbers else pa.string()
+
+
+def _values(texts: pa.BinaryArray, kind: pa.DataType, decimal: str) -> tuple[pa.Array, dict[int, str]]:
     """Return a column converted, and the reason of each row where that cannot be; there the value is missing."""
-    try:
-        return pc.cast(pc.cast(texts, pa.string()), kind), {}
-    except pa.ArrowInvalid:
-        convert = _text_or_reason if kind == pa.string() else number_or_reason
+    if kind == pa.string() or (kind == pa.float64() and decimal == "."):
+        with suppress(pa.ArrowInvalid):
+            return pc.cast(pc.cast(texts, pa.string()), kind), {}
     values, faults = [], {}
     for row, text in enumerate(texts.to_pylist()):
-        value, reason = convert(text)
+        value, reason = _value_or_reason(text, kind, decimal)
         values.append(value)
         if reason is not None:
             faults[row] = reason
     return pa.array(values, kind), faults
+
+
+def _value_or_reason(text: bytes, kind: pa.DataType, decimal: str) -> tuple[object, str | None]:
+    if kind == pa.string():
+        return text_or_reason(text)
+    return truth_or_reason(text) if kind == pa.bool_() else number_or_reason(text, decimal)
 
 
 def _inexact_labels(texts: pa.BinaryArray) -> dict[int, str]:
@@ -221,42 +266,3 @@ def _inexact_labels(texts: pa.BinaryArray) -> dict[int, str]:
         for row, text in enumerate(texts.to_pylist())
         if is_inexact(text.strip(b" \t"))
     }
-
-
-def number_or_reason(text: bytes) -> tuple[float | None, str | None]:
-    """Return the number that a field says, None where it is missing, or what is wrong with it."""
-    word = text.strip(b" \t")
-    if word in MISSING_BYTES:
-        return None, None
-    number = number_of(word)
-    if number is None:
-        return None, f"{shown(text)} is not a number"
-    return number, None
-
-
-def _text_or_reason(text: bytes) -> tuple[str | None, str | None]:
-    if valid_text(text):
-        return text.decode(), None
-    return None, f"{shown(text)} is not UTF-8 text"
-
-
-def valid_text(text: bytes) -> bool:
-    """Tell whether bytes are UTF-8."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _miscounted(found: int, width: int) -> str:
-    return f"{found} field{'s' if found > 1 else ''}, expected {width}"
-
-
-def shown(text: bytes) -> str:
-    """Return a field as a message shows it, cut where it is long."""
-    cut = text if len(text) <= SHOWN else text[: SHOWN - 3] + b"..."
-    try:
-        return repr(cut.decode())
-    except UnicodeDecodeError:
-        return repr(cut)[1:]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from opauc.errors import InputError
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import IN_MEMORY, ByteSource
 from opauc.reading.data_format import DataFormat, Reader
-from opauc.reading.encoder import EncodedRows, Encoder
+from opauc.reading.encoder import EncodedRows, Encoder, UnknownCategories
 from opauc.reading.find_sources import find_sources, format_of
 from opauc.reading.labelled_chunk import BEGINNING, Bookmark, LabelledChunk, Part, SourceRecord
 from opauc.reading.read_ahead import read_ahead
@@ -88,6 +88,21 @@ class DataStream:
         return self._encoder.feature_names() if any(kind.has_names for kind in self._formats) else None
 
     @property
+    def category_counts(self) -> Mapping[str, int]:
+        """How many categories each column has so far that becomes a feature a category."""
+        return self._encoder.category_counts
+
+    @property
+    def unknown_categories(self) -> Mapping[str, UnknownCategories]:
+        """Categories met so far that the model knows nothing of, by their columns, where nothing new is learnt."""
+        return self._encoder.unknown_categories
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether all sources are tables, whose columns have names."""
+        return all(kind.has_names for kind in self._formats)
+
+    @property
     def total_bytes(self) -> int | None:
         """Size of all files, or None where something is no file."""
         if not all(os.path.isfile(path) for path in self.sources):
@@ -122,7 +137,7 @@ class DataStream:
                 if n_rows:
                     yield LabelledChunk(
                         found.rows, found.labels, rows, source.name, part.before.line + 1, found.lines, bookmark,
-                        passed + source.passed,
+                        passed + source.passed, found.kept,
                     )  # fmt: skip
                 rows += n_rows
             passed += source.size

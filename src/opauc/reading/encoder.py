@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import Part, RawLabels
 from opauc.reading.table_columns import TableColumns
 from opauc.rows import Rows
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 
 class Encoding(TypedDict):
@@ -48,6 +51,14 @@ class EncodedRows(NamedTuple):
     rows: Rows
     labels: RawLabels | None
     lines: NDArray[np.int64] | None  # None where they follow the place before the part
+    kept: RecordBatch | None = None  # columns to be carried along, of the same rows
+
+
+class UnknownCategories(NamedTuple):
+    """Categories of one column that were not met in training: in how many rows, and the first of them."""
+
+    rows: int
+    examples: tuple[str, ...]
 
 
 class Hashing(Protocol):
@@ -79,3 +90,11 @@ class Encoder(Protocol):
 
     def learnt(self) -> Callable[[], Encoding]:
         """Return a function that gives what was learnt up to this call, whatever is learnt later."""
+
+    @property
+    def category_counts(self) -> Mapping[str, int]:
+        """How many categories each column has that becomes a feature a category."""
+
+    @property
+    def unknown_categories(self) -> Mapping[str, UnknownCategories]:
+        """Categories met that the model knows nothing of, by their columns, where nothing new is learnt."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
     from opauc.reading.encoder import Encoding
+    from opauc.reading.table_columns import TableColumns
     from opauc.reading.wide_table import WideTable
 
 # Labels as they stand in a source: numbers or words.
@@ -46,7 +47,9 @@ class Part(NamedTuple):
     scipy CSR array, or a table: a pyarrow RecordBatch or a WideTable. Only those of LIBSVM text are
     checked already; the others may hold missing values until they are encoded.
     `labels` are as they stand in the source, None where it has none or where
-    they are a column of the batch.
+    they are a column of the batch. `columns` says by names what the columns of a
+    table are, whose source may have more. `kept` are columns to be carried along,
+    where they are not to be taken from the table as it is.
     """
 
     rows: Rows | RecordBatch | WideTable
@@ -54,6 +57,8 @@ class Part(NamedTuple):
     lines: NDArray[np.int64] | None  # the line of each row, where rows were skipped; else they follow `before.line`
     before: Place
     after: Place
+    columns: TableColumns | None = None
+    kept: RecordBatch | None = None
 
 
 class SourceRecord(TypedDict):
@@ -122,6 +127,11 @@ class LabelledChunk(NamedTuple):
     lines: NDArray[np.int64] | None
     bookmark: Bookmark  # of the end of this chunk
     bytes_read: int  # of all files so far, compressed as they are
+    kept: RecordBatch | None = None  # columns that were asked to be carried along
+
+    def kept_values(self) -> list[list[object]]:
+        """Return the values of each column that was carried along."""
+        return [] if self.kept is None else [column.to_pylist() for column in self.kept.columns]
 
     def line_of(self, row: int) -> int:
         """Return the line, from 1, at which a row of the chunk stands."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -18,22 +19,25 @@ from opauc.reading.byte_source import IN_MEMORY
 from opauc.reading.column_values import label_values
 from opauc.reading.labelled_chunk import Part, Place, RawLabels
 from opauc.reading.sparse_rows import canonical_rows, float_type
-from opauc.reading.table_columns import ColumnRoles, TableColumns
+from opauc.reading.table_columns import FoundColumns, TableColumns
 from opauc.rows import Rows
 
 MOST_ROWS = 65_536
 
-# Rows, or a batch of a table, and the labels where they are known by now.
-Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None]]
+# A table of pandas, polars or pyarrow, and whatever else gives its columns as Arrow does.
+AnyTable: TypeAlias = Any
+# Rows and their labels where those are known by now, or a batch of a table; and what the columns of a batch are.
+Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None, TableColumns | None]]
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryReader:
-    """Rows of NumPy arrays, SciPy sparse arrays, and tables of pandas, polars and pyarrow (also datasets and readers).
+    """Rows of NumPy arrays, SciPy sparse arrays, lists of dicts, and tables of pandas, polars and pyarrow.
 
     Labels are given as an array, or are a column of the data, which arrays call
-    by its position. Tables are converted a part at a time. A pyarrow
-    `RecordBatchReader` can be read once; anything else from any place again.
+    by its position. Tables are converted a part at a time. Datasets and readers
+    of pyarrow are tables too; a `RecordBatchReader` can be read once, anything
+    else from any place again.
 
     Parameters
     ----------
@@ -61,13 +65,14 @@ class MemoryReader:
         """Yield the rows of `source` from `place` on; rows take the part of lines."""
         labels = None if self.labels is None else label_array(self.labels)
         before = place
-        for block, column in self._blocks(source, place.offset):
+        for block, column, columns in self._blocks(source, place.offset):
             n_rows = block.num_rows if isinstance(block, pa.RecordBatch) else block.shape[0]
             rows = before.offset + n_rows
             if labels is not None and rows > labels.size:
                 raise InputError(f"{IN_MEMORY}: {labels.size} labels for {rows} rows or more")
             after = Place(rows, rows)
-            yield Part(block, column if labels is None else labels[before.offset : rows], None, before, after)
+            given = column if labels is None else labels[before.offset : rows]
+            yield Part(block, given, None, before, after, columns)
             before = after
         if labels is not None and labels.size != before.offset:
             raise InputError(f"{IN_MEMORY}: {labels.size} labels for {before.offset} rows")
@@ -76,16 +81,18 @@ class MemoryReader:
         """Yield the rows from row `start` on, with their labels where those are a column of an array."""
         if sparse.issparse(source):
             return self._sparse_blocks(sparse.csr_array(source), start)
-        if isinstance(source, (list, tuple)):
+        if is_records(source):
+            source = table_of_records(source)
+        elif isinstance(source, (list, tuple)):
             source = np.asarray(source)
         if isinstance(source, np.ndarray):
             return self._array_blocks(source, start)
-        return ((batch, None) for batch in self._batches(source, start))
+        return self._batches(source, start)
 
     def _array_blocks(self, array: Values, start: int) -> Blocks:
         if array.ndim != 2:
             raise InputError(f"{IN_MEMORY}: expected an array of rows and columns, its shape is {array.shape}")
-        roles = self._roles([str(position) for position in range(array.shape[1])])
+        roles, _ = self._found([str(position) for position in range(array.shape[1])])
         if roles.categorical:
             raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
         dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
@@ -93,7 +100,7 @@ class MemoryReader:
             block = array[first : first + MOST_ROWS]
             chosen = block if every else block[:, roles.numeric]
             labels = None if roles.label is None else block[:, roles.label].copy()
-            yield np.ascontiguousarray(chosen, dtype=dtype), labels
+            yield np.ascontiguousarray(chosen, dtype=dtype), labels, None
 
     def _sparse_blocks(self, rows: csr_array, start: int) -> Blocks:
         if self.columns.features is not None or (self.columns.labelled and self.labels is None):
@@ -104,40 +111,89 @@ class MemoryReader:
             ends = rows.indptr[first : first + MOST_ROWS + 1]
             entries = slice(ends[0], ends[-1])
             block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], IN_MEMORY)
-            yield block, None
+            yield block, None, None
 
-    def _batches(self, table: Any, start: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, table: AnyTable, start: int) -> Blocks:
         """Yield the columns that are used of any table, at most 65,536 rows at a time."""
-        if hasattr(table, "iloc"):  # pandas
-            schema = pa.Schema.from_pandas(table, preserve_index=False)
-            names = self._used(schema)
-            for first in range(start, len(table), MOST_ROWS):
-                block = table.iloc[first : first + MOST_ROWS]
-                yield pa.RecordBatch.from_pandas(block, schema, preserve_index=False).select(names)
-            return
-        if isinstance(table, pa.RecordBatch):
-            table = pa.Table.from_batches([table])
-        if isinstance(table, pa.Table):
-            yield from table.select(self._used(table.schema)).slice(start).to_batches(MOST_ROWS)
-            return
-        if hasattr(table, "scanner"):  # a dataset of pyarrow
-            names = self._used(table.schema)
-            yield from _sliced(
-                table.scanner(columns=names, batch_size=MOST_ROWS, use_threads=False).to_batches(), start
-            )
-            return
+        with ExitStack() as opened:
+            table, schema = _table_and_schema(table, opened)
+            roles, columns = self._found(schema.names)
+            names = [schema.names[position] for position in roles.used()]
+            for batch in _batches_of(table, schema, names, start):
+                yield batch, None, columns
+
+    def _found(self, names: list[str]) -> FoundColumns:
+        columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
+        return columns.found_in(names, IN_MEMORY)
+
+
+def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
+    """Return any table as one whose rows can be taken a batch at a time, and its columns."""
+    if hasattr(table, "iloc"):  # pandas
+        return table, pa.Schema.from_pandas(table, preserve_index=False)
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    if not (isinstance(table, pa.Table) or hasattr(table, "scanner")):
         if not hasattr(table, "__arrow_c_stream__"):
             raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
-        with pa.RecordBatchReader.from_stream(table) as stream:
-            names = self._used(stream.schema)
-            yield from _sliced((batch.select(names) for batch in stream), start)
+        table = opened.enter_context(pa.RecordBatchReader.from_stream(table))
+    return table, table.schema
 
-    def _used(self, schema: pa.Schema) -> list[str]:
-        return [schema.names[position] for position in self._roles(schema.names).used()]
 
-    def _roles(self, names: list[str]) -> ColumnRoles:
-        columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
-        return columns.roles_in(names, IN_MEMORY)
+def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
+    """Return the columns of those names from row `start` on."""
+    if hasattr(table, "iloc"):  # pandas
+        blocks = (table.iloc[first : first + MOST_ROWS] for first in range(start, len(table), MOST_ROWS))
+        # Columns of text may lie in several pieces, of which a table may be made but no batch.
+        tables = (pa.Table.from_pandas(block, schema, preserve_index=False).select(names) for block in blocks)
+        return (batch for table in tables for batch in table.combine_chunks().to_batches())
+    if isinstance(table, pa.Table):
+        batches: list[pa.RecordBatch] = table.select(names).slice(start).to_batches(MOST_ROWS)
+        return batches
+    if hasattr(table, "scanner"):  # a dataset of pyarrow
+        scanner = table.scanner(columns=names, batch_size=MOST_ROWS, use_threads=False)
+        return _sliced(scanner.to_batches(), start)
+    return _sliced((batch.select(names) for batch in table), start)
+
+
+def is_records(source: object) -> TypeGuard[Sequence[Mapping[str, object]]]:
+    """Tell whether rows are given as dicts of their columns."""
+    return isinstance(source, (list, tuple)) and bool(source) and all(isinstance(row, Mapping) for row in source)
+
+
+def table_names(data: AnyTable) -> list[str] | None:
+    """Return the names of the columns of a table or of rows given as dicts, None of anything else.
+
+    >>> import numpy as np
+    >>> from opauc.reading.memory_reader import table_names
+    >>> table_names([{"a": 1}, {"b": 2}]), table_names(np.eye(2))
+    (['a', 'b'], None)
+    """
+    if is_records(data):
+        return list(dict.fromkeys(str(name) for row in data for name in row))
+    if hasattr(data, "iloc"):  # pandas; a series has no columns
+        return [str(name) for name in data.columns] if hasattr(data, "columns") else None
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        return None
+    schema = getattr(data, "schema", None)
+    names = getattr(schema, "names", None)
+    return [str(name) for name in (names() if callable(names) else names or ())] or None
+
+
+def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
+    """Return rows given as dicts as a table; what a row lacks is missing.
+
+    >>> from opauc.reading.memory_reader import table_of_records
+    >>> table_of_records([{"a": 1}, {"a": 2, "b": "x"}]).to_pydict()
+    {'a': [1, 2], 'b': [None, 'x']}
+    """
+    columns = {}
+    for name in dict.fromkeys(name for row in records for name in row):
+        try:
+            columns[str(name)] = pa.array([row.get(name) for row in records], from_pandas=True)
+        except pa.ArrowException as error:
+            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all words") from error
+    return pa.table(columns)
 
 
 def label_array(labels: object) -> RawLabels:

@@ -9,6 +9,9 @@ from opauc.files import json_as
 from opauc.rows import Json, Settings
 
 MISSING = ("error", "zero", "mean")
+DECIMALS = (".", ",")
+# Options that files of earlier versions lack; they are written only where they say something.
+ADDED = ("drop", "decimal")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class ReadOptions:
     zero_based: bool = False
     delimiter: str | None = None
     header: bool | None = None
+    drop: tuple[str | int, ...] = ()  # columns to leave out
+    decimal: str = "."  # what stands before the decimals of a number in a text table
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
@@ -40,6 +45,8 @@ class ReadOptions:
             raise ValueError(f"hash_bits must lie between 1 and 30, got {self.hash_bits}")
         if self.n_features is not None and not 1 <= self.n_features < 2**31:
             raise ValueError(f"n_features must lie between 1 and {2**31 - 1}, got {self.n_features}")
+        if self.decimal not in DECIMALS:
+            raise ValueError(f"decimal must be a point or a comma, got {self.decimal!r}")
         if self.hash_bits is not None and self.n_features is not None:
             raise ValueError("hash_bits fixes the number of features; leave n_features out")
 
@@ -49,16 +56,22 @@ class ReadOptions:
 
     def to_json(self) -> Json:
         """Return the options as JSON has them."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        said = {
+            name: value for name, value in asdict(self).items() if name not in ADDED or value != getattr(USUAL, name)
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
     @classmethod
     def of_json(cls, saved: Settings) -> ReadOptions:
         """Return the options `to_json` gave."""
         known = {part.name for part in fields(cls)}
-        if set(saved) != known:
+        if not known.difference(ADDED) <= set(saved) <= known:
             raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
         kinds = get_type_hints(cls)
         for name, value in saved.items():
             json_as(kinds[name], value, f"reading option {name}")
         values: Json = {name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()}
         return cls(**values)
+
+
+USUAL = ReadOptions()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,11 +21,12 @@ class ColumnRoles(NamedTuple):
     label: int | None
     numeric: tuple[int, ...]
     categorical: tuple[int, ...]
+    kept: tuple[int, ...] = ()  # to be carried along as they are
 
     def used(self) -> tuple[int, ...]:
         """Return the positions of all columns that must be read, in the order of the table."""
         label = () if self.label is None else (self.label,)
-        return tuple(sorted({*label, *self.numeric, *self.categorical}))
+        return tuple(sorted({*label, *self.numeric, *self.categorical, *self.kept}))
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,16 @@ class TableColumns:
     """What a user says of the columns of a table, by names or by positions from 0 (-1 is the last one).
 
     Without a name the label is the column called "label", "target", "class" or
-    "y"; without names the features are all other columns. `labelled=False` asks
-    for no labels; a label that is named is then left out where it is there.
+    "y", in these letters or in others; without names the features are all other
+    columns but those in `drop`. `labelled=False` asks for no labels; a label
+    that is named is then left out where it is there. Columns in `kept`, by their
+    names, are carried along, features or not.
 
     Examples
     --------
     >>> from opauc.reading.table_columns import TableColumns
     >>> TableColumns(categorical=["colour"]).roles_in(["colour", "label", "size"], "a.csv")
-    ColumnRoles(label=1, numeric=(2,), categorical=(0,))
+    ColumnRoles(label=1, numeric=(2,), categorical=(0,), kept=())
     >>> TableColumns().roles_in(["x"], "a.csv")
     Traceback (most recent call last):
         ...
@@ -51,54 +55,75 @@ class TableColumns:
     categorical: Sequence[str | int] = ()
     labelled: bool = True
     n_features: int | None = None  # of arrays, whose label has no name: with just as many columns it is not there
+    drop: Sequence[str | int] = ()
+    kept: Sequence[str] = ()
 
     def roles_in(self, names: Sequence[str], source: str) -> ColumnRoles:
-        """Find the columns among those of a table, or say which are not there."""
-        if len(set(names)) < len(names):
+        """Find the columns among those of a table, or say which are not there, all of them."""
+        places = {name: position for position, name in enumerate(names)}
+        if len(places) < len(names):
             twice = [name for name, times in Counter(names).items() if times > 1]
             raise InputError(f"{source}: more than one column is called {listed(twice)}")
-        label = self._label_in(names, source)
-        categorical = dict.fromkeys(self._positions(self.categorical, names, source))
-        if self.features is None:
-            chosen: Sequence[int] = range(len(names))
-        else:
-            chosen = self._positions((*self.features, *self.categorical), names, source)
-            if self.labelled and label in chosen:
-                raise InputError(f"{source}: column {names[label]} cannot be the label and a feature")
-        chosen = [position for position in dict.fromkeys(chosen) if position != label]
-        if label in categorical:
-            raise InputError(f"{source}: column {names[label]} cannot be the label and a feature")
-        numeric = tuple(position for position in chosen if position not in categorical)
-        if not chosen:
+        self._refuse_lost(places, source)
+        dropped, kept = _positions(self.drop, places), tuple(_positions(self.kept, places))
+        label, categorical = self._label_in(places, dropped, source), _positions(self.categorical, places)
+        named = categorical if self.features is None else _positions((*self.features, *self.categorical), places)
+        if label in categorical or (self.labelled and label in named):
+            raise InputError(f"{source}: column {names[label or 0]} cannot be the label and a feature")
+        if both := [names[position] for position in dropped if position in named or position == label]:
+            raise InputError(f"{source}: column {listed(both)} cannot be used and dropped")
+        chosen = places.values() if self.features is None else named
+        features = [position for position in chosen if position != label and position not in dropped]
+        if not features:
             raise InputError(f"{source}: no column is left to be a feature beside {listed(names)}")
-        return ColumnRoles(label if self.labelled else None, numeric, tuple(categorical))
+        numeric = tuple(position for position in features if position not in categorical)
+        return ColumnRoles(label if self.labelled else None, numeric, tuple(categorical), kept)
 
-    def _label_in(self, names: Sequence[str], source: str) -> int | None:
-        if not self.labelled and len(names) == self.n_features:
+    def found_in(self, names: Sequence[str], source: str) -> FoundColumns:
+        """Find the columns among those of a table; by their names they are found again when only they are left."""
+        roles = self.roles_in(names, source)
+        label = None if roles.label is None else names[roles.label]
+        categorical = tuple(names[position] for position in roles.categorical)
+        features = (*(names[position] for position in roles.numeric), *categorical)
+        return FoundColumns(roles, TableColumns(label, features, categorical, self.labelled, kept=self.kept))
+
+    def _label_in(self, places: Mapping[str, int], dropped: Container[int], source: str) -> int | None:
+        if not self.labelled and len(places) == self.n_features:
             return None
         if self.label is not None:
-            if not self.labelled and _position(self.label, dict.fromkeys(names, 0)) is None:
-                return None
-            return self._positions([self.label], names, source)[0]
+            return _position(self.label, places)
         if not self.labelled:
             return None
-        usual = [name for name in names if name in USUAL_LABELS]
+        left = [name for name, position in places.items() if position not in dropped]
+        usual = [name for name in left if name in USUAL_LABELS] or [
+            name for name in left if name.lower() in USUAL_LABELS
+        ]
         if len(usual) == 1:
-            return names.index(usual[0])
+            return places[usual[0]]
         why = f"columns {listed(usual)} could each be the label" if usual else "no column is called " + _either()
         remedy = Remedy("label")
-        raise InputError(f"{source}: {why}; name the label {remedy}, one of {listed(usual or names)}", remedy)
+        raise InputError(f"{source}: {why}; name the label {remedy}, one of {listed(usual or left)}", remedy)
 
-    def _positions(self, wanted: Sequence[str | int], names: Sequence[str], source: str) -> list[int]:
-        if not wanted:
-            return []
-        places = {name: position for position, name in enumerate(names)}
-        found = {column: _position(column, places) for column in wanted}
-        lost = [column for column, position in found.items() if position is None]
+    def _refuse_lost(self, places: Mapping[str, int], source: str) -> None:
+        label = () if self.label is None or not self.labelled else (self.label,)
+        named = (*label, *(self.features or ()), *self.categorical, *self.drop, *self.kept)
+        lost = [column for column in dict.fromkeys(named) if _position(column, places) is None]
         if lost:
             plural = "s" if len(lost) > 1 else ""
-            raise InputError(f"{source}: no column{plural} {listed(lost)}; there are {listed(names)}")
-        return [position for position in found.values() if position is not None]
+            raise InputError(f"{source}: no column{plural} {listed(lost)}; there are {listed(list(places))}")
+
+
+class FoundColumns(NamedTuple):
+    """Columns by their positions in one table, and by their names."""
+
+    roles: ColumnRoles
+    by_name: TableColumns
+
+
+def _positions(wanted: Iterable[str | int], places: Mapping[str, int]) -> dict[int, None]:
+    """Return the positions of columns that are all there, each once, in the order in which they are wanted."""
+    found = (_position(column, places) for column in wanted)
+    return {position: None for position in found if position is not None}
 
 
 def _position(column: str | int, places: Mapping[str, int]) -> int | None:
@@ -109,6 +134,23 @@ def _position(column: str | int, places: Mapping[str, int]) -> int | None:
 
 def _either() -> str:
     return ", ".join(USUAL_LABELS[:-1]) + f" or {USUAL_LABELS[-1]}"
+
+
+def quoted_list(names: Sequence[str]) -> str:
+    """Return names as a list with commas that can be read again: quoted where they hold one or look like positions.
+
+    >>> from opauc.reading.table_columns import quoted_list
+    >>> quoted_list(["age", "last, first", "7"])
+    'age,"last, first","7"'
+    """
+    return ",".join(
+        '"' + name.replace('"', '""') + '"' if re.search(r'[,"]|^\s|\s$|^-?\d+$', name) else name for name in names
+    )
+
+
+def about_columns(parameter: str, names: Sequence[str]) -> Remedy:
+    """Return the remedy of saying something about some columns; of very many the user has to name them."""
+    return Remedy(parameter, quoted_list(names) if len(names) <= LISTED else "")
 
 
 def listed(names: Sequence[str | int]) -> str:

@@ -141,6 +141,10 @@ class ClassSketch(Statistic):
         sums[: self.n_features] = self.sums
         return replace(self, sums=sums, code_sums=self.code_sums.copy())
 
+    def restrict(self, features: ArrayLike) -> ClassSketch:
+        """Sketch of the given features only, in the given order."""
+        return replace(self, sums=self.sums[np.asarray(features)], code_sums=self.code_sums.copy())
+
     def mean_difference(self) -> Floats:
         """Mean of the positive rows less mean of the negative rows."""
         negative, positive = self.means

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
@@ -111,6 +112,11 @@ class FeatureMoments(Statistic):
         """Statistics of the same rows with more features, which are zero in all of them."""
         more = ((0, 0), (0, n_features - self.n_features))
         return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more))
+
+    def restrict(self, features: ArrayLike) -> FeatureMoments:
+        """Statistics of the given features only, in the given order."""
+        at = np.asarray(features)
+        return FeatureMoments(self.totals, self.means[:, at], self.scatters[:, at])
 
     def mean_difference(self) -> Floats:
         """Mean of the positive rows less mean of the negative rows."""

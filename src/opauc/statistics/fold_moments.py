@@ -105,6 +105,10 @@ class FoldMoments(Statistic):
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
         return FoldMoments(self.moments.without(other.moments), max(0, self.n_rows - other.n_rows))
 
+    def restrict(self, features: ArrayLike) -> FoldMoments:
+        """Statistics of the given features only, in the given order."""
+        return replace(self, moments=self.moments.restrict(features))
+
     def grown(self, n_features: int) -> FoldMoments:
         """Statistics of the same rows with more features, which are zero in all of them."""
         return replace(self, moments=self.moments.grown(n_features))

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.score_summary import ScoreSummary
@@ -48,6 +49,17 @@ class Mergeable(ABC):
     @abstractmethod
     def grown(self, n_features: int) -> Self:
         """Return the statistic of the same rows with more features, which are zero in all of them."""
+
+    @abstractmethod
+    def restrict(self, features: ArrayLike) -> Self:
+        """Return the statistic of the given features only, in the given order."""
+
+    def arranged(self, places: ArrayLike, n_features: int) -> Self:
+        """Return the statistic of the same rows with each feature at its place among more, zero in all rows."""
+        order, at = np.full(n_features, -1), np.asarray(places)
+        order[at] = np.arange(at.size)
+        order[order < 0] = np.arange(at.size, n_features)
+        return self.grown(n_features).restrict(order)
 
     @abstractmethod
     def to_arrays(self) -> Arrays:

@@ -12,6 +12,9 @@ from opauc.errors import InputError, MalformedRow
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.rows import Array, Labels
 
+# Truth values as they come as words: from a command line, or in a model of an earlier version.
+TRUTHS = {"true": True, "false": False}
+
 
 @dataclass(frozen=True, eq=False)
 class ClassLabels:
@@ -79,6 +82,10 @@ class ClassLabels:
 
 def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
     """Compare labels with one that may have come as text from a command line."""
+    if labels.dtype.kind == "b" and isinstance(label, str) and label.lower() in TRUTHS:
+        label = TRUTHS[label.lower()]
+    if labels.dtype.kind == "U" and isinstance(label, bool | np.bool_):
+        label = str(bool(label))
     if labels.dtype.kind in "iufb" and isinstance(label, str):
         try:
             label = float(label)

@@ -12,6 +12,7 @@ import numpy as np
 
 from opauc.errors import OpaucError, UnreadableFile, UnsupportedOperation
 from opauc.features import find_maps
+from opauc.features.table_features import TableFeatures
 from opauc.files import read_sealed, write_sealed
 from opauc.learners import find_learners
 from opauc.learners.learner import AnyLearner
@@ -118,7 +119,9 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
 
 def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
     """Return the model that `model_parts` took apart, from a header that was checked."""
-    n_features, names = header["n_features"], header["feature_names"]
+    n_features, names, reading = header["n_features"], header["feature_names"], header.get("reading", {})
+    if names is not None and reading and TableFeatures.of_json(reading).feature_names() not in (None, names):
+        raise ValueError("the names of its features are not those of the columns that its rows were read from")
     return Model(
         header["estimator"],
         {name: renamed(value) for name, value in header["parameters"].items()},
@@ -126,7 +129,7 @@ def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
         labels_in(header["classes"]),
         n_features,
         None if names is None else tuple(names),
-        dict(header.get("reading", {})),
+        dict(reading),
         dict(header.get("provenance", {})),
     )
 

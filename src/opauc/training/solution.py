@@ -89,6 +89,11 @@ class Solution:
         """Return what is known with room for more features, which were zero in every row so far."""
         return replace(self._with_state(self.learner.grown(self.state, n_features)), n_features=n_features)
 
+    def arranged(self, places: ArrayLike, n_features: int) -> Solution:
+        """Return what is known with each feature at its place among more, which were zero in every row."""
+        state = self.statistic_learner("merge").arranged(self.state, places, n_features)
+        return replace(self._with_state(state), n_features=n_features)
+
     def merged(self, other: Solution) -> Solution:
         """Return what is known of the rows of both."""
         learner = self.statistic_learner("merge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
@@ -94,10 +94,17 @@ class Training:
         choice = self.recipe.choose(self.solution.n_features, "float64")
         self._solution = self._under(choice).without(self.fitted(rows), labels, weight, row_numbers)
 
-    def merge(self, other: Solution) -> None:
-        """Take in what another model has learnt from other rows."""
-        choice = self.recipe.choose(self.solution.n_features, "float64")
-        self._solution = self._under(choice).merged(other)
+    def merge(self, other: Solution, places: NDArray[np.int64] | None = None) -> None:
+        """Take in what another model has learnt from other rows.
+
+        `places` says where each of its features stands among those of both, of
+        which the ones known here come first; without it they are the same.
+        """
+        now = self._under(self.recipe.choose(self.solution.n_features, "float64"))
+        if places is not None:
+            width = max(now.n_features, int(places.max(initial=-1)) + 1)
+            now, other = now.grown(width), other.arranged(places, width)
+        self._solution = now.merged(other)
 
     def _under(self, choice: Choice) -> Solution:
         """Return the solution under the settings chosen now, which must be of the same learner."""

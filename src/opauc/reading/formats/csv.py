@@ -8,7 +8,8 @@ from opauc.reading.read_options import ReadOptions
 def _csv_reader(options: ReadOptions, encoder: Encoder, delimiter: str | None = None) -> Reader:
     from opauc.reading.csv_reader import CsvReader
 
-    return CsvReader(encoder.pinned_columns, options.delimiter or delimiter, options.header)
+    between = options.delimiter or delimiter
+    return CsvReader(encoder.pinned_columns, between, options.header, options.decimal, options.missing)
 
 
 def _tsv_reader(options: ReadOptions, encoder: Encoder) -> Reader:

@@ -1,0 +1,133 @@
+"""What the beginning of comma-separated text tells: names, columns, and how all of it is to be read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.errors import InputError, MalformedRow, Remedy
+from opauc.reading.csv_faults import RecordFaults
+from opauc.reading.csv_field import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, shown, valid_text
+from opauc.reading.csv_records import CsvRecords, Stretch
+from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_columns, label_type, texts_of
+from opauc.reading.table_columns import FoundColumns, TableColumns
+
+# Records in which columns of True and False are looked for, and of a table without a label what else is at fault.
+LOOKED_AT, SURVEYED = 16, 1000
+
+
+class Opening(NamedTuple):
+    """What the first record tells: the names of the columns, what they are, and whether it is a header."""
+
+    names: list[str]
+    columns: FoundColumns
+    header: bool
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The first records of a source."""
+
+    source: str
+    text: bytes
+    records: CsvRecords
+    spelling: Spelling
+    line: int  # of the first of them
+
+    @classmethod
+    def of(cls, source: str, first: Stretch, records: CsvRecords, decimal: str, lines_before: int) -> Beginning:
+        """Return the first records, those of `first`."""
+        line = lines_before + int(records.lines[0]) + 1
+        return cls(source, first.text, records, Spelling(first.delimiter, decimal), line)
+
+    def opening(self, columns: TableColumns, header: bool | None, missing_too: bool) -> Opening:
+        """Find the columns by what is said of them; where none is the label, say what else would be refused."""
+        fields = []
+        for position, text in enumerate(fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)):
+            if not valid_text(text):
+                raise MalformedRow(self.source, self.line, f"{shown(text)} is not UTF-8 text", column=position)
+            fields.append(text.decode())
+        header = self._is_header(fields) if header is None else header
+        columns = self._without_index(columns, fields) if header else columns
+        names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
+        try:
+            return Opening(names, columns.found_in(names, self.source), header)
+        except InputError as error:
+            if Remedy("label") not in error.remedies:
+                raise
+            advice, remedies = self._survey(columns, names, header, missing_too)
+            raise InputError(f"{error}{advice}", *error.remedies, *remedies) from None
+
+    def form(self, opening: Opening, start: int) -> CsvForm:
+        """Infer from the rows, which begin at the byte `start`, how to read all of them."""
+        names, (roles, _), _ = opening
+        plain = CsvForm.of(self.source, self.spelling, names, opening.columns, Inferred())
+        rows = np.flatnonzero((self.records.fields == len(names)) & (self.records.edges[:-1] >= start))
+        kind = Inferred().label
+        if roles.label is not None and rows.size:
+            [labels] = texts_of(plain, self.text, self.records, rows, [roles.label])
+            kind = label_type(labels, self.spelling.decimal)
+        truths: list[int] = []
+        if rows.size and not plain.matrix:
+            texts = texts_of(plain, self.text, self.records, rows[:LOOKED_AT], roles.numeric)
+            truths = [at for at, column in zip(roles.numeric, texts, strict=True) if _truths(column.to_pylist())]
+        return CsvForm.of(self.source, self.spelling, names, opening.columns, Inferred(kind, frozenset(truths)))
+
+    def _is_header(self, fields: Sequence[str]) -> bool:
+        """Tell whether the first record names the columns: names are words, and a row has numbers or nothing."""
+        decimal = self.spelling.decimal
+        words = [number_of(name.strip().encode(), decimal) is None and name not in MISSING_WORDS for name in fields]
+        if fields[0].strip() == "" and len(fields) > 1:
+            words = words[1:]  # the column before the names may count the rows
+        if any(words) and not all(words):
+            remedy = Remedy("header")
+            raise InputError(
+                f"{self.source}: the first line has words and numbers; say whether it is a header {remedy}", remedy
+            )
+        return all(words)
+
+    def _without_index(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
+        """Leave out a first column without a name that counts the rows, as pandas writes it, and say so."""
+        if fields[0].strip() or columns.features is not None or 0 in columns.drop or len(fields) < 2:
+            return columns
+        whole = range(1, self.records.size)
+        firsts = [fields_of(self.records.text_of(self.text, at), self.spelling.delimiter)[0] for at in whole]
+        if firsts != [str(number).encode() for number in range(len(firsts))]:
+            return columns
+        warnings.warn(f"{self.source}: the first column has no name and counts the rows; it is left out", stacklevel=2)
+        return replace(columns, drop=(*columns.drop, 0))
+
+    def _names(self, fields: Sequence[str], columns: TableColumns) -> list[str]:
+        names = [name.strip() for name in fields]
+        unnamed = [at for at, name in enumerate(names) if not name and at not in columns.drop]
+        if columns.features is None and unnamed:
+            remedy = Remedy("drop", ",".join(map(str, unnamed)))
+            raise InputError(
+                f"{self.source}: column {unnamed[0]}, from 0, has no name; give it one, or leave it out {remedy}",
+                remedy,
+            )
+        return [name or str(position) for position, name in enumerate(names)]
+
+    def _survey(
+        self, columns: TableColumns, names: list[str], header: bool, missing_too: bool
+    ) -> tuple[str, tuple[Remedy, ...]]:
+        """Return what is wrong with the columns of the first rows whichever the label is."""
+        try:
+            found = replace(columns, labelled=False, kept=()).found_in(names, self.source)
+        except InputError:
+            return "", ()
+        form = CsvForm.of(self.source, self.spelling, names, found, Inferred())
+        few = self.records.between(int(header), SURVEYED)
+        faults = RecordFaults(self.source, few.fields, len(names), few.lines, missing_too)
+        careful_columns(form, self.text, few, faults)
+        return faults.advice()
+
+
+def _truths(fields: Sequence[bytes]) -> bool:
+    """Tell whether a column says True and False and nothing else."""
+    words = {field.strip(b" \t") for field in fields} - MISSING_BYTES
+    return bool(words) and words <= TRUTHS.keys()
