@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.datasets import FOLDER
 
 import opauc as library
 from opauc import OPAUC
 from tests.cli.test_mistakes import one_line
 
-RAW = Path("/work/shared/data/raw")
+RAW = FOLDER / "raw"
 MESSY = """id,Name,Sex,Age,Survived
 1,"Braund, Mr.",male,22,0
 2,"Cumings, Mrs.",female,,1

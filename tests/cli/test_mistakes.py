@@ -8,6 +8,7 @@ import pytest
 import opauc as library
 from opauc.cli import main
 from opauc.training.stream_training import StreamTraining
+from tests.cli.conftest import without_notice
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
@@ -206,5 +207,6 @@ def test_a_mistake_in_a_pipe_is_told_at_once_though_the_pipe_stays_open(tmp_path
             stdin=writer.stdout, capture_output=True, text=True, check=False, timeout=40,
         )  # fmt: skip
         writer.kill()
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.startswith("opauc: standard input, line 3: label 3 besides -1 and 1")
+    said = without_notice(done.stderr)
+    assert (done.returncode, said.count("\n")) == (2, 1), said
+    assert said.startswith("opauc: standard input, line 3: label 3 besides -1 and 1")

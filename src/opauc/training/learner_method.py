@@ -46,8 +46,10 @@ class LearnerMethod:
         return type(self)(self.name, self.learner)
 
     def warm_up(self, rows: Rows) -> None:
-        """Learn two rows of the same kind and forget them."""
-        Training(self._recipe).learn(rows[[0, 0], :1], np.array([0, 1], np.int8))
+        """Learn two rows of the same kind, work out the weights, and forget them."""
+        training = Training(self._recipe)
+        training.learn(rows[[0, 0], :1], np.array([0, 1], np.int8))
+        _ = training.solution.scorer
 
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Learn rows in order."""
