@@ -138,7 +138,7 @@ def drain(items):
 def learn_all(path):
     encoder = TableEncoder()
     for part in ArrowReader().parts(ByteSource(str(path)), BEGINNING, BadRows()):
-        rows, labels, _ = encoder.encode(part, str(path), BadRows())
+        rows, labels, *_ = encoder.encode(part, str(path), BadRows())
         accumulate(rows, labels)
 
 
