@@ -18,9 +18,9 @@ from pyarrow import parquet
 from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
-from opauc import OPAUC
 from opauc.features import open_stream
 from opauc.training.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.stream_training import StreamTraining
 
 # What a process runs, its seconds without starting and compiling, and its peak memory in MB.
@@ -146,10 +146,11 @@ def parquet_table(folder, gigabytes):
 
 
 def learn(path, ahead):
-    """Learn a file in this process, with its reader in a thread of its own or not."""
-    training, stream = StreamTraining(OPAUC()), open_stream([path])
+    """Return what is learnt of a file in this process, with its reader in a thread of its own or not."""
+    training, stream = StreamTraining(OpaucRecipe({})), open_stream([path])
     for chunk in stream.chunks() if ahead else stream._chunks():
         training.learn(chunk)
+    return training
 
 
 def overlap_table(folder):
