@@ -1,4 +1,4 @@
-"""Run every table: `python -m benchmarks [full] [high] [online] [batch] [reading] [tables] [files]`."""
+"""Run every table: `python -m benchmarks [full] [grid] [high] [online] [batch] [reading] [tables] [files]`."""
 
 import os
 import platform
@@ -9,10 +9,20 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import baselines, batch_baselines, from_files, full_covariance, high_dimension, reading, reading_tables
+from benchmarks import (
+    baselines,
+    batch_baselines,
+    from_files,
+    full_covariance,
+    grid,
+    high_dimension,
+    reading,
+    reading_tables,
+)
 
 TABLES = {
     "full": full_covariance.main,
+    "grid": grid.main,
     "high": high_dimension.main,
     "online": baselines.main,
     "batch": batch_baselines.main,

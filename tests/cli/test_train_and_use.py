@@ -8,6 +8,9 @@ from sklearn.metrics import roc_auc_score
 
 import opauc as library
 from opauc import OPAUC
+from opauc.cli.compare import methods
+from opauc.learners import find_learners
+from opauc.rivals import rival_names
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 
 
@@ -146,6 +149,14 @@ def test_inspect_tells_what_a_model_was_made_of(tmp_path, opauc):
     shown = opauc("inspect", tmp_path / "model").out
     assert "x0" in shown
     assert "400" in shown
+
+
+def test_compare_leaves_out_slow_learners_unless_they_are_named():
+    usual, named = ({method.name for method in methods(names)} for names in (None, "descent_grid, exact"))
+    slow = {name for name, kind in find_learners().items() if kind.is_slow}
+    assert slow == {"descent_grid", "sketched_grid"}
+    assert set(find_learners()) - slow == usual - set(rival_names())
+    assert named == {"descent_grid", "exact"}
 
 
 def test_compare_ranks_every_learner_on_the_same_rows(tmp_path, opauc):

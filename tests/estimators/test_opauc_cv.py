@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 import opauc
 from opauc import OPAUC, OPAUCCV
+from opauc.errors import DivergenceWarning
+from opauc.learners.sgd import SGD
+from opauc.learners.sketched_sgd import SketchedSGD
 from tests.problems import problem
 
 ROWS, LABELS = problem(0, 400, 6)
@@ -95,3 +99,90 @@ def test_fewer_rows_than_folds_in_a_class_are_judged_as_far_as_they_go():
     assert 1 <= sum(name.startswith("split") for name in model.cv_results_) <= 3
     with pytest.warns(UserWarning, match="folds=5: no fold has rows of both classes"):
         OPAUCCV(folds=5).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
+def test_a_grid_is_learnt_and_chosen_from_in_one_look():
+    model = OPAUCCV(solver="sgd")
+    for rows, labels in OnlyOnce(0.2 * ROWS, LABELS):
+        model.partial_fit(rows.copy(), labels, classes=[0, 1])
+    whole = OPAUCCV(solver="sgd").fit(0.2 * ROWS, LABELS)
+    assert_array_equal(model.coef_, whole.coef_)
+    assert (model.alpha_, model.eta0_) == (whole.alpha_, whole.eta0_)
+    alone = SGD(model.alpha_, model.eta0_, "constant")
+    expected = alone.weights(alone.step(alone.start(6), 0.2 * ROWS, LABELS))
+    assert_allclose(model.coef_[0], expected, rtol=1e-9)
+
+
+def test_what_a_grid_found_is_published():
+    model = OPAUCCV(solver="sgd", alphas=[0.0, 0.1], etas=[1e-3, 0.05, 1e3]).fit(ROWS, LABELS)
+    found = model.cv_results_
+    assert found["eta0"].tolist() == [1e-3, 1e-3, 0.05, 0.05, 1e3, 1e3]
+    assert found["alpha"].tolist() == [0.0, 0.1] * 3
+    best = found["mean_test_score"].argmax()
+    assert (model.eta0_, model.alpha_) == (found["eta0"][best], found["alpha"][best])
+    assert found["mean_test_score"][4:].tolist() == [0.0, 0.0]
+    assert_array_equal(model.coef_path_[best], model.coef_[0])
+    assert model.moments_.counts == tuple(np.bincount(LABELS))
+    with pytest.raises(ValueError, match="merge needs solver='exact'"):
+        model.merge(model)
+    with pytest.raises(AttributeError, match="eta0_ needs solver='sgd', here it is 'exact'"):
+        _ = OPAUCCV().fit(ROWS, LABELS).eta0_
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"solver": "newton"}, r"'solver' parameter of OPAUCCV must be one of {'exact', 'sgd'}. Got 'newton'"),
+        ({"etas": [0.0]}, r"'etas' parameter of OPAUCCV must be None or one or more floats in the range \(0.0, inf\)"),
+        ({"etas": []}, "'etas' parameter"),
+        ({"average": "yes"}, "'average' parameter of OPAUCCV"),
+        ({"folds": 1}, "'folds' parameter of OPAUCCV"),
+    ],
+)
+@pytest.mark.parametrize("solver", ["exact", "sgd"])
+def test_what_a_solver_takes_no_notice_of_must_be_right_all_the_same(settings, message, solver):
+    with pytest.raises(ValueError, match=message):
+        OPAUCCV(**{"solver": solver} | settings).fit(ROWS, LABELS)
+
+
+def test_a_grid_of_which_every_pair_diverges_is_told_and_scores_zero():
+    with pytest.warns(DivergenceWarning, match="Lower etas or scale the features"):
+        model = OPAUCCV(solver="sgd").fit(1e6 * ROWS, LABELS)
+    assert not model.coef_.any()
+    assert not model.cv_results_["mean_test_score"].any()
+
+
+def test_the_solver_cannot_change_in_mid_stream():
+    model = OPAUCCV(solver="sgd").fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match=r"solver was 'sgd' .* now it is 'exact'"):
+        model.set_params(solver="exact").partial_fit(ROWS, LABELS)
+
+
+def test_a_rank_keeps_sketches():
+    model = OPAUCCV(solver="sgd", rank=2, random_state=0).fit(0.2 * ROWS, LABELS)
+    alone = SketchedSGD(model.alpha_, model.eta0_, "constant", average=False, rank=2)
+    expected = alone.weights(alone.step(alone.start(6), 0.2 * ROWS, LABELS))
+    assert_allclose(model.coef_[0], expected, rtol=1e-9)
+    assert model.coef_path_.shape == (299, 6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rank": 2}, "rank=2 needs solver='sgd', here it is 'exact'"),
+        ({"rank": -1, "solver": "sgd"}, r"'rank' parameter of OPAUCCV must be None or an int in the range \[0, inf\)"),
+        ({"rank": "auto"}, "'rank' parameter of OPAUCCV"),
+    ],
+)
+def test_a_rank_that_cannot_be_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OPAUCCV(**settings).fit(ROWS, LABELS)
+
+
+def test_more_features_than_there_is_room_for_are_refused_by_number():
+    wide = sparse.csr_array(([1.0, 2.0], ([0, 1], [0, 999_999])), shape=(2, 1_000_000))
+    with pytest.raises(ValueError, match=r"of 1000000 features take 3.2 GiB; OPAUCCV uses at most 2 GiB"):
+        OPAUCCV(solver="sgd", rank=50).fit(wide, [0, 1])
+    with pytest.raises(ValueError, match="Set solver='sgd' and rank to a small int"):
+        OPAUCCV().fit(wide, [0, 1])

@@ -29,6 +29,8 @@ MODELS = {
     "OPAUC sketched sgd": OPAUC(solver="sgd", rank=3),
     "OPAUC means": OPAUC(rank=0),
     "OPAUC selection": OPAUC(solver="progressive_selection"),
+    "OPAUCCV sgd": OPAUCCV(solver="sgd"),
+    "OPAUCCV sketched sgd": OPAUCCV(solver="sgd", rank=3),
     "OPAUCCV auc": OPAUCCV(folds=3, criterion="auc", one_standard_error=True, standardize=False, n_jobs=2),
 }
 everyone = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))

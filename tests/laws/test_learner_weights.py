@@ -58,6 +58,7 @@ def test_counts_and_mean_scores_are_weighted(learner):
 
 @everyone
 @pytest.mark.parametrize("size", [1e-6, 1e6])
+@pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
 def test_weights_far_from_one_give_finite_weights(learner, size):
     rows, labels = problem(2, 400, 4)
     assert np.isfinite(learner.weights(after(learner, rows, labels, np.full(400, size)))).all()

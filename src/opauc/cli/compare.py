@@ -33,7 +33,7 @@ def command(
     held_out: Annotated[float, typer.Option(help="Share of the rows held out for scoring.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Seed of the random split.", min=0)] = 0,
     learners: Annotated[
-        str | None, typer.Option(help="Learners to compare, separated by commas. Default: all.")
+        str | None, typer.Option(help="Learners to compare, separated by commas. Default: all but slow ones.")
     ] = None,
     positive: Annotated[str | None, typer.Option(help="Label of the positive rows; all others are negative.")] = None,
     format_: shared.Format = None,
@@ -53,7 +53,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Train every learner, with default settings, on the same rows and score the same held-out rows.
+    """Train learners, with default settings, on the same rows and score the same held-out rows.
 
     The data is read twice: once for training, once for scoring. Logistic
     regression of scikit-learn, where installed, keeps its rows in memory and
@@ -71,9 +71,11 @@ def command(
 
 
 def methods(names: str | None) -> list[Method]:
-    """Return the learners and rivals of those names, all that are installed where none is named."""
-    known = [*find_learners(), *rival_names()]
-    wanted = known if names is None else [name.strip() for name in names.split(",")]
+    """Return the learners and rivals of those names; where none is named, all that are installed and not slow."""
+    learners = find_learners()
+    known = [*learners, *rival_names()]
+    quick = [name for name in known if name not in learners or not learners[name].is_slow]
+    wanted = quick if names is None else [name.strip() for name in names.split(",")]
     strangers = [name for name in wanted if name not in known]
     if strangers:
         raise InputError(f"no learner is called {strangers[0]!r}; there are {', '.join(known)}")

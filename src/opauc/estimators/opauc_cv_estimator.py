@@ -1,10 +1,10 @@
-"""`OPAUCCV`: the exact minimiser of the square pair loss, its penalty chosen inside the one pass."""
+"""`OPAUCCV`: both solvers of the square pair loss, with their settings chosen inside the one pass."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from opauc.estimators.model_lock import changing
 from opauc.estimators.statistic_classifier import StatisticClassifier
 from opauc.learners.exact_cv import ExactCV, Selection
+from opauc.learners.grid_learner import GridLearner, GridSelection
+from opauc.random_key import RandomState
 from opauc.rows import Array, Floats
+from opauc.training.opauc_cv_recipe import OpaucCVRecipe
 
 
 class OPAUCCV(StatisticClassifier):
@@ -24,10 +27,28 @@ class OPAUCCV(StatisticClassifier):
     pass, weights learnt from all folds but one are judged on that one by its
     statistics alone, for every penalty.
 
+    With solver="sgd", Algorithm 1 of the paper runs for every pair of a step
+    size and a penalty at once. Each row is scored before it is learnt, and the
+    pair is taken that ranked the rows best. There are no folds then.
+
     Parameters
     ----------
+    solver : {"exact", "sgd"}, default="exact"
+        "exact" solves for the minimiser, "sgd" takes one gradient step a row;
+        folds, criterion, one_standard_error, standardize and n_jobs are for
+        "exact" alone.
+    rank : int or None, default=None
+        None keeps full covariance matrices; with "sgd", an int keeps sketches
+        of that rank, the paper's OPAUCr, for many sparse features.
     alphas : sequence of float, default=None
-        Ridge penalties to choose from; by default 13 that suit the size of the features.
+        Ridge penalties to choose from; by default 13 that suit the size of
+        the features, with "sgd" the paper's 2^-10 to 2^2.
+    etas : sequence of float, default=None
+        Constant step sizes for "sgd" to choose from; by default the paper's
+        2^-12 to 2^10, for features between -1 and 1.
+    average : bool, default=True
+        Whether "sgd" gives, and judges, the mean of its iterates rather than
+        the last one; with a `rank` it is always the last.
     folds : int, default=5
         Number of folds; it cannot change between calls to `partial_fit`.
     criterion : {"pair_loss", "auc"}, default="pair_loss"
@@ -40,18 +61,23 @@ class OPAUCCV(StatisticClassifier):
         play no part. Weights are in the units of the features either way.
     n_jobs : int, default=None
         Threads that gather the statistics; None is one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random codes of a sketch.
 
     Attributes
     ----------
     alpha_ : float
         The penalty chosen; with `standardize`, that of standardised features.
+    eta0_ : float
+        The step size chosen by "sgd".
     cv_results_ : dict of ndarray
         "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" a fold,
-        the higher the better (a pair loss is negated).
+        the higher the better (a pair loss is negated). With "sgd": "eta0", "alpha" and, as
+        "mean_test_score", the progressive AUC of each pair, zero where it diverged.
     coef_path_ : ndarray of shape (n_alphas, n_features)
-        Weights of all rows for each penalty.
-    moments_ : FoldMoments
-        Class statistics of every fold.
+        Weights of all rows for each penalty; with "sgd", for each pair.
+    moments_ : FoldMoments, ClassMoments or ClassSketch
+        Class statistics, of every fold where there are folds.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_
         As in `OPAUC`.
 
@@ -65,24 +91,32 @@ class OPAUCCV(StatisticClassifier):
     True
     """
 
-    _kind = ExactCV
-
     def __init__(
         self,
         *,
+        solver: str = "exact",
+        rank: int | None = None,
         alphas: Sequence[float] | None = None,
+        etas: Sequence[float] | None = None,
+        average: bool = True,
         folds: int = 5,
         criterion: str = "pair_loss",
         one_standard_error: bool = False,
         standardize: bool = True,
         n_jobs: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
+        self.solver = solver
+        self.rank = rank
         self.alphas = alphas
+        self.etas = etas
+        self.average = average
         self.folds = folds
         self.criterion = criterion
         self.one_standard_error = one_standard_error
         self.standardize = standardize
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
@@ -104,7 +138,8 @@ class OPAUCCV(StatisticClassifier):
         """
         with changing(self):
             super().fit(X, y, sample_weight)
-            if not self._selection().scores.size:
+            found = self._selection()
+            if isinstance(found, Selection) and not found.scores.size:
                 warnings.warn(
                     f"folds={self.folds}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",
@@ -119,9 +154,20 @@ class OPAUCCV(StatisticClassifier):
         return self._selection().alpha
 
     @property
+    def eta0_(self) -> float:
+        """The step size chosen."""
+        found = self._selection()
+        if isinstance(found, GridSelection):
+            return found.eta
+        raise AttributeError("eta0_ needs solver='sgd', here it is 'exact'")
+
+    @property
     def cv_results_(self) -> dict[str, Array]:
-        """What each penalty scored on the folds held out."""
-        alphas, scores, _ = self._selection()
+        """What each penalty scored on the folds held out, or each pair on rows it had not learnt."""
+        found = self._selection()
+        if isinstance(found, GridSelection):
+            return {"eta0": found.etas, "alpha": found.alphas, "mean_test_score": found.aucs}
+        alphas, scores, _ = found
         splits = {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
         return {
             "alpha": alphas, "mean_test_score": scores.mean(axis=1), "std_test_score": scores.std(axis=1), **splits
@@ -129,11 +175,20 @@ class OPAUCCV(StatisticClassifier):
 
     @property
     def coef_path_(self) -> Floats:
-        """Weights for each penalty, one a row."""
-        return self.path(self._selection().alphas.tolist())
+        """Weights for each penalty, one a row, or for each pair."""
+        learner, state = self._learner(), self.solution_.state
+        if isinstance(learner, ExactCV):
+            return self.path(learner.selection(state).alphas.tolist())
+        return learner.candidates(state).weights
 
-    def _selection(self) -> Selection:
+    def _selection(self) -> Selection | GridSelection:
+        return self._learner().selection(self.solution_.state)
+
+    def _learner(self) -> ExactCV | GridLearner[Any]:
         check_is_fitted(self)
         learner = self.solution_.learner
-        assert isinstance(learner, ExactCV), "no other is ever chosen"
-        return learner.selection(self.solution_.state)
+        assert isinstance(learner, ExactCV | GridLearner), "no other is ever chosen"
+        return learner
+
+    def _recipe(self) -> OpaucCVRecipe:
+        return OpaucCVRecipe(self.get_params(deep=False), type(self).__name__)

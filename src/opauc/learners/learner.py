@@ -34,6 +34,8 @@ class Learner(ABC, Generic[State]):
     has_statistics: ClassVar[bool] = False
     # The state holds two covariance matrices, n_features x n_features each.
     keeps_covariances: ClassVar[bool] = False
+    # Takes so long with its default settings that a comparison leaves it out unless it is asked for by name.
+    is_slow: ClassVar[bool] = False
 
     @property
     def order_matters(self) -> bool:

@@ -89,20 +89,22 @@ class Threads:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Some finite numbers, `low` or more, or None to have them chosen."""
+    """Some finite numbers in an interval, closed as that of `Number`, or None to have them chosen."""
 
     low: float
+    closed: str = "left"
 
     def checked(self, value: Any) -> tuple[float, ...] | None:
         """Return the numbers as floats."""
         if value is None:
             return None
         try:
-            numbers = tuple(Number(self.low).checked(number) for number in value)
+            numbers = tuple(Number(self.low, closed=self.closed).checked(number) for number in value)
         except (TypeError, ValueError):
             numbers = ()
         if not numbers:
-            raise ValueError(f"None or one or more floats in the range [{self.low}, inf)")
+            begin = "[" if self.closed == "left" else "("
+            raise ValueError(f"None or one or more floats in the range {begin}{self.low}, inf)")
         return numbers
 
 

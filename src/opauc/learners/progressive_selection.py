@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
 from opauc.kernels.descent.selection_pass import (
     ALL_PAIRS,
     CANDIDATES,
     CLASS_SUMS,
-    KEPT_SCORES,
     SIZE,
     SQUARES,
     Candidate,

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.selection_pass import CANDIDATES, KEPT_SCORES, SIZE, SelectionState, selection_pass
+from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
+from opauc.kernels.descent.selection_pass import CANDIDATES, SIZE, SelectionState, selection_pass
 from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.progressive_selection import ProgressiveSelection
 from opauc.statistics.chunk_rows import NO_WEIGHTS

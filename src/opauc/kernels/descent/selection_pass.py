@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.kernels.compile_kernel import inlined, kernel
+from opauc.kernels.descent.progressive_pairs import pairs_of_newest, place_of
 
 
 class Candidate(NamedTuple):
@@ -39,10 +40,6 @@ NOTHING = 1e-300
 SLOWING = 3000.0
 # Rate of the intercept relative to the weights: it makes room for the margins and adds nothing to a ranking.
 INTERCEPT = 0.03
-# Scores kept of each class: comparing with old ones would judge weights that are no more.
-KEPT_SCORES = 256
-# Comparisons a row, on average: a tenth of the time of the pass at 80 entries a row.
-PAIRS = 16
 # A row with a smaller sum of squares is scored and not learnt from: the inverse of its curvature might overflow.
 FAINTEST = 1e-280
 
@@ -150,20 +147,20 @@ def compare(scores, k, weight, state):
     to be judged, times its weight. Equal scores are half a win.
     """
     n_rows, wins, other = state.n_rows, state.wins, 1 - k
-    if n_rows[other] > 0.0 and n_rows[k] <= n_rows[other]:
-        pairs = int(min(n_rows[other], KEPT_SCORES, np.ceil(PAIRS * n_rows[other] / n_rows[k])))
+    pairs = pairs_of_newest(n_rows, k)
+    if pairs > 0:
         latest, sign, total = int(n_rows[other]) - 1, 2.0 * k - 1.0, 0.0
         for back in range(pairs):
-            total += state.recent_weights[other, (latest - back) % KEPT_SCORES]
+            total += state.recent_weights[other, place_of(latest - back)]
         share = weight * (n_rows[0] + n_rows[1]) / total
         for back in range(pairs):
-            place = (latest - back) % KEPT_SCORES
+            place = place_of(latest - back)
             past, win = state.recent[other, place], share * state.recent_weights[other, place]
             for h in range(SIZE):
                 gap = sign * (scores[h] - past[h])
                 wins[h] += win if gap > 0.0 else (0.5 * win if gap == 0.0 else 0.0)
         wins[ALL_PAIRS] += weight * (n_rows[0] + n_rows[1])
-    place = (int(n_rows[k]) - 1) % KEPT_SCORES
+    place = place_of(int(n_rows[k]) - 1)
     kept, state.recent_weights[k, place] = state.recent[k, place], weight
     for h in range(SIZE):
         kept[h] = scores[h]

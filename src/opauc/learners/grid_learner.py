@@ -1,0 +1,175 @@
+"""What learners share that advance many pairs of a step size and a penalty together and choose among them."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.errors import DivergenceWarning, IncompatibleMoments
+from opauc.kernels.descent.pair_contest import ALL_PAIRS, Contest
+from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
+from opauc.kernels.sums.panel_product import PANEL
+from opauc.learners.learner import Learner
+from opauc.learners.parameters import Numbers, parameter
+from opauc.rows import Floats
+
+State = TypeVar("State")
+# The grid of the paper.
+PAPER_ETAS = tuple((2.0 ** np.arange(-12, 11)).tolist())
+PAPER_ALPHAS = tuple((2.0 ** np.arange(-10, 3)).tolist())
+# Whole numbers beyond this are no longer counted one by one.
+MOST_ROWS = 2.0**53
+
+
+class Candidates(NamedTuple):
+    """The weights of every pair: `weights` has a row for each, zero for those that diverged.
+
+    `etas` and `alphas` say the step size and the penalty of each row.
+    """
+
+    etas: Floats
+    alphas: Floats
+    weights: Floats
+    diverged: NDArray[np.bool_]
+
+
+class GridSelection(NamedTuple):
+    """The step size, the penalty and the progressive AUC of every pair, and the number of the winner.
+
+    Each row was scored before it was learnt from and compared with recent rows
+    of the other class; later rows weigh more. The AUC is zero for pairs that
+    diverged, and 0.5 for all others until both classes are seen; the first of
+    equals wins.
+    """
+
+    etas: Floats
+    alphas: Floats
+    aucs: Floats
+    winner: int
+
+    @property
+    def eta(self) -> float:
+        """The step size of the winner."""
+        return float(self.etas[self.winner])
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the winner."""
+        return float(self.alphas[self.winner])
+
+
+@dataclass(frozen=True)
+class GridLearner(Learner[State]):
+    """Descend with every pair of a constant step size and a penalty; take the pair that ranked best.
+
+    Each pair moves as it would alone. The pair taken is that of the best
+    progressive AUC: every row is scored before it is learnt and compared with
+    recent rows of the other class, in fixed memory. Pairs whose weights miss a
+    label by more than 1e100 have diverged: they count as the worst and cost
+    nothing from there on. Where all have, the weights are zero, and a warning
+    says so. `etas` and `alphas` are by default those of the paper, 2^-12 to
+    2^10 and 2^-10 to 2^2, for features between -1 and 1.
+    """
+
+    has_statistics: ClassVar[bool] = True
+
+    is_slow: ClassVar[bool] = True
+
+    etas: tuple[float, ...] | None = parameter(None, Numbers(0.0, closed="neither"))
+    alphas: tuple[float, ...] | None = parameter(None, Numbers(0.0))
+
+    @abstractmethod
+    def contest(self, state: State) -> Contest:
+        """Return the part of the state that says how the pairs stand."""
+
+    @abstractmethod
+    def columns(self, state: State, columns: slice) -> Floats:
+        """Return the weights of some columns, one a row."""
+
+    def weights(self, state: State) -> Floats:
+        """Return the weights of the pair that ranked best; zero until both classes were seen."""
+        column = int(np.flatnonzero(self.contest(state).order == self.selection(state).winner)[0])
+        if column >= self.contest(state).active[0]:
+            return np.zeros(self.columns(state, slice(0, 0)).shape[1])
+        weights: Floats = self.columns(state, slice(column, column + 1))[0].copy()
+        return weights
+
+    def candidates(self, state: State) -> Candidates:
+        """Return the weights of every pair, to be judged on rows held out."""
+        (etas, alphas), contest = self.pairs(), self.contest(state)
+        kept = contest.order[: contest.active[0]]
+        found = self.columns(state, slice(0, kept.size))
+        weights, diverged = np.zeros((etas.size, found.shape[1])), np.ones(etas.size, bool)
+        weights[kept], diverged[kept] = found, False
+        return Candidates(etas, alphas, weights, diverged)
+
+    def selection(self, state: State) -> GridSelection:
+        """Return the progressive AUC of every pair, and the winner."""
+        (etas, alphas), contest = self.pairs(), self.contest(state)
+        aucs, kept, total = np.zeros(etas.size), contest.order[: contest.active[0]], contest.progress[ALL_PAIRS]
+        aucs[kept] = contest.wins[: kept.size] / total if total > 0.0 else 0.5
+        return GridSelection(etas, alphas, aucs, int(np.argmax(aucs)))
+
+    def chosen_settings(self, state: State) -> dict[str, float]:
+        """Return the settings that were chosen inside the pass, by name."""
+        found = self.selection(state)
+        return {"eta0": found.eta, "alpha": found.alpha}
+
+    def pairs(self) -> tuple[Floats, Floats]:
+        """Return the step size and the penalty of each pair: all penalties with the first step size come first."""
+        etas = PAPER_ETAS if self.etas is None else self.etas
+        alphas = PAPER_ALPHAS if self.alphas is None else self.alphas
+        return np.repeat(etas, len(alphas)), np.tile(alphas, len(etas))
+
+    def start_contest(self) -> Contest:
+        """Return how the pairs stand before any row."""
+        n_pairs = self.pairs()[0].size
+        return Contest(
+            order=np.arange(n_pairs),
+            active=np.full(1, n_pairs),
+            wins=np.zeros(n_pairs),
+            recent=np.zeros((2, KEPT_SCORES, panels_for(n_pairs) * PANEL)),
+            kept_weights=np.ones((2, KEPT_SCORES)),
+            progress=np.zeros(4),
+        )
+
+    def refuse_other_grid(self, contest: Contest) -> None:
+        """Raise unless the contest is of as many pairs."""
+        before, now = contest.order.size, self.pairs()[0].size
+        if before != now:
+            raise ValueError(f"etas and alphas made {before} pairs at the start, now they make {now}")
+
+    def warn_where_all_diverged(self, before: int, now: int) -> None:
+        """Warn if the last of the active pairs has just left."""
+        if now == 0 < before:
+            warnings.warn(
+                f"every pair has diverged: all etas, from {self.pairs()[0].min():.3g} on, are too large for these "
+                "rows; the weights are zero from here on. Lower etas or scale the features",
+                DivergenceWarning,
+                stacklevel=3,
+            )
+
+    def check(self, state: State) -> None:
+        """Refuse a state from a file that would lead the kernels astray."""
+        order, active, *_, progress = self.contest(state)
+        if not ((progress >= 0.0) & (progress < MOST_ROWS))[:ALL_PAIRS].all():
+            raise IncompatibleMoments(f"expected numbers of rows and steps, got {progress[:ALL_PAIRS]}")
+        if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= active[0] <= order.size:
+            raise IncompatibleMoments(f"expected each of {order.size} pairs once, and how many have not diverged")
+
+
+def panels_for(n_pairs: int) -> int:
+    """Return how many panels have a column for each pair.
+
+    Examples
+    --------
+    >>> from opauc.learners.grid_learner import panels_for
+    >>> panels_for(25)
+    2
+    """
+    return -(-n_pairs // PANEL)
