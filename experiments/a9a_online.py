@@ -33,7 +33,7 @@ ORDERS = 25
 CONSTANT: Mapping[str, Any] = {"learning_rate": "constant", "average": False}
 # Name: the method with its fixed settings, the grid of the others, and the AUC in Table 2 of the paper.
 METHODS: dict[str, tuple[BaseEstimator, Mapping[str, tuple[float, ...]], float | None]] = {
-    "OPAUC": (OPAUC(solver="sgd", **CONSTANT), {"eta0": STEPS, "alpha": RIDGES}, 0.9002),
+    "OPAUC": (OPAUC(solver="sgd", standardize=False, **CONSTANT), {"eta0": STEPS, "alpha": RIDGES}, 0.9002),
     "OAM_seq": (OAM(update="sequential", random_state=0), {"C": STEPS}, 0.8420),
     "OAM_gra": (OAM(update="gradient", random_state=0), {"C": STEPS}, 0.8571),
     "online Uni-Exp": (UniExp(**CONSTANT), {"eta0": STEPS}, 0.9005),

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from opauc.rows import Arrays, DenseRows, Labels, Rows
 
-FOLDER = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
+FOLDER = Path(os.environ.get("OPAUC_DATA", SHARED / "data"))
 
 DENSE = (
     "diabetes", "fourclass", "german", "splice", "usps", "letter", "magic04", "a9a", "w8a", "connect-4", "ijcnn1",
@@ -25,7 +26,7 @@ def load(name: str, dtype: type = np.float64, seed: int = 0) -> tuple[Rows, Labe
     """Rows as distributed and labels 0/1; classes of a multi-class set are split at random into two equal groups."""
     with np.load(FOLDER / f"{name}.npz") as archive:
         parts = {key: archive[key] for key in archive.files}
-    return _rows(parts, dtype), _labels(parts, seed)
+    return sparse_or_dense(parts, dtype), _labels(parts, seed)
 
 
 def scaled(rows: DenseRows) -> DenseRows:
@@ -34,7 +35,8 @@ def scaled(rows: DenseRows) -> DenseRows:
     return (2 * (rows - low) / np.where(high > low, high - low, 1) - 1).astype(rows.dtype)
 
 
-def _rows(parts: Arrays, dtype: type) -> Rows:
+def sparse_or_dense(parts: Arrays, dtype: type) -> Rows:
+    """The rows of an archive: dense where it has `X`, else CSR; entries without `data` have their row's scale."""
     if "indptr" not in parts:
         return np.ascontiguousarray(parts["X"], dtype=dtype)
     lengths = np.diff(parts["indptr"])

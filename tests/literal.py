@@ -62,3 +62,36 @@ def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred",
             w = w - step * (alpha * w + weight * ((w @ gap - (2.0 * k - 1)) * gap + covariance @ w))
         iterates.append(w)
     return np.array(iterates)
+
+
+def scaled_descent(rows, labels, alpha, step_sizes, relative, row_weights):
+    """All iterates of descent in the features' own units, with all rows kept; the mean of them weighted by t^2."""
+    d = rows.shape[1]
+    largest, w, total, parts = np.zeros(d), np.zeros(d), np.zeros(d), 0.0
+    iterates, steps = [], 0
+    for t, (x, k) in enumerate(zip(rows, labels, strict=True), 1):
+        seen, shares = (part[:t] for part in (labels, row_weights))
+        if (seen == 1 - k).any():
+            means, covariances = [], []
+            for c in (0, 1):
+                means.append(np.average(rows[:t][seen == c], axis=0, weights=shares[seen == c]))
+                covariances.append(covariance(rows[:t][seen == c], shares[seen == c]))
+            gap, spread = x - means[1 - k], covariances[1 - k]
+            record = gap**2 > 1.1 * largest
+            shrink = np.where(record, largest, 1.0) / np.where(record, gap**2, 1.0)
+            w, total, largest = w * shrink, total * shrink, np.where(record, gap**2, largest)
+            variances = np.diagonal(covariances[0]) + np.diagonal(covariances[1])
+            scale = variances / 2 + 10.0 * largest / t
+            scale[scale == 0.0] = np.inf
+            step, weight = step_sizes[t - 1], row_weights[t - 1]
+            if relative:
+                apart = (means[1] - means[0]) ** 2
+                own = alpha + ((gap**2 + np.diagonal(spread)) / scale).sum()
+                step = min(step / (alpha + ((variances + apart) / scale).sum()), 1.0 / own)
+                weight = min(weight, 1.0 / (step * own))
+            gradient = (w @ gap - (2.0 * k - 1)) * gap + spread @ w
+            w = w - step * (alpha * w + weight * gradient / scale)
+            steps += 1
+            total, parts = total + steps**2 * w, parts + steps**2
+        iterates.append(w)
+    return np.array(iterates), total / parts

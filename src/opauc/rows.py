@@ -18,6 +18,8 @@ DenseRows: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 Rows: TypeAlias = DenseRows | csr_array
 # Zero for the negative class, one for the positive.
 Labels: TypeAlias = NDArray[np.int8]
+# A number for each row's group: rows of one group have the same one, on every machine.
+GroupKeys: TypeAlias = NDArray[np.uint64]
 # What a file or a network carries: names and arrays of numbers.
 Arrays: TypeAlias = dict[str, Array]
 NamedArrays: TypeAlias = Mapping[str, Array]

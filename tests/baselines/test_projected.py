@@ -19,7 +19,7 @@ def test_opauc_f_is_opauc_on_the_features_drawn(solver, make):
     model = OPAUCf(n_components=4, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)
     assert model.n_components_ == 4
     assert len(set(model.features_.tolist())) == 4
-    expected = OPAUC(solver=solver, alpha=0.1).fit(rows[:, model.features_], labels)
+    expected = OPAUC(solver=solver, alpha=0.1, standardize=False).fit(rows[:, model.features_], labels)
     assert_allclose(model.coef_[:, model.features_], expected.coef_, rtol=1e-9)
     assert np.count_nonzero(model.coef_) == 4
     assert_allclose(model.predict_proba(rows), expected.predict_proba(rows[:, model.features_]), rtol=1e-7)
@@ -41,7 +41,7 @@ def test_opauc_rp_is_opauc_on_the_projected_rows(solver, make, monkeypatch):
     rows[:, 5] = 0.0
     model = OPAUCrp(n_components=3, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)
     matrix = model.map_.matrix(np.arange(9))
-    expected = OPAUC(solver=solver, alpha=0.1).fit(rows @ matrix, labels)
+    expected = OPAUC(solver=solver, alpha=0.1, standardize=False).fit(rows @ matrix, labels)
     assert model.n_components_ == 3
     assert_allclose(model.coef_[0], matrix @ expected.coef_[0], rtol=1e-8)
     assert_allclose(model.predict_proba(rows), expected.predict_proba(rows @ matrix), rtol=1e-7)
@@ -72,7 +72,7 @@ def test_opauc_pca_is_opauc_on_the_leading_singular_vectors(n_rows, n_features, 
     model = OPAUCpca(n_components=n_components, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)
     _, lengths, turned = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     directions = turned[: model.n_components_].T
-    expected = OPAUC(solver=solver, alpha=0.1).fit((rows - rows.mean(axis=0)) @ directions, labels)
+    expected = OPAUC(solver=solver, alpha=0.1, standardize=False).fit((rows - rows.mean(axis=0)) @ directions, labels)
     assert model.n_components_ >= min(n_components, n_rows - 1)
     assert_allclose(model.explained_variance_, lengths[: model.n_components_] ** 2 / n_rows, rtol=1e-6, atol=1e-14)
     assert_allclose(model.coef_[0], directions @ expected.coef_[0], rtol=1e-5, atol=1e-7)
@@ -80,7 +80,7 @@ def test_opauc_pca_is_opauc_on_the_leading_singular_vectors(n_rows, n_features, 
 
 def test_all_components_give_opauc_itself():
     rows, labels = problem(4, 120, 6)
-    expected = OPAUC(solver="exact", alpha=0.1).fit(rows, labels).coef_
+    expected = OPAUC(solver="exact", alpha=0.1, standardize=False).fit(rows, labels).coef_
     for model in (OPAUCf(alpha=0.1), OPAUCpca(alpha=0.1)):
         assert_allclose(model.fit(rows, labels).coef_, expected, rtol=1e-8)
         assert model.n_components_ == 6

@@ -8,6 +8,7 @@ from opauc import OPAUC, OPAUCCV
 from opauc.errors import DivergenceWarning
 from opauc.learners.sgd import SGD
 from opauc.learners.sketched_sgd import SketchedSGD
+from tests import literal
 from tests.problems import problem
 
 ROWS, LABELS = problem(0, 400, 6)
@@ -47,7 +48,9 @@ def test_what_was_found_is_published():
 
 def test_without_standardising_it_is_opauc_with_the_alpha_chosen():
     model = OPAUCCV(standardize=False).fit(ROWS, LABELS)
-    assert_allclose(model.coef_, OPAUC(solver="exact", alpha=model.alpha_).fit(ROWS, LABELS).coef_, rtol=1e-8)
+    assert_allclose(
+        model.coef_, OPAUC(solver="exact", alpha=model.alpha_, standardize=False).fit(ROWS, LABELS).coef_, rtol=1e-8
+    )
 
 
 def test_saved_merged_and_forgotten_models_keep_their_folds(tmp_path):
@@ -99,6 +102,37 @@ def test_fewer_rows_than_folds_in_a_class_are_judged_as_far_as_they_go():
     assert 1 <= sum(name.startswith("split") for name in model.cv_results_) <= 3
     with pytest.warns(UserWarning, match="folds=5: no fold has rows of both classes"):
         OPAUCCV(folds=5).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_fewer_rows_than_folds_give_the_exact_solution_of_the_penalty_taken():
+    rows, labels = ROWS[:7], np.array([0, 1, 0, 1, 0, 1, 0])
+    model = OPAUCCV(folds=60, standardize=False, alphas=[0.1, 0.5, 1.0])
+    with pytest.warns(UserWarning, match="folds=60: no fold has rows of both classes"):
+        model.fit(rows, labels)
+    assert model.alpha_ == 0.5
+    assert_allclose(model.coef_[0], literal.minimiser(rows, labels, 0.5), rtol=1e-8)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_all_equal_features_give_zero_weights_and_no_warning(standardize):
+    model = OPAUCCV(standardize=standardize).fit(np.full((100, 3), 7.0), np.arange(100) % 2)
+    assert not model.coef_.any()
+    assert_array_equal(model.decision_function(np.full((2, 3), 7.0)), 0.0)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("alphas", [[0.0], [0.0, 1e-9], None])
+def test_a_feature_given_twice_shares_its_weight(alphas):
+    doubled = np.column_stack([ROWS, ROWS[:, 0]])
+    single, twice = (OPAUCCV(alphas=alphas).fit(rows, LABELS) for rows in (ROWS, doubled))
+    assert_allclose(twice.coef_[0, 0], twice.coef_[0, -1], rtol=1e-5)
+    assert_allclose(doubled @ twice.coef_[0], ROWS @ single.coef_[0], rtol=0.02, atol=0.02)
+
+
+def test_one_alpha_has_one_score_a_fold_and_one_path():
+    model = OPAUCCV(alphas=[0.25], standardize=False).fit(ROWS, LABELS)
+    assert model.cv_results_["mean_test_score"].shape == (1,)
+    assert_allclose(model.coef_path_[0], literal.minimiser(ROWS, LABELS, 0.25), rtol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")

@@ -15,6 +15,7 @@ from opauc.evaluation import (
     KeptScores,
     NumberedRows,
     Ranking,
+    Split,
     TunedMethod,
     auc_interval,
     compare_aucs,
@@ -297,3 +298,12 @@ def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn
     assert found.trouble == "too few rows"
     with pytest.raises(ValueError, match="fit: finish must be called before scores"):
         FittedMethod("fit", fit).scores(drawn[0])
+
+
+def test_seconds_are_those_of_the_clock_given(drawn):
+    rows, labels = drawn
+    ticks = iter(range(1000))
+    split = Split(*np.split(np.arange(labels.size), [labels.size // 2]))
+    found = compare_on_splits([MeanDifference()], rows, labels, [split], clock=lambda: float(next(ticks)))
+    # Learning and finishing are asked the time before and after; warming up and scoring before alone.
+    assert found.seconds[0, 0] == 2.0

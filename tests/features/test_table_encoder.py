@@ -107,7 +107,7 @@ def test_a_row_without_a_label_is_bad_always(column, missing):
         encoded(TableEncoder(missing=missing), {"a": [1, 2], "y": column}, line=10)
     assert str(error.value) == "t.parquet, line 12, column y: the label is missing"
     bad = BadRows("skip")
-    rows, labels, lines, _ = encoded(TableEncoder(missing=missing), {"a": [1, 2], "y": column}, bad, line=10)
+    rows, labels, lines, *_ = encoded(TableEncoder(missing=missing), {"a": [1, 2], "y": column}, bad, line=10)
     assert rows.tolist() == [[1]]
     assert labels.tolist() == column[:1]
     assert lines.tolist() == [11]
@@ -127,7 +127,7 @@ def test_missing_numbers_are_refused_with_line_and_column_unless_something_stand
         "missing values can be taken as zero or as the mean (missing=...)"
     )
     bad = BadRows("skip")
-    rows, _, lines, _ = encoded(TableEncoder(features()), table, bad, lines=np.array([4, 7, 9]))
+    rows, _, lines, *_ = encoded(TableEncoder(features()), table, bad, lines=np.array([4, 7, 9]))
     assert (rows.tolist(), lines.tolist(), bad.total) == ([[1.0, 1.0]], [4], 2)
     assert encoded(TableEncoder(features(), missing="zero"), table).rows.tolist() == [[1, 1], [0, 2], [3, 0]]
     assert encoded(TableEncoder(features(), missing="mean"), table).rows.tolist() == [[1, 1], [2, 2], [3, 1.5]]
@@ -273,7 +273,7 @@ def test_arrays_are_checked_and_filled_as_tables_are():
     array = np.array([[1.0, np.nan], [np.inf, 2.0], [3.0, 4.0]])
     labels = np.array([0.0, 1.0, np.nan])
     bad = BadRows("skip")
-    rows, kept, lines, _ = encoded(TableEncoder(missing="mean"), array, bad, labels=labels)
+    rows, kept, lines, *_ = encoded(TableEncoder(missing="mean"), array, bad, labels=labels)
     assert (rows.tolist(), kept.tolist(), lines.tolist()) == ([[1.0, 0.0]], [0.0], [1])
     assert bad.first == [
         "t.parquet, line 2, column 0: inf is not a finite number", "t.parquet, line 3, column y: the label is missing",

@@ -87,7 +87,8 @@ def test_the_summary_of_scores_is_that_of_the_rows_seen(learner):
     rows, labels = problem(10, 3000, 3, positives=0.2)
     state = after(learner, rows, labels)
     weights = learner.weights(state)
-    scores = [rows[labels == k] @ weights for k in (0, 1)]
+    seen = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-30)[:, None] if learner.scores_unit_rows(state) else rows
+    scores = [seen[labels == k] @ weights for k in (0, 1)]
     summary = learner.summary(state, weights)
     assert summary.counts == learner.counts(state) == tuple(len(part) for part in scores)
     assert learner.counts(state).both

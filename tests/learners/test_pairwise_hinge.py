@@ -160,3 +160,21 @@ def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(ImportError, match=r"pip install opauc\[baselines\]"):
         PairwiseHinge().minimise(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
+
+
+@pytest.mark.parametrize("Cs", [(0.01, 1.0, 100.0, 1e4), (1e4, 100.0, 1.0, 0.01)])
+def test_every_minimum_of_a_path_is_as_near_to_the_best_as_one_found_alone(Cs):
+    rows, labels = problem(0, 80, 4)
+    path = list(PairwiseHinge(tol=1e-6).path(rows, labels, Cs))
+    for C, found in zip(Cs, path, strict=True):
+        alone = PairwiseHinge(C=C, tol=1e-6).minimise(rows, labels)
+        assert found.objective == pytest.approx(alone.objective, rel=3e-6)
+        assert found.bound <= alone.objective * (1 + 1e-12)
+        assert_allclose(found.scores, rows @ found.weights, atol=1e-9)
+
+
+def test_a_path_takes_fewer_planes_than_its_ends_alone():
+    rows, labels = problem(0, 300, 8)
+    Cs = [2.0**k for k in range(-4, 12)]
+    alone = [PairwiseHinge(C=C).minimise(rows, labels).n_iter for C in Cs]
+    assert sum(found.n_iter for found in PairwiseHinge().path(rows, labels, Cs)) < 0.7 * sum(alone)

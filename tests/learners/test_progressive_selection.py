@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from opauc import OPAUC
 from opauc.errors import StatisticsOverflow
 from opauc.kernels.descent.selection_pass import CANDIDATES
 from opauc.learners.progressive_selection import ProgressiveSelection
@@ -25,6 +26,18 @@ def texts(seed, n_rows, n_features=400, positives=0.3):
     chance = np.tile(0.5 / np.arange(1, n_features + 1), (n_rows, 1))
     chance[np.ix_(labels == 1, np.arange(8, n_features, 2))] *= 4
     return (rng.random(chance.shape) < chance).astype(float), labels
+
+
+def large_units(seed, n_rows):
+    """A few words a row, and before them a number of large units that says as much as they do."""
+    words, labels = texts(seed, n_rows, 40)
+    amount = 20.0 * (np.random.default_rng(seed).normal(size=n_rows) + labels)
+    return np.column_stack([amount, words]), labels
+
+
+def unit(rows):
+    """The rows at length one."""
+    return rows / np.maximum(1e-30, np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def test_untuned_it_ranks_texts_far_better_than_chance():
@@ -52,7 +65,7 @@ def test_where_loud_features_tell_the_classes_apart_and_the_rest_is_noise_no_sca
     labels = (rng.random(3000) < 0.5).astype(np.int8)
     rows = 0.03 * rng.normal(size=(3000, 60))
     rows[:, 0] = rng.normal(size=3000) + 2 * labels - 1
-    standing = LEARNER.standing(run(rows, labels))
+    standing = LEARNER.standing(run(unit(rows), labels))
     assert standing.candidates[standing.winner].power == 0.0
 
 
@@ -85,11 +98,53 @@ def test_zero_weights_give_exact_counts_and_nothing_else():
     assert summary.means == summary.variances == (0.0, 0.0)
 
 
-def test_the_mean_scores_are_exact_for_any_weights():
-    rows, labels = problem(4, 300, 4)
-    weights = np.array([1.0, -2.0, 0.5, 3.0])
-    means = LEARNER.summary(run(rows, labels), weights).means
-    assert_allclose(means, [(rows[labels == k] @ weights).mean() for k in (0, 1)], rtol=1e-9)
+def test_the_mean_scores_are_exact_for_any_weights_where_the_winner_sees_unit_rows():
+    words, labels = texts(12, 3000)
+    state, weights = run(words, labels), np.random.default_rng(4).normal(size=400)
+    assert LEARNER.scores_unit_rows(state)
+    scores = unit(words) @ weights
+    means = LEARNER.summary(state, weights).means
+    assert_allclose(means, [scores[labels == k].mean() for k in (0, 1)], rtol=1e-9)
+
+
+def test_the_mean_scores_are_exact_for_any_weights_where_the_winner_sees_rows_as_they_come():
+    rows, labels = large_units(4, 3000)
+    state, weights = run(rows, labels), np.random.default_rng(4).normal(size=41)
+    assert not LEARNER.scores_unit_rows(state)
+    scores = rows @ weights
+    means = LEARNER.summary(state, weights).means
+    assert_allclose(means, [scores[labels == k].mean() for k in (0, 1)], rtol=1e-9)
+
+
+def test_rows_of_any_length_rank_as_unit_rows_do():
+    words, labels = texts(12, 3000)
+    lengths = 10.0 ** np.random.default_rng(0).uniform(-3, 3, (3000, 1))
+    state = run(words * lengths, labels)
+    assert LEARNER.scores_unit_rows(state)
+    assert_allclose(LEARNER.weights(state), LEARNER.weights(run(words, labels)), rtol=1e-9, atol=1e-12)
+
+
+def test_where_a_number_of_large_units_makes_the_length_of_rows_they_are_taken_as_they_come():
+    rows, labels = large_units(13, 6000)
+    model, scaled = (
+        OPAUC(solver="progressive_selection").fit(part[:4000], labels[:4000]) for part in (rows, unit(rows))
+    )
+    assert not model.selection_.candidates[model.selection_.winner].unit_rows
+    assert model.score(rows[4000:], labels[4000:]) > scaled.score(unit(rows[4000:]), labels[4000:]) + 0.02
+
+
+def test_states_of_earlier_versions_see_rows_as_they_come_and_go_on_so():
+    rows, labels = texts(14, 300, 12)
+    before = LEARNER.start(12)._replace(unit=np.zeros(1))
+    state = LEARNER.step(before, rows[:200], labels[:200])
+    arrays = {name: part for name, part in LEARNER.to_arrays(state).items() if name != "unit"}
+    arrays["curvatures"], arrays["sums"] = arrays["curvatures"][:3], arrays["sums"][:, :3]
+    again = LEARNER.step(LEARNER.from_arrays(12, arrays), rows[200:], labels[200:])
+    whole = LEARNER.step(LEARNER.start(12)._replace(unit=np.zeros(1)), rows, labels)
+    for one, other in zip(again, whole, strict=True):
+        assert_array_equal(one, other)
+    assert not LEARNER.scores_unit_rows(again)
+    assert not any(candidate.unit_rows for candidate in LEARNER.standing(again).candidates)
 
 
 def test_the_variances_follow_the_unit_of_the_weights():
@@ -105,7 +160,8 @@ def test_the_variances_are_near_those_of_rows_not_yet_seen():
     rows, labels = texts(6, 8000)
     state = run(rows[:6000], labels[:6000])
     weights = LEARNER.weights(state)
-    unseen, kind = rows[6000:] @ weights, labels[6000:]
+    unseen, kind = unit(rows[6000:]) @ weights, labels[6000:]
+    assert LEARNER.scores_unit_rows(state)
     expected = [unseen[kind == k].var() for k in (0, 1)]
     assert_allclose(LEARNER.summary(state, weights).variances, expected, rtol=0.4)  # of 256 scores each
 

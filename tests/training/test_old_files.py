@@ -78,6 +78,17 @@ def test_a_model_of_an_earlier_version_goes_on_learning_as_it_did(name):
     assert_allclose(model.decision_function(as_given(ROWS, told)), told["scores_after_more"], rtol=1e-9)
 
 
+def test_what_began_on_features_as_they_come_is_said_to_and_goes_on_so(tmp_path):
+    for name in ("opauc-exact.opauc", "opauc-sgd.opauc", "command-libsvm.opauc"):
+        model = opauc.load(FOLDER / name)
+        assert model.standardize is False
+        assert model.solution_.learner.standardize is False
+    now = opauc.OPAUC(solver="sgd").fit(ROWS, np.arange(len(ROWS)) % 2)
+    opauc.save(now, tmp_path / "now")
+    again = opauc.load(tmp_path / "now")
+    assert again.standardize is again.solution_.learner.standardize is True
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_written_again_is_the_same_model(name, tmp_path):
     opauc.save(opauc.load(FOLDER / name), tmp_path / "again")

@@ -109,6 +109,21 @@ class OPAUCpca(BatchClassifier):
         return solved(weights, centred.rows @ weights, labels, **found)
 
 
+def principal_components(rows: Rows, n_components: int, random_state: RandomState) -> Floats:
+    """Return rows in the coordinates of their leading principal components, by falling variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.baselines.opauc_pca import principal_components
+    >>> np.ptp(principal_components(np.array([[0.0, 0.0], [3.0, 4.0]]), 1, 0)).round(6)
+    np.float64(5.0)
+    """
+    centred = _Centred(as_float64(rows))
+    vectors, values = centred.leading(min(n_components, *rows.shape), check_random_state(random_state))
+    return centred.components(slice(None), vectors, values)
+
+
 class _Centred:
     """Rows X less their mean, in thought only, and the eigenvectors on their shorter side.
 

@@ -31,7 +31,8 @@ def command(
     """Evaluate how well a model ranks labelled rows."""
     if report is not None:
         refuse_unwritable(report)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.JUDGE)
+    purpose = Purpose.JUDGE if report is None else Purpose.REPORT
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
     reporter = Reporter(json, quiet)
     found = evaluate(scored, reporter)
     if report is not None:

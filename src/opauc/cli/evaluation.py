@@ -9,18 +9,20 @@ import numpy as np
 
 from opauc.cli.console import Reporter
 from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.shown_penalty import penalty_choice
+from opauc.cli.shown_weights import shown_weights
 from opauc.cli.stopwatch import stopwatch
 from opauc.errors import InputError
 from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
-from opauc.rows import Array
+from opauc.rows import Array, Settings
 from opauc.training.class_labels import shown_label
 from opauc.training.model_file import Model
+from opauc.training.solution import Solved
 
 # Up to so many rows scores are kept and ranked exactly; after that only the streaming AUC goes on.
 EXACT_ROWS = 10**6
-SHOWN_WEIGHTS = 20
 
 
 class Evaluation(NamedTuple):
@@ -79,17 +81,21 @@ def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation)
 
 def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
     """Return all that the page shows."""
-    model, chosen = scored.model, scored.model.solution.published
+    model = scored.model
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
-    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
+    weights, penalty = shown_weights(model), penalty_choice(model)
+    chosen = {} if isinstance(model.solution, Solved) else model.solution.chosen_settings
+    settings = {**model.parameters, **{f"{name} chosen": value for name, value in chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
         ranking=found.ranking,
-        model=f"{model.estimator}, solver {chosen.get('solver_', '')}{rank}",
+        model=_in_words(model.estimator, model.solution.published),
         n_features=model.n_features,
         calibration=found.calibration,
         learning_curve=curve,
-        weights=named_weights(model),
+        penalty=penalty,
+        weights=weights.rows,
+        weight_order=weights.order,
         data={
             "Sources": ", ".join(scored.stream.sources),
             "Rows": found.rows,
@@ -97,10 +103,17 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
             "Negative class": shown_label(model.classes[0]),
             "Positive class": shown_label(model.classes[1]),
         },
-        settings=model.parameters,
+        settings=settings,
         timings={"Reading and scoring": found.seconds},
         provenance=learnt_from(model),
     )
+
+
+def _in_words(estimator: str, chosen: Settings) -> str:
+    """Return what learnt, with the solver and rank where it chose them."""
+    solver = f", solver {chosen['solver_']}" if "solver_" in chosen else ""
+    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
+    return f"{estimator}{solver}{rank}"
 
 
 def learnt_from(model: Model) -> dict[str, object]:
@@ -112,11 +125,3 @@ def learnt_from(model: Model) -> dict[str, object]:
     for record in known.get("inputs", ()):
         table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
     return table
-
-
-def named_weights(model: Model) -> list[tuple[str, float]]:
-    """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
-    weights, names = model.scorer.weights, model.feature_names
-    largest = np.argsort(-np.abs(weights), kind="stable")[:SHOWN_WEIGHTS]
-    first = 0 if model.reading and model.reading["options"]["zero_based"] else 1
-    return [(f"feature {j + first}" if names is None else names[j], float(weights[j])) for j in largest if weights[j]]

@@ -26,7 +26,9 @@ def command(
     first_row: Annotated[
         int | None,
         typer.Option(
-            min=0, help="For a sketched model: the number, from 0, under which the first of these rows was learnt."
+            min=0,
+            help="For a sketched model, or one that chose its penalty by folds: the number, from 0, under which the "
+            "first of these rows was learnt.",
         ),
     ] = None,
     format_: shared.Format = None,
@@ -77,7 +79,7 @@ def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, tuple[
         actual = labels.encoded(chunk)
         numbers = None if first_row is None else first_row + chunk.first_row + np.arange(actual.size)
         try:
-            training.forget(wide, actual, row_numbers=numbers)
+            training.forget(wide, actual, row_numbers=numbers, groups=chunk.groups)
         except ValueError as error:
             raise InputError(f"{chunk.source}, from line {chunk.first_line} on: {error}") from error
         records = chunk.bookmark.records

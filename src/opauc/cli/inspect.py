@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.console import emit, show_table
-from opauc.cli.evaluation import named_weights
+from opauc.cli.console import emit, number_of, show_table
+from opauc.cli.shown_penalty import penalty_as_json, penalty_choice, penalty_in_words
 from opauc.cli.shown_text import shortened
+from opauc.cli.shown_weights import shown_weights
 from opauc.files import read_sealed
+from opauc.report.weight_table import WeightRow
 from opauc.rows import Json
 from opauc.training.model_file import MODEL, model_in
 
@@ -32,9 +34,14 @@ def command(
     """Print what a file holds; nothing in it is executed."""
     content = kind, header, arrays = read_sealed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
-    weights = named_weights(model_in(file, *content, to_learn=False)) if kind == MODEL else []
+    model = model_in(file, *content) if kind == MODEL else None
+    weights, penalty = (None, None) if model is None else (shown_weights(model), penalty_choice(model))
     if json:
-        emit("inspected", kind=kind, header=header, arrays=shapes, largest_weights=weights)
+        listed = [] if weights is None else [row._asdict() for row in weights.rows]
+        emit(
+            "inspected", kind=kind, header=header, arrays=shapes, largest_weights=listed,
+            order=None if weights is None else weights.order, penalty=penalty_as_json(penalty),
+        )  # fmt: skip
         return 0
     facts: Json = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
@@ -46,8 +53,11 @@ def command(
         facts["provenance: learning_curve"] = f"AUC {curve[-1][1]:.4f} at its end, row {curve[-1][0]:,}"
     show_table(str(file), {name: value for name, value in facts.items() if value != ""})
     show_table("arrays", shapes)
-    if weights:
-        show_table("largest weights", {name: f"{weight:+.6g}" for name, weight in weights})
+    if penalty is not None:
+        folds = number_of(penalty.n_folds, "fold")
+        show_table(f"penalties (alpha), {penalty.criterion} of {folds} held out", penalty_in_words(penalty))
+    if weights is not None and weights.rows:
+        show_table(f"largest weights, {weights.order}", {row.name: _weight(row) for row in weights.rows})
     return 0
 
 
@@ -61,6 +71,11 @@ def shown(value: object, depth: int = DEEPEST) -> str:
     if isinstance(value, list):
         return ", ".join(shown(part, depth - 1) for part in value[:FEW_PARTS]) + _rest(value, FEW_PARTS)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else shortened(value)
+
+
+def _weight(row: WeightRow) -> str:
+    weight = f"{row.weight:+.6g}"
+    return weight if row.effect is None else f"effect {row.effect:+.4g}, weight {weight}"
 
 
 def _rest(parts: Sized, shown_parts: int) -> str:

@@ -60,6 +60,11 @@ Drop = Annotated[
     str | None,
     typer.Option("--drop", help="Columns to leave out, with commas between.", rich_help_panel=READING),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option("--groups", help="Column of groups, by name: with --alpha auto, rows of one group are in one fold. "
+                 "It is no feature.", rich_help_panel=READING),
+]  # fmt: skip
 Decimal = Annotated[
     str,
     typer.Option("--decimal", help="What stands before the decimals of numbers in a text table: . or ,",
@@ -110,6 +115,7 @@ def reading_options(given: Settings) -> ReadOptions:
             features=None if features is None else columns(features),
             categorical=columns(given["categorical"] or ""),
             drop=columns(given["drop"] or ""),
+            groups=given.get("groups"),
             delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
             **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header", "decimal")},
         )

@@ -21,7 +21,7 @@ def command(
 ) -> int:
     """Write a report, one HTML page, on how well a model ranks labelled rows."""
     refuse_unwritable(output)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.JUDGE)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.REPORT)
     reporter = Reporter(json, quiet)
     found = evaluate(scored, reporter)
     write_report(output, model.name, scored, found)

@@ -29,9 +29,9 @@ class ScoredChunk(NamedTuple):
 
 
 class Purpose(Enum):
-    """What rows are read for: predicting needs no labels, and only forgetting all that was learnt."""
+    """What rows are read for: predicting needs no labels; a report and forgetting need all that was learnt."""
 
-    PREDICT, JUDGE, FORGET = range(3)
+    PREDICT, JUDGE, REPORT, FORGET = range(4)
 
 
 class ScoredStream:
@@ -46,11 +46,12 @@ class ScoredStream:
         purpose: Purpose,
         kept: Sequence[str] = (),
     ) -> None:
-        self.model = load_model(path, to_learn=purpose is Purpose.FORGET)
+        self.model = load_model(path, to_learn=purpose in (Purpose.REPORT, Purpose.FORGET))
         with refusing(path):
             reading = self.model.reading
             tables = TableFeatures.of_json(reading) if reading else TableFeatures(ReadOptions())
-        self.stream = tables.stream(data, format_, bad_rows, labelled=purpose is not Purpose.PREDICT, kept=kept)
+        labelled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
+        self.stream = tables.stream(data, format_, bad_rows, labelled=labelled, kept=kept, grouped=grouped)
         if kept and not self.stream.has_columns:
             raise InputError(f"{', '.join(map(str, data))}: only tables have columns that can be kept")
 

@@ -13,14 +13,16 @@ from opauc.cli.console import Reporter, number_of
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
+from opauc.cli.train_recipe import FOLD_OPTIONS, train_recipe
+from opauc.errors import InputError
 from opauc.features import open_stream
 from opauc.features.table_features import TableFeatures
+from opauc.learners.penalty_selection import Selection
 from opauc.reading import DataStream
 from opauc.reading.table_columns import quoted_list
 from opauc.rows import Json
 from opauc.training.checkpoints import Checkpoints
 from opauc.training.model_file import Model, save_model
-from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.provenance import provenance_of
 from opauc.training.stream_training import StreamTraining
 
@@ -36,7 +38,13 @@ def command(
     solver: Annotated[
         str, typer.Option(help="auto, exact, sgd or progressive_selection.", rich_help_panel=LEARNING)
     ] = "auto",
-    alpha: Annotated[float, typer.Option(help="Ridge penalty.", rich_help_panel=LEARNING)] = 1e-4,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            help="Ridge penalty: a number, or auto to choose it by cross-validation within the one pass.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = "1e-4",
     rank: Annotated[
         str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LEARNING)
     ] = "auto",
@@ -52,9 +60,43 @@ def command(
             "--average/--last", help="Return the mean of the iterates, or the last one.", rich_help_panel=LEARNING
         ),
     ] = True,
+    standardize: Annotated[
+        bool,
+        typer.Option(
+            "--standardize/--no-standardize",
+            help="Learn in units of each feature's own deviation, or in those of the data.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = True,
     forgetting: Annotated[
-        float, typer.Option(help="Factor on the weight of earlier rows at each new row.", rich_help_panel=LEARNING)
-    ] = 1.0,
+        str,
+        typer.Option(
+            help="Factor on the weight of earlier rows at each new row, or auto to choose it as rows come.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = "1.0",
+    horizon: Annotated[
+        int,
+        typer.Option(
+            help="With --forgetting auto: rows between two updates of the model that scores.",
+            rich_help_panel=LEARNING,
+            min=1,
+        ),
+    ] = 1000,
+    folds: Annotated[
+        int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LEARNING, min=2)
+    ] = FOLD_OPTIONS["folds"],
+    criterion: Annotated[
+        str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LEARNING)
+    ] = FOLD_OPTIONS["criterion"],
+    one_standard_error: Annotated[
+        bool,
+        typer.Option(
+            "--one-standard-error",
+            help="Choose the largest penalty within one standard error of the best.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random codes of a sketch.", rich_help_panel=LEARNING)] = 0,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 uses all cores.", rich_help_panel=LEARNING)] = 1,
     positive: Annotated[
@@ -84,6 +126,7 @@ def command(
     features: shared.Features = None,
     categorical: shared.Categorical = None,
     drop: shared.Drop = None,
+    groups: shared.Groups = None,
     missing: shared.Missing = "error",
     hash_bits: shared.HashBits = None,
     n_features: shared.NFeatures = None,
@@ -99,12 +142,9 @@ def command(
     """Train a model on labelled rows in one pass."""
     saved = checkpoint or Path(f"{output}.checkpoint")
     refuse_unwritable(output, saved)
-    reading = shared.reading_options(locals())
-    parameters: Json = {
-        "solver": solver, "alpha": alpha, "rank": _rank(rank), "eta0": eta0, "learning_rate": learning_rate,
-        "average": average, "forgetting": forgetting, "random_state": seed, "n_jobs": n_jobs,
-    }  # fmt: skip
-    plan = {"data": list(data), "reading": reading.to_json(), **parameters, "positive": positive, "classes": classes}
+    reading, recipe = shared.reading_options(locals()), train_recipe(locals())
+    said = {"data": list(data), "reading": reading.to_json(), "positive": positive, "classes": classes}
+    plan = {**said, **recipe.parameters}
     checkpoints = Checkpoints(saved, checkpoint_every, plan)
     reporter = Reporter(json, quiet)
     if resume and checkpoints.path.exists():
@@ -114,8 +154,10 @@ def command(
         if resume:
             text = f"no checkpoint {checkpoints.path}: starting from the first row"
             reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
-        training = StreamTraining(OpaucRecipe(parameters), shared.class_labels(classes, positive))
+        training = StreamTraining(recipe, shared.class_labels(classes, positive))
     stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
+    if groups is not None and not stream.has_columns:
+        raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")
     with stopwatch(reporter.compiling) as seconds:
         whole = run(training, stream, checkpoints, reporter)
         if whole:
@@ -187,19 +229,39 @@ def report_trained(
 ) -> None:
     """Tell what was learnt, after what had to be left out."""
     report_skipped(training, reporter)
-    auc, solver, rank = training.progress.running_auc(), *model.solution.published.values()
+    auc, solution = training.progress.running_auc(), model.learnt()
+    solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
     told = "" if auc is None else f", progressive AUC {auc:.4f}"
+    chosen = solution.chosen_settings
+    if solution.selection is None:
+        told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) + told
+    report_penalty(solution.selection, reporter)
     reporter.say(
         "trained",
         f"{output}: {training.rows:,} rows, {model.n_features:,} features, {solver}"
         f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
         model=str(output), rows=training.rows, features=model.n_features, solver=solver, rank=rank,
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
-        skipped=training.bookmark.bad_rows,
+        skipped=training.bookmark.bad_rows, chosen=chosen,
     )  # fmt: skip
 
 
-def _rank(text: str) -> str | int | None:
-    if text in ("none", "None"):
-        return None
-    return text if text == "auto" or not text.lstrip("-").isdigit() else int(text)
+def report_penalty(found: Selection | None, reporter: Reporter) -> None:
+    """Tell which penalty was chosen, if one was to be."""
+    if found is None:
+        return
+    if not found.n_folds:
+        reporter.warn(
+            f"alpha {found.alpha:.3g} was not chosen but taken from the middle: no fold has rows of both classes in it "
+            "and outside it; give more rows, fewer --folds, or more --groups"
+        )
+        return
+    score = found.means()[found.chosen]
+    name, score = ("pair loss", -score) if found.criterion == "pair_loss" else ("AUC", score)
+    reporter.say(
+        "chosen",
+        f"chose alpha {found.alpha:.3g} of {found.alphas.size} between {found.alphas.min():.2g} and "
+        f"{found.alphas.max():.2g}: {name} {score:.4f} on {found.n_folds} folds held out",
+        alpha=found.alpha, criterion=found.criterion, score=float(score), folds=found.n_folds,
+        alphas=found.alphas.tolist(),
+    )  # fmt: skip

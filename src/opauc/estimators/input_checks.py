@@ -12,18 +12,24 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from opauc.estimators.raw_tables import known_rows, learnt_rows
 from opauc.estimators.target_labels import encoded_labels, two_classes
-from opauc.rows import Array, Floats, Labels, Rows
+from opauc.features.group_keys import group_keys
+from opauc.rows import Array, Floats, GroupKeys, Labels, Rows
 
 REAL = (np.float64, np.float32)
 
 
 class Chunk(NamedTuple):
-    """Finite rows, labels 0 and 1 standing for `classes`, and weights where there are any."""
+    """Finite rows, labels 0 and 1 standing for `classes`, weights and groups where there are any."""
 
     rows: Rows
     labels: Labels
     classes: Array
     sample_weight: Floats | None
+    groups: GroupKeys | None = None
+
+    def with_groups(self, groups: object) -> Chunk:
+        """Return the chunk with the groups of its rows, checked; as it is where there are none."""
+        return self if groups is None else self._replace(groups=group_keys(groups, self.labels.size))
 
 
 def checked_chunk(

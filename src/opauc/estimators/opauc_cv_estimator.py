@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.estimators.model_lock import changing
 from opauc.estimators.statistic_classifier import StatisticClassifier
-from opauc.learners.exact_cv import ExactCV, Selection
+from opauc.learners.exact_cv import ExactCV
 from opauc.learners.grid_learner import GridLearner, GridSelection
+from opauc.learners.penalty_selection import Selection
 from opauc.random_key import RandomState
 from opauc.rows import Array, Floats
 from opauc.training.opauc_cv_recipe import OpaucCVRecipe
@@ -23,7 +24,7 @@ class OPAUCCV(StatisticClassifier):
 
     The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the
     mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are put into
-    folds by their number; class statistics are kept for each fold. After the
+    folds by their number, or by their groups; class statistics are kept for each fold. After the
     pass, weights learnt from all folds but one are judged on that one by its
     statistics alone, for every penalty.
 
@@ -118,13 +119,21 @@ class OPAUCCV(StatisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `OPAUC`. Folds without a row of one class are not judged.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, a patient or a user, say: rows of one group
+            are in one fold, so that none is judged by weights learnt from its
+            own group. The fold is a hash of the group's value, the same in
+            every chunk and shard; no list of groups is kept. Of few groups the
+            folds are uneven: 50 of one size differ by a third or so.
 
         Returns
         -------
@@ -137,7 +146,7 @@ class OPAUCCV(StatisticClassifier):
         array([1])
         """
         with changing(self):
-            super().fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight, groups)
             found = self._selection()
             if isinstance(found, Selection) and not found.scores.size:
                 warnings.warn(
@@ -147,6 +156,70 @@ class OPAUCCV(StatisticClassifier):
                     stacklevel=2,
                 )
         return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more chunk of labelled rows.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As in `OPAUC`.
+        groups : array-like of shape (n_samples,), default=None
+            As in `fit`; with every chunk or with none.
+
+        Returns
+        -------
+        self : OPAUCCV
+
+        Examples
+        --------
+        >>> from opauc import OPAUCCV
+        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0]], [0, 1], groups=["ann", "bob"])
+        >>> model.partial_fit([[2.0]], [1])
+        Traceback (most recent call last):
+            ...
+        ValueError: groups must be given with all rows or with none: they were given before and are missing now
+        """
+        return self._partial_fit(X, y, classes, sample_weight, groups)
+
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        row_numbers: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight, row_numbers
+            As in `OPAUC`; `row_numbers`, from 0, where rows were learnt without groups.
+        groups : array-like of shape (n_samples,), default=None
+            The groups with which the rows were learnt.
+
+        Returns
+        -------
+        self : OPAUCCV
+
+        Examples
+        --------
+        >>> from opauc import OPAUCCV
+        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0], [5.0]], [0, 1, 1], groups=[7, 8, 9])
+        >>> model.forget([[5.0]], [1], groups=[9]).moments_.counts
+        ClassCounts(negative=1.0, positive=1.0)
+        """
+        if row_numbers is not None and groups is not None:
+            raise ValueError("forget takes row_numbers or groups, not both")
+        return self._forget(X, y, sample_weight, row_numbers, groups)
 
     @property
     def alpha_(self) -> float:
@@ -167,10 +240,9 @@ class OPAUCCV(StatisticClassifier):
         found = self._selection()
         if isinstance(found, GridSelection):
             return {"eta0": found.etas, "alpha": found.alphas, "mean_test_score": found.aucs}
-        alphas, scores, _ = found
-        splits = {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
+        splits = {f"split{k}_test_score": column for k, column in enumerate(found.scores.T)}
         return {
-            "alpha": alphas, "mean_test_score": scores.mean(axis=1), "std_test_score": scores.std(axis=1), **splits
+            "alpha": found.alphas, "mean_test_score": found.means(), "std_test_score": found.deviations(), **splits
         }  # fmt: skip
 
     @property

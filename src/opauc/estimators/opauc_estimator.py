@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from opauc.estimators.model_lock import reading
 from opauc.estimators.statistic_classifier import StatisticClassifier
+from opauc.learners.drifting import Drifting
 from opauc.learners.progressive_selection import ProgressiveSelection, Standing
 from opauc.random_key import RandomState
 from opauc.training.opauc_recipe import OpaucRecipe
@@ -27,11 +28,11 @@ class OPAUC(StatisticClassifier):
         "progressive_selection" learns eight scorers at once, O(entries) a row
         each, and keeps the one with the best progressive AUC, that of rows
         scored before they are learnt; alpha and the step sizes play no part
-        in it. It is for sparse rows of about the same length, in random order.
+        in it. It is for sparse rows of any lengths, in random order.
         "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
         set, else "progressive_selection".
     alpha : float, default=1e-4
-        Ridge penalty, the paper's lambda; zero is allowed.
+        Ridge penalty, the paper's lambda if `standardize` is False; zero is allowed.
     rank : "auto", None or int, default="auto"
         None keeps full covariance matrices. An integer keeps sketches of that
         rank, the paper's OPAUCr, at a cost per row that does not depend on
@@ -44,12 +45,26 @@ class OPAUC(StatisticClassifier):
         Theorem 2 (B bounds |w|, L the best loss), a number without unit.
     learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
         "theorem" is 1 / (k (1 + sqrt(1 + t / eta0))) at row t, with k the
-        largest curvature met so far: it cannot diverge and does not depend on
-        the units of the features. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
+        largest curvature met so far, or with `standardize` half the mean
+        curvature: it cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
     average : bool, default=True
-        Whether "sgd" gives the mean of its iterates rather than the last one.
-    forgetting : float, default=1.0
-        Factor on the weight of all earlier rows at each new row.
+        Whether "sgd" gives the mean of its iterates rather than the last one;
+        with `standardize` or a rank, that of the t-th weighted by t^2.
+    standardize : bool, default=True
+        Whether features are learnt in units of their own standard deviation
+        (from the mean of their variances in both classes), so that neither
+        units nor shifts of them change a ranking: by "exact" from the
+        statistics after the pass, by "sgd" with a running scale. Weights are in
+        the units of the features either way. False is the paper's plain form.
+        It plays no part with a `rank` or with "progressive_selection".
+    forgetting : float or "auto", default=1.0
+        Factor on the weight of all earlier rows at each new row. With "auto"
+        (solver "exact" only) 1, .9999, .999 or .99, whichever ranks the next
+        rows best as they come; it is in `forgetting_`.
+    horizon : int, default=1000
+        With forgetting="auto": how many rows pass between two updates of the
+        model that scores. The farther ahead rows are ranked, the slower it is
+        best to forget.
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -60,7 +75,8 @@ class OPAUC(StatisticClassifier):
     classes_ : ndarray of shape (2,)
         The class labels; the second is the positive class.
     coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
+        Weights of the scorer: of rows scaled to length one where the candidate
+        that progressive selection took has `unit_rows`, which scoring then does.
     intercept_ : ndarray of shape (1,)
         Places score zero midway between the class means.
     moments_ : ClassMoments or ClassSketch
@@ -69,6 +85,8 @@ class OPAUC(StatisticClassifier):
     selection_ : Standing
         With solver="progressive_selection": the candidates, the progressive
         AUC of each and the number of the one taken.
+    forgetting_ : float
+        The factor in use, which "auto" may change with every chunk.
     solver_, rank_ : str, int or None
         What "auto" took.
     n_features_in_ : int
@@ -114,7 +132,9 @@ class OPAUC(StatisticClassifier):
         eta0: float = 1e4,
         learning_rate: str = "theorem",
         average: bool = True,
-        forgetting: float = 1.0,
+        standardize: bool = True,
+        forgetting: float | str = 1.0,
+        horizon: int = 1000,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -124,7 +144,9 @@ class OPAUC(StatisticClassifier):
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.average = average
+        self.standardize = standardize
         self.forgetting = forgetting
+        self.horizon = horizon
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -136,6 +158,15 @@ class OPAUC(StatisticClassifier):
             if isinstance(learner, ProgressiveSelection):
                 return learner.standing(self.solution_.state)
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
+
+    @property
+    def forgetting_(self) -> float:
+        """The factor on the weight of all earlier rows at each new row."""
+        with reading(self):
+            learner = self.solution_.learner
+            if isinstance(learner, Drifting):
+                return learner.standing(self.solution_.state).forgetting
+        return float(self.forgetting)
 
     def _recipe(self) -> OpaucRecipe:
         return OpaucRecipe(self.get_params(deep=False), type(self).__name__)

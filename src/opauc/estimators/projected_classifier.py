@@ -75,7 +75,7 @@ class ProjectedRecipe:
 
 
 def full_covariance(owner: str, given: Settings, n_components: int) -> AnyLearner:
-    """Return OPAUC's learner with full covariance for rows of that length, from an estimator's parameters."""
+    """Return OPAUC's learner with full covariance for rows of that length, as the paper has it."""
     checked(owner, "solver", given["solver"], Option(("exact", "sgd")))
-    settings = {**given, "rank": None, "forgetting": 1.0, "n_jobs": None}
+    settings = {**given, "rank": None, "standardize": False, "forgetting": 1.0, "n_jobs": None}
     return OpaucRecipe(settings, owner).choose(n_components, "float64").learner

@@ -100,13 +100,7 @@ class StatisticClassifier(StreamClassifier):
         >>> model.forget([[9.0]], [1]).moments_.positive.mean
         array([2.])
         """
-        with changing(self):
-            check_is_fitted(self)
-            chunk = checked_known_chunk(self, X, y, sample_weight)
-            training = self._training()
-            training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers)
-            self.solution_ = training.solution
-        return self
+        return self._forget(X, y, sample_weight, row_numbers)
 
     def path(self, alphas: Sequence[float]) -> Floats:
         """Weights for many values of alpha, at the price of little more than one.
@@ -124,7 +118,7 @@ class StatisticClassifier(StreamClassifier):
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
+        >>> OPAUC(standardize=False).fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
         array([[0.5   ],
                [0.4444]])
         """
@@ -132,6 +126,23 @@ class StatisticClassifier(StreamClassifier):
         with reading(self):
             check_is_fitted(self)
             return self.solution_.path(penalties)
+
+    def _forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        row_numbers: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Do as `forget`, with the groups of the rows where the learner kept those together."""
+        with changing(self):
+            check_is_fitted(self)
+            chunk = checked_known_chunk(self, X, y, sample_weight).with_groups(groups)
+            training = self._training()
+            training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers, chunk.groups)
+            self.solution_ = training.solution
+        return self
 
     def _training(self) -> Training:
         return Training(self._recipe(), self.solution_)

@@ -50,14 +50,7 @@ class StreamClassifier(LinearClassifier):
         >>> OPAUC(alpha=0.0).fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with changing(self) as transaction:
-            self._learn(checked_chunk(self, X, y, sample_weight, None, first=True), None, transaction)
-            if not self.solution_.counts.both:
-                raise ValueError(
-                    f"{type(self).__name__} needs rows of two classes, got one class: "
-                    f"{self._all_rows} is of class {self._only_class()}"
-                )
-        return self
+        return self._fit(X, y, sample_weight)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -90,17 +83,7 @@ class StreamClassifier(LinearClassifier):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
-        with changing(self) as transaction:
-            first = not self.__sklearn_is_fitted__()
-            known = announced_classes(None if first else self.classes_, classes)
-            chunk = checked_chunk(self, X, y, sample_weight, known, first)
-            self._learn(chunk, None if first else self.solution_, transaction)
-            if chunk.classes.size < 2:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit when y holds one class only, "
-                    f"here {self._only_class()}"
-                )
-        return self
+        return self._partial_fit(X, y, classes, sample_weight)
 
     @property
     def moments_(self) -> Statistic:
@@ -112,13 +95,48 @@ class StreamClassifier(LinearClassifier):
         name = solution.learner.name()
         raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Do as `fit`, with the groups of the rows where the learner keeps those together."""
+        with changing(self) as transaction:
+            chunk = checked_chunk(self, X, y, sample_weight, None, first=True).with_groups(groups)
+            self._learn(chunk, None, transaction)
+            if not self.solution_.counts.both:
+                raise ValueError(
+                    f"{type(self).__name__} needs rows of two classes, got one class: "
+                    f"{self._all_rows} is of class {self._only_class()}"
+                )
+        return self
+
+    def _partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Do as `partial_fit`, with the groups of the rows where the learner keeps those together."""
+        with changing(self) as transaction:
+            first = not self.__sklearn_is_fitted__()
+            known = announced_classes(None if first else self.classes_, classes)
+            chunk = checked_chunk(self, X, y, sample_weight, known, first).with_groups(groups)
+            self._learn(chunk, None if first else self.solution_, transaction)
+            if chunk.classes.size < 2:
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit when y holds one class only, "
+                    f"here {self._only_class()}"
+                )
+        return self
+
     def _recipe(self) -> Recipe:
         """Return how to learn; asking it checks every parameter."""
         return LearnerRecipe(type(self).__name__, self._kind, self.get_params(deep=False))
 
     def _learn(self, chunk: Chunk, solution: Solution | None, transaction: Transaction) -> None:
         training = Training(self._recipe(), solution)
-        training.learn(chunk.rows, chunk.labels, chunk.sample_weight, transaction)
+        training.learn(chunk.rows, chunk.labels, chunk.sample_weight, transaction, chunk.groups)
         self.classes_, self.solution_ = chunk.classes, training.solution
         self._publish()
 

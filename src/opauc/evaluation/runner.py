@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,14 @@ from opauc.evaluation.kept_scores import EXACT_ROWS, KeptScores
 from opauc.evaluation.method import Method
 from opauc.evaluation.splits import Split, held_out
 from opauc.rows import Floats, Labels, Rows
+
+# What tells the time in seconds: that on the wall, or `time.thread_time` where other programs run beside.
+Clock: TypeAlias = Callable[[], float]
+
+
+def wall_clock() -> float:
+    """Return seconds since some moment."""
+    return time.perf_counter()
 
 
 class NumberedRows(NamedTuple):
@@ -40,9 +48,9 @@ class HeldOut(NamedTuple):
 class Trial:
     """One method on its way through the rows: `seconds` it learnt, and in `trouble` why it was left out."""
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: Method, clock: Clock = wall_clock) -> None:
         self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
-        self._warm = False
+        self._warm, self._clock = False, clock
 
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Learn rows; compiling is not timed."""
@@ -72,13 +80,13 @@ class Trial:
 
     @contextmanager
     def _or_trouble(self, timed: bool = False) -> Iterator[None]:
-        began = time.perf_counter()
+        began = self._clock()
         try:
             yield
         except OpaucError as error:
             self.trouble = str(error)
         if timed:
-            self.seconds += time.perf_counter() - began
+            self.seconds += self._clock() - began
 
 
 def compare_on_stream(
@@ -129,8 +137,10 @@ def compare_on_stream(
     return ranked([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], found)
 
 
-def compare_on_splits(methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split]) -> SplitAucs:
-    """Return the AUC of every method on every split of the rows, with what each cost.
+def compare_on_splits(
+    methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split], clock: Clock = wall_clock
+) -> SplitAucs:
+    """Return the AUC of every method on every split of the rows, with the seconds of `clock` that each learnt.
 
     Examples
     --------
@@ -147,7 +157,7 @@ def compare_on_splits(methods: Sequence[Method], rows: Rows, labels: Labels, spl
     columns = []
     for split in splits:
         learnt, truth = (rows[split.learnt], labels[split.learnt]), labels[split.held_out]
-        columns.append([_judged(method, *learnt, rows[split.held_out], truth) for method in methods])
+        columns.append([_judged(Trial(method, clock), *learnt, rows[split.held_out], truth) for method in methods])
     aucs, seconds, troubles = (
         [[one[part] for one in by_method] for by_method in zip(*columns, strict=True)] for part in range(3)
     )
@@ -155,9 +165,8 @@ def compare_on_splits(methods: Sequence[Method], rows: Rows, labels: Labels, spl
     return SplitAucs(names, np.array(aucs), np.array(seconds), tuple(map(tuple, troubles)))
 
 
-def _judged(method: Method, rows: Rows, labels: Labels, asked: Rows, truth: Labels) -> tuple[float, float, str]:
+def _judged(trial: Trial, rows: Rows, labels: Labels, asked: Rows, truth: Labels) -> tuple[float, float, str]:
     """Return the AUC of one method on one split, NaN where it failed, the seconds it learnt and its trouble."""
-    trial = Trial(method)
     trial.learn(rows, labels)
     trial.finish()
     scores = trial.scores(asked)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
 from opauc.errors import OpaucError
+from opauc.evaluation.comparison import SplitAucs
 from opauc.evaluation.method import Collected, Method
 from opauc.evaluation.runner import compare_on_splits
 from opauc.evaluation.splits import Split, stratified_folds
@@ -16,13 +17,16 @@ from opauc.rows import Floats, Labels, Rows
 
 # The AUC of a setting that fails on a fold: that of scores without any use.
 FAILED = 0.5
+# What finds the AUC of each candidate on each split, as `compare_on_splits` does one candidate after the other.
+Judge: TypeAlias = Callable[[Sequence[Method], Rows, Labels, Iterable[Split]], SplitAucs]
 
 
 @dataclass(eq=False)
 class TunedMethod:
     """The candidate of the highest mean AUC over folds of the rows, then learnt from all of them.
 
-    Of equals the first is taken. `chosen` is that candidate, `folds` says how rows are split.
+    Of equals the first is taken. `chosen` is that candidate, `folds` says how
+    rows are split. Where candidates can be learnt together for less, `judge` does that.
 
     Examples
     --------
@@ -42,12 +46,13 @@ class TunedMethod:
     name: str
     candidates: Sequence[Method]
     folds: Callable[[Labels], Iterable[Split]] = stratified_folds
+    judge: Judge = compare_on_splits
     collected: Collected = field(default_factory=Collected, repr=False)
     chosen: Method | None = None
 
     def fresh(self) -> Self:
         """Return the method with nothing learnt or chosen."""
-        return type(self)(self.name, self.candidates, self.folds)
+        return type(self)(self.name, self.candidates, self.folds, self.judge)
 
     def warm_up(self, rows: Rows) -> None:
         """Compile what the candidates need."""
@@ -62,7 +67,7 @@ class TunedMethod:
         """Choose, and learn from all rows."""
         rows, labels = self.collected.whole()
         self.collected = Collected()
-        self.chosen = self._choice(rows, labels)
+        self.chosen = self.candidates[self.choice(rows, labels)].fresh()
         self.chosen.learn(rows, labels)
         self.chosen.finish()
 
@@ -72,10 +77,9 @@ class TunedMethod:
             raise ValueError(f"{self.name}: finish must be called before scores")
         return self.chosen.scores(rows)
 
-    def _choice(self, rows: Rows, labels: Labels) -> Method:
-        """Return the best candidate for these rows, with nothing learnt."""
-        found = compare_on_splits(self.candidates, rows, labels, self.folds(labels))
-        means = np.nan_to_num(found.aucs, nan=FAILED).mean(axis=1)
+    def choice(self, rows: Rows, labels: Labels) -> int:
+        """Return the number of the best candidate for these rows; none is learnt from all of them."""
+        found = self.judge(self.candidates, rows, labels, self.folds(labels))
         if np.isnan(found.aucs).all():
             raise OpaucError(f"no setting works: {found.troubles[0][0]}")
-        return self.candidates[int(np.argmax(means))].fresh()
+        return int(np.argmax(np.nan_to_num(found.aucs, nan=FAILED).mean(axis=1)))

@@ -51,7 +51,10 @@ def open_stream(
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'))
     """
-    encoder, known = encoder_of(options, labelled), encoding if encoding is not None else bookmark.learnt()
+    encoder, known = (
+        encoder_of(options, labelled, groups=options.groups),
+        encoding if encoding is not None else bookmark.learnt(),
+    )
     if known is not None:
         encoder = encoder.with_state(known, frozen=encoding is not None)
     return DataStream(paths, options, encoder, bookmark, bad_rows)
@@ -71,8 +74,12 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
     return DataStream.of_memory(data, labels, options, encoder_of(options))
 
 
-def encoder_of(options: ReadOptions, labelled: bool = True, kept: Sequence[str] = ()) -> TableEncoder:
-    """Return the encoder that the options ask for, before any row."""
+def encoder_of(
+    options: ReadOptions, labelled: bool = True, kept: Sequence[str] = (), groups: str | None = None
+) -> TableEncoder:
+    """Return the encoder that the options ask for, before any row; `groups` is the column of groups, if it is read."""
     hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
-    columns = TableColumns(options.label, options.features, options.categorical, labelled, None, options.drop, kept)
+    columns = TableColumns(
+        options.label, options.features, options.categorical, labelled, None, options.drop, kept, groups
+    )
     return TableEncoder(columns, hashing, options.missing)

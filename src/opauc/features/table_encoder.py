@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.errors import InputError, Remedy
+from opauc.features.carried_columns import carried_columns, carried_groups
 from opauc.features.category_features import UNKNOWN, Vocabulary, category_name, hashed_categories, indicator_rows
 from opauc.features.hashed_features import HashedFeatures
 from opauc.features.missing_entries import checked_sparse
@@ -101,7 +102,7 @@ class TableEncoder:
         if not self._named:
             return replace(self.columns, n_features=len(self._numeric) + len(self.columns.drop))
         features = (*self._numeric, *self._categorical)
-        return TableColumns(self._label, features, self._categorical, self.columns.labelled, kept=self.columns.kept)
+        return self.columns.named(self._label, features, self._categorical)
 
     @property
     def n_features(self) -> int:
@@ -160,13 +161,14 @@ class TableEncoder:
     def encode(self, part: Part, source: str, bad_rows: BadRows) -> EncodedRows:
         """Return the rows and labels of a part; rows that cannot be encoded are met by `bad_rows`."""
         faults = RowFaults(part, source, self._frozen)
-        labels, carried = part.labels, part.kept
+        labels = part.labels
         if labels is not None:
             faults.add_missing_labels(labels, self._label or "y")
         if isinstance(part.rows, csr_array):
             rows, kept = checked_sparse(part.rows, self.missing, faults, bad_rows)
             return EncodedRows(rows, _kept(part.labels, kept), faults.lines_of(kept))
         words: list[Words] = []
+        carried: RecordBatch | None = None
         if isinstance(part.rows, np.ndarray):
             numbers, finite = part.rows, False
             self._pin_width(numbers.shape[1], source)
@@ -176,15 +178,15 @@ class TableEncoder:
                 labels = self._labels(part.rows, self._label, source, faults)
             numbers, finite = self._numbers(part.rows, source)
             words = self._words(part.rows, source, faults)
-            if carried is None and self.columns.kept:
-                carried = self._carried(part.rows)
+            carried = carried_columns(part, self.columns, faults)
         complete = finite or self._complete(numbers, faults)
         kept = faults.kept(len(numbers), bad_rows)
         if kept is not None:
             numbers, labels = numbers[kept], _kept(labels, kept)
             words = [column._replace(levels=column.levels[kept]) for column in words]
             carried = carried if carried is None else carried.take(np.flatnonzero(kept))
-        return EncodedRows(self._rows(self._filled(numbers, complete), words), labels, faults.lines_of(kept), carried)
+        rows = self._rows(self._filled(numbers, complete), words)
+        return EncodedRows(rows, labels, faults.lines_of(kept), carried, carried_groups(carried, self.columns))
 
     def _pin(self, names: list[str], columns: TableColumns | None, source: str) -> None:
         """Find the columns in the first table, as its reader did; ask for the same ones in the others."""
@@ -207,8 +209,8 @@ class TableEncoder:
         if not self._named:
             raise InputError(f"{source}: is a table, the first source is an array")
         known = {*numeric, *self._categorical}
-        replace(self.pinned_columns, kept=()).roles_in(names, source)
-        more = [name for name in names if name not in known and name != self._label]
+        replace(self.pinned_columns, kept=(), groups=None).roles_in(names, source)
+        more = [name for name in names if name not in {*known, self._label, *self.columns.carried}]
         if more and self.columns.features is None and not self._frozen:
             raise InputError(
                 f"{source}: the first source has no column {listed(more)}; "
@@ -260,11 +262,6 @@ class TableEncoder:
             if self.missing == "error":
                 faults.add_missing_categories(columns[-1].levels < 0, name)
         return columns
-
-    def _carried(self, table: RecordBatch | WideTable) -> RecordBatch:
-        from opauc.reading.column_values import kept_columns
-
-        return kept_columns(table, self.columns.kept)
 
     def _complete(self, numbers: DenseRows, faults: RowFaults) -> bool:
         """Tell whether every number is finite; complain about those that are not and cannot be filled."""

@@ -103,9 +103,13 @@ class TableFeatures:
         *,
         labelled: bool = False,
         kept: Sequence[str] = (),
+        grouped: bool = False,
     ) -> DataStream:
-        """Return the stream of files read as those of the training were; nothing new is learnt of their columns."""
-        encoder = self._encoder(labelled, frozen=True, kept=kept)
+        """Return the stream of files read as those of the training were; nothing new is learnt of their columns.
+
+        `grouped` asks for the groups of the rows too, if those of the training had any.
+        """
+        encoder = self._encoder(labelled, kept=kept, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
     def read(self, data: object) -> ReadRows:
@@ -137,8 +141,10 @@ class TableFeatures:
     def _columns_known(self) -> bool:
         return self.encoding is not None and self.encoding["named"] and self.encoding["numeric"] is not None
 
-    def _encoder(self, labelled: bool, frozen: bool = True, kept: Sequence[str] = ()) -> TableEncoder:
-        encoder = encoder_of(self.options, labelled, kept)
+    def _encoder(
+        self, labelled: bool, frozen: bool = True, kept: Sequence[str] = (), groups: str | None = None
+    ) -> TableEncoder:
+        encoder = encoder_of(self.options, labelled, kept, groups)
         return encoder if self.encoding is None else encoder.with_state(self.encoding, frozen)
 
     def _read(self, data: object, frozen: bool) -> ReadRows:

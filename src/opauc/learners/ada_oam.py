@@ -13,7 +13,7 @@ from opauc.kernels.descent.pair_descent import DescentState
 from opauc.learners.learner import Learner
 from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, SWITCH, parameter
 from opauc.learners.row_weights import row_weights
-from opauc.learners.sgd import SGD
+from opauc.learners.sgd import SGD, plain_start
 from opauc.rows import ClassCounts, Floats, Labels, Rows
 from opauc.statistics import ClassMoments
 from opauc.statistics.chunk_rows import contiguous_blocks, kernel_rows
@@ -63,7 +63,7 @@ class AdaOAM(Learner[AdaptiveState]):
 
     def start(self, n_features: int) -> AdaptiveState:
         """Return the state before any row: zero weights, no statistics."""
-        return AdaptiveState(SGD().start(n_features), np.zeros(n_features))
+        return AdaptiveState(plain_start(n_features), np.zeros(n_features))
 
     def step(self, state: AdaptiveState, rows: Rows, labels: Labels, weight: Floats | None = None) -> AdaptiveState:
         """Return the state after a step on each row in order."""

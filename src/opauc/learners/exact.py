@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from opauc.learners.learner import StatisticLearner
-from opauc.learners.parameters import NON_NEGATIVE, SHARE, Threads, parameter
+from opauc.learners.parameters import NON_NEGATIVE, SHARE, SWITCH, Threads, parameter
 from opauc.rows import Floats, Labels, Rows
 from opauc.statistics import ClassMoments
 
+# A feature that varies by less than this share of its size does not vary: it is the rounding of its mean.
+ROUNDING = 8.0 * np.finfo(float).eps
+# No feature is divided by less: the square of its inverse would overflow.
+SMALLEST = 1e-150
 # Solving through a tridiagonal form errs by a tenth of this times the rounding of a number, relatively: below 1e-9.
 MOST_CONDITION = 4e6
 
@@ -27,6 +31,10 @@ class Exact(StatisticLearner[ClassMoments]):
     covariances, the minimiser is w = (alpha I + S + d d^T)^-1 d: a ridge
     Fisher discriminant with equally weighted classes. The state is the
     statistics themselves.
+
+    With `standardize` the ridge acts on features of unit variance (the mean of
+    the variances in both classes), worked out from the statistics after the
+    pass: units play no part then. Weights are in the units of the features.
 
     Examples
     --------
@@ -43,6 +51,7 @@ class Exact(StatisticLearner[ClassMoments]):
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     forgetting: float = parameter(1.0, SHARE)
     n_jobs: int = parameter(1, Threads())
+    standardize: bool = parameter(False, SWITCH)
 
     @property
     def order_matters(self) -> bool:
@@ -76,7 +85,30 @@ class Exact(StatisticLearner[ClassMoments]):
         """Return the minimiser; zero until both classes were seen."""
         if not state.counts.both:
             return np.zeros(state.n_features)
-        return _minimiser(state.covariance_sum(), state.mean_difference(), self.alpha)
+        matrix, difference, scale = self._sums(state)
+        return _minimiser(matrix, difference, self.alpha) / scale
+
+    def scale(self, state: ClassMoments) -> Floats:
+        """Return what the features are divided by before the ridge acts on them: their standard deviation.
+
+        For a feature that does not vary within the classes it is the
+        difference of its means, or where there is none its size.
+        """
+        if not self.standardize:
+            return np.ones(state.n_features)
+        deviation = np.sqrt(sum(np.diagonal(one.scatter) / (2.0 * (one.count or 1.0)) for one in state.groups))
+        size, gap = np.abs([one.mean for one in state.groups]).max(axis=0), np.abs(state.mean_difference())
+        varies, differs = deviation > ROUNDING * size, gap > ROUNDING * size
+        scale: Floats = np.select([varies, differs, size > 0.0], [deviation, gap, size], 1.0)
+        return np.maximum(scale, SMALLEST)
+
+    def _sums(self, state: ClassMoments) -> tuple[Floats, Floats, Floats]:
+        """Return the sum of the covariances and the difference of the means of the scaled features, and the scale."""
+        matrix, difference, scale = state.covariance_sum(), state.mean_difference(), self.scale(state)
+        if self.standardize:
+            matrix /= scale
+            matrix /= scale[:, None]
+        return matrix, difference / scale, scale
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return how many rows cost ten times as much to take in as the weights cost to work out."""
@@ -87,13 +119,14 @@ class Exact(StatisticLearner[ClassMoments]):
         out = np.zeros((len(alphas), state.n_features))
         if not state.counts.both or not len(alphas):
             return out
-        matrix, difference = state.covariance_sum(), state.mean_difference()
+        matrix, difference, scale = self._sums(state)
         reduced = _Tridiagonal(matrix, difference) if _worth_reducing(matrix, max(alphas)) else None
         for row, alpha in zip(out, alphas, strict=True):
             if reduced is not None and reduced.resolves(alpha):
                 row[:] = reduced.minimiser(alpha)
             else:
                 row[:] = _minimiser(matrix, difference, alpha)
+        out /= scale
         return out
 
 

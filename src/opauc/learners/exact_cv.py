@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from opauc.learners.exact import Exact
-from opauc.learners.learner import StatisticLearner
+from opauc.learners.learner import GroupedLearner
 from opauc.learners.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
-from opauc.rows import Floats, Labels, Rows
+from opauc.learners.penalty_selection import PenaltySelector, Selection
+from opauc.rows import Floats, GroupKeys, Labels, Rows
 from opauc.statistics.class_moments import ClassMoments
 from opauc.statistics.fold_moments import MOST_FOLDS, FoldMoments
 
@@ -36,25 +37,8 @@ def _binormal_auc(margins: Floats, variances: Floats) -> Floats:
 CRITERIA = {"pair_loss": _negative_pair_loss, "auc": _binormal_auc}
 
 
-class Selection(NamedTuple):
-    """The penalties, what each scored on every fold held out (the higher the better), and the one chosen.
-
-    `scores` has a row for each penalty and a column for each fold that could be
-    judged, which takes rows of both classes in it and outside it.
-    """
-
-    alphas: Floats
-    scores: Floats
-    chosen: int
-
-    @property
-    def alpha(self) -> float:
-        """The penalty chosen."""
-        return float(self.alphas[self.chosen])
-
-
 @dataclass(frozen=True)
-class ExactCV(StatisticLearner[FoldMoments]):
+class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     """Minimise alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2 for the alpha that suits new rows best.
 
     The statistics are kept for each of `folds` folds. What a fold's statistics
@@ -93,15 +77,32 @@ class ExactCV(StatisticLearner[FoldMoments]):
         """Whether rows in another order give other weights: they are in other folds then."""
         return True
 
+    @property
+    def _exact(self) -> Exact:
+        """The learner that solves for the weights."""
+        return Exact(standardize=self.standardize)
+
     def start(self, n_features: int) -> FoldMoments:
         """Return statistics of no rows."""
         return FoldMoments.empty(n_features, self.folds)
 
     def step(self, state: FoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FoldMoments:
         """Return the statistics with the chunk in them."""
-        if state.n_folds != self.folds:
-            raise ValueError(f"folds was {state.n_folds} at the start, now it is {self.folds}")
+        self._refuse_other_folds(state)
         return state.update(rows, labels, weight, n_jobs=self.n_jobs)
+
+    def step_groups(
+        self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> FoldMoments:
+        """Return the statistics with the chunk in them, rows of one group in one fold."""
+        self._refuse_other_folds(state)
+        return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
+
+    def forget_groups(
+        self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> FoldMoments:
+        """Return the statistics as if these rows, learnt with these groups, had never been seen."""
+        return state.forget_groups(rows, labels, groups, weight)
 
     def forget(
         self,
@@ -113,7 +114,8 @@ class ExactCV(StatisticLearner[FoldMoments]):
     ) -> FoldMoments:
         """Return the statistics as if these rows, learnt under these numbers (from 0), had never been seen."""
         if row_numbers is None:
-            raise ValueError("forget needs row_numbers where rows were learnt in folds")
+            needed = "groups" if state.grouped else "row_numbers"
+            raise ValueError(f"forget needs {needed} where rows were learnt in folds")
         return state.forget(rows, labels, row_numbers, weight)
 
     def weights(self, state: FoldMoments) -> Floats:
@@ -121,7 +123,7 @@ class ExactCV(StatisticLearner[FoldMoments]):
         whole = state.whole()
         if not whole.counts.both:
             return np.zeros(state.n_features)
-        weights: Floats = self._path(whole, [self.selection(state).alpha])[0]
+        weights: Floats = self._exact.path(whole, [self.selection(state).alpha])[0]
         return weights
 
     def rows_worth_a_solve(self, n_features: int) -> int:
@@ -130,7 +132,11 @@ class ExactCV(StatisticLearner[FoldMoments]):
 
     def path(self, state: FoldMoments, alphas: Sequence[float]) -> Floats:
         """Return the minimisers of all rows for many alphas, one a row."""
-        return self._path(state.whole(), alphas)
+        return self._exact.path(state.whole(), alphas)
+
+    def chosen_settings(self, state: FoldMoments) -> dict[str, float]:
+        """Return the penalty chosen."""
+        return {"alpha": self.selection(state).alpha}
 
     def selection(self, state: FoldMoments) -> Selection:
         """Return the penalties, what they scored on each fold, and the choice."""
@@ -139,38 +145,18 @@ class ExactCV(StatisticLearner[FoldMoments]):
         for number in range(state.n_folds):
             judged, learnt = state.fold(number), state.complement(number)
             if judged.counts.both and learnt.counts.both:
-                weights = self._path(learnt, alphas.tolist())
+                weights = self._exact.path(learnt, alphas.tolist())
                 variances = np.maximum(0.0, np.einsum("ij,ij->i", weights @ judged.covariance_sum(), weights))
                 columns.append(judge(weights @ judged.mean_difference(), variances))
         scores = np.array(columns).T.reshape(alphas.size, len(columns))
-        return Selection(alphas, scores, self._chosen(alphas, scores))
+        return Selection.of(alphas, scores, self.one_standard_error, self.criterion)
 
-    def _chosen(self, alphas: Floats, scores: Floats) -> int:
-        """Return the number of the best penalty, of equal ones the largest; the middle one where none can be judged."""
-        if not scores.size:
-            return alphas.size // 2
-        means = scores.mean(axis=1)
-        best = means.max()
-        if self.one_standard_error and scores.shape[1] > 1:
-            best -= scores[means.argmax()].std(ddof=1) / np.sqrt(scores.shape[1])
-        enough = np.flatnonzero(means >= best)
-        return int(enough[alphas[enough].argmax()])
+    def _refuse_other_folds(self, state: FoldMoments) -> None:
+        if state.n_folds != self.folds:
+            raise ValueError(f"folds was {state.n_folds} at the start, now it is {self.folds}")
 
     def _alphas(self, whole: ClassMoments) -> Floats:
         if self.alphas is not None:
             return np.array(self.alphas)
-        scaled = whole.rescale(1.0 / self._scale(whole))
-        unit = float(np.mean(np.diagonal(scaled.covariance_sum())))
+        unit = float(np.mean(np.diagonal(whole.covariance_sum()) / self._exact.scale(whole) ** 2))
         return GRID * (unit if unit > 0.0 else 1.0)
-
-    def _path(self, moments: ClassMoments, alphas: Sequence[float]) -> Floats:
-        scale = self._scale(moments)
-        weights: Floats = Exact().path(moments.rescale(1.0 / scale), alphas) / scale
-        return weights
-
-    def _scale(self, moments: ClassMoments) -> Floats:
-        """Return what the features are divided by: their standard deviation, one where they do not vary."""
-        if not self.standardize:
-            return np.ones(moments.n_features)
-        deviations = np.sqrt(np.diagonal(moments.covariance_sum()) / 2.0)
-        return np.where(deviations > 0.0, deviations, 1.0)

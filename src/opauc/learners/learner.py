@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.learners.state_arrays import refuse_other_width, restored, state_arrays
 from opauc.learners.undo import Undo
-from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.rows import Arrays, ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.score_summary import ScoreSummary
 from opauc.statistics.statistic import Statistic
 
@@ -67,6 +68,10 @@ class Learner(ABC, Generic[State]):
     def summary(self, state: State, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores that `weights` give to the rows seen."""
 
+    def scores_unit_rows(self, state: State) -> bool:  # noqa: ARG002
+        """Tell whether the weights are for rows scaled to length one."""
+        return False
+
     def undo(self, state: State, rows: Rows) -> Undo:  # noqa: ARG002
         """Return what puts `state` back after a step on `rows`."""
         return Undo()
@@ -78,6 +83,14 @@ class Learner(ABC, Generic[State]):
     def statistics(self, state: State) -> Statistic:  # noqa: ARG002
         """Return the class statistics of the rows seen."""
         raise UnsupportedOperation(f"{type(self).__name__} keeps no class statistics")
+
+    def feature_spread(self, state: State) -> FeatureSpread | None:
+        """Return how much each feature varies among the rows seen; None where nothing is known of it."""
+        return self.statistics(state).feature_spread() if self.has_statistics else None
+
+    def chosen_settings(self, state: State) -> dict[str, float]:  # noqa: ARG002
+        """Return the settings that were chosen inside the pass, by name."""
+        return {}
 
     def to_arrays(self, state: State) -> Arrays:
         """Return the arrays a state is made of, by name."""
@@ -154,7 +167,9 @@ class StatisticLearner(Learner[Sums]):
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> Sums:
         """Return the statistic of so many features that gave these arrays, checked; no other room is made for it."""
         narrow = self.start(1)
-        wanted, found = (_kinds(parts) for parts in (narrow.to_arrays(), arrays))
+        optional = type(narrow).optional_arrays
+        needed = {name: part for name, part in arrays.items() if name.rpartition(".")[-1] not in optional}
+        wanted, found = (_kinds(parts) for parts in (narrow.to_arrays(), needed))
         if wanted != found:
             raise IncompatibleMoments(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
         state = type(narrow).from_arrays(arrays)
@@ -165,6 +180,22 @@ class StatisticLearner(Learner[Sums]):
     def grown(self, state: Sums, n_features: int) -> Sums:
         """Return the state with room for more features, which were zero in every row so far."""
         return state.grown(n_features)
+
+
+class GroupedLearner(StatisticLearner[Sums]):
+    """A learner by sums that can keep the rows of one group together."""
+
+    @abstractmethod
+    def step_groups(
+        self, state: Sums, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> Sums:
+        """Return the state after rows of the given groups, which all rows must have or none."""
+
+    @abstractmethod
+    def forget_groups(
+        self, state: Sums, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> Sums:
+        """Return the state as if these rows, learnt with these groups, had never been seen."""
 
 
 def _kinds(arrays: NamedArrays) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
@@ -64,11 +65,20 @@ class PairwiseHinge:
 
     def minimise(self, rows: Rows, labels: Labels) -> HingeMinimum:
         """Return the best weights found for float64 `rows` with labels of both classes."""
-        loss = _PairLoss(rows, labels)
-        planes = _Planes(rows.shape[1])
+        return next(self.path(rows, labels, [self.C]))
+
+    def path(self, rows: Rows, labels: Labels, Cs: Sequence[float]) -> Iterator[HingeMinimum]:
+        """Yield the minimum for each of many C, each found from the planes and the weights of the one before."""
+        loss, planes = _PairLoss(rows, labels), _Planes(rows.shape[1])
         here = _Point(np.zeros(rows.shape[1]), np.zeros(labels.size))
+        for C in Cs:
+            found = replace(self, C=C)._from(here, loss, planes)
+            here = _Point(found.weights, found.scores)
+            yield found
+
+    def _from(self, here: _Point, loss: _PairLoss, planes: _Planes) -> HingeMinimum:
         counts, level = loss.at(here.scores)
-        objective, bound, n_iter = self.C * level, 0.0, 1
+        objective, bound, n_iter = 0.5 * float(here.weights @ here.weights) + self.C * level, 0.0, 1
         planes.add(*loss.plane(here, counts, level))
         while True:
             corner, reached = planes.lowest(self.C, objective)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Protocol, SupportsInt, TypeGuard, TypeVar
@@ -106,6 +106,21 @@ class Numbers:
             begin = "[" if self.closed == "left" else "("
             raise ValueError(f"None or one or more floats in the range {begin}{self.low}, inf)")
         return numbers
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One or more numbers above zero, up to one."""
+
+    def checked(self, value: object) -> tuple[float, ...]:
+        """Return the numbers as floats."""
+        try:
+            shares = tuple(SHARE.checked(number) for number in value) if isinstance(value, Iterable) else ()
+        except ValueError:
+            shares = ()
+        if not shares:
+            raise ValueError("one or more floats in the range (0.0, 1.0]")
+        return shares
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Beginning:
     ) -> tuple[str, tuple[Remedy, ...]]:
         """Return what is wrong with the columns of the first rows whichever the label is."""
         try:
-            found = replace(columns, labelled=False, kept=()).found_in(names, self.source)
+            found = replace(columns, labelled=False, kept=(), groups=None).found_in(names, self.source)
         except InputError:
             return "", ()
         form = CsvForm.of(self.source, self.spelling, names, found, Inferred())

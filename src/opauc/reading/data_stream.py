@@ -137,7 +137,7 @@ class DataStream:
                 if n_rows:
                     yield LabelledChunk(
                         found.rows, found.labels, rows, source.name, part.before.line + 1, found.lines, bookmark,
-                        passed + source.passed, found.kept,
+                        passed + source.passed, found.kept, found.groups,
                     )  # fmt: skip
                 rows += n_rows
             passed += source.size

@@ -13,7 +13,7 @@ from opauc.files import json_as
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import Part, RawLabels
 from opauc.reading.table_columns import TableColumns
-from opauc.rows import Rows
+from opauc.rows import GroupKeys, Rows
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -52,6 +52,7 @@ class EncodedRows(NamedTuple):
     labels: RawLabels | None
     lines: NDArray[np.int64] | None  # None where they follow the place before the part
     kept: RecordBatch | None = None  # columns to be carried along, of the same rows
+    groups: GroupKeys | None = None  # of the rows, where a column says them
 
 
 class UnknownCategories(NamedTuple):

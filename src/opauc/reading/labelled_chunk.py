@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.files import json_as
-from opauc.rows import Array, Json, Rows, Settings
+from opauc.rows import Array, GroupKeys, Json, Rows, Settings
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -128,6 +128,7 @@ class LabelledChunk(NamedTuple):
     bookmark: Bookmark  # of the end of this chunk
     bytes_read: int  # of all files so far, compressed as they are
     kept: RecordBatch | None = None  # columns that were asked to be carried along
+    groups: GroupKeys | None = None  # of the rows, where a column says them
 
     def kept_values(self) -> list[list[object]]:
         """Return the values of each column that was carried along."""

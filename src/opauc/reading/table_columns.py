@@ -37,7 +37,8 @@ class TableColumns:
     "y", in these letters or in others; without names the features are all other
     columns but those in `drop`. `labelled=False` asks for no labels; a label
     that is named is then left out where it is there. Columns in `kept`, by their
-    names, are carried along, features or not.
+    names, are carried along, features or not; so is that of `groups`, which is
+    no feature unless it is named as one.
 
     Examples
     --------
@@ -57,6 +58,12 @@ class TableColumns:
     n_features: int | None = None  # of arrays, whose label has no name: with just as many columns it is not there
     drop: Sequence[str | int] = ()
     kept: Sequence[str] = ()
+    groups: str | None = None
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names of the columns that are carried along beside the features."""
+        return tuple(dict.fromkeys([*self.kept, *([] if self.groups is None else [self.groups])]))
 
     def roles_in(self, names: Sequence[str], source: str) -> ColumnRoles:
         """Find the columns among those of a table, or say which are not there, all of them."""
@@ -65,14 +72,16 @@ class TableColumns:
             twice = [name for name, times in Counter(names).items() if times > 1]
             raise InputError(f"{source}: more than one column is called {listed(twice)}")
         self._refuse_lost(places, source)
-        dropped, kept = _positions(self.drop, places), tuple(_positions(self.kept, places))
+        dropped, kept = _positions(self.drop, places), tuple(_positions(self.carried, places))
         label, categorical = self._label_in(places, dropped, source), _positions(self.categorical, places)
         named = categorical if self.features is None else _positions((*self.features, *self.categorical), places)
         if label in categorical or (self.labelled and label in named):
             raise InputError(f"{source}: column {names[label or 0]} cannot be the label and a feature")
         if both := [names[position] for position in dropped if position in named or position == label]:
             raise InputError(f"{source}: column {listed(both)} cannot be used and dropped")
-        chosen = places.values() if self.features is None else named
+        chosen = named
+        if self.features is None:
+            chosen = dict.fromkeys(at for name, at in places.items() if name != self.groups or at in categorical)
         features = [position for position in chosen if position != label and position not in dropped]
         if not features:
             raise InputError(f"{source}: no column is left to be a feature beside {listed(names)}")
@@ -85,7 +94,11 @@ class TableColumns:
         label = None if roles.label is None else names[roles.label]
         categorical = tuple(names[position] for position in roles.categorical)
         features = (*(names[position] for position in roles.numeric), *categorical)
-        return FoundColumns(roles, TableColumns(label, features, categorical, self.labelled, kept=self.kept))
+        return FoundColumns(roles, self.named(label, features, categorical))
+
+    def named(self, label: str | None, features: Sequence[str], categorical: Sequence[str]) -> TableColumns:
+        """Return the same demands with the columns by the names found for them."""
+        return TableColumns(label, features, categorical, self.labelled, kept=self.kept, groups=self.groups)
 
     def _label_in(self, places: Mapping[str, int], dropped: Container[int], source: str) -> int | None:
         if not self.labelled and len(places) == self.n_features:
@@ -106,7 +119,7 @@ class TableColumns:
 
     def _refuse_lost(self, places: Mapping[str, int], source: str) -> None:
         label = () if self.label is None or not self.labelled else (self.label,)
-        named = (*label, *(self.features or ()), *self.categorical, *self.drop, *self.kept)
+        named = (*label, *(self.features or ()), *self.categorical, *self.drop, *self.carried)
         lost = [column for column in dict.fromkeys(named) if _position(column, places) is None]
         if lost:
             plural = "s" if len(lost) > 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,12 +16,12 @@ from opauc.report.charts import (
     learning_chart,
     precision_recall_chart,
     roc_chart,
-    weight_bar,
 )
+from opauc.report.penalty_charts import PenaltyChoice, criterion_chart, criterion_key, path_chart, path_names
 from opauc.report.style import style_sheet
 from opauc.report.text import aligned, outward, percent, plain, safe, seconds, share
+from opauc.report.weight_table import WeightRow, largest, weight_table
 
-MOST_WEIGHTS = 20
 METHOD = "DeLong’s variance with a floor for small classes"
 # The browser itself refuses to fetch or run anything, whatever a feature is called.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -32,8 +31,9 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 class Report:
     """Everything the page shows, in a few thousand numbers; what is absent is left out of the page.
 
-    `weights` are names and weights of features in any order, all or the largest: the
-    page shows twenty. `data`, `settings` and `provenance` are rows of tables, `timings` are seconds.
+    `weights` are those of features in any order, all or the largest: the page shows
+    twenty, ordered by their effects where all have one, and says so in the words of
+    `weight_order`. `data`, `settings` and `provenance` are rows of tables, `timings` are seconds.
     """
 
     title: str
@@ -42,7 +42,9 @@ class Report:
     n_features: int | None = None
     calibration: CalibrationBins | None = None
     learning_curve: Sequence[ProgressPoint] = ()
-    weights: Sequence[tuple[str, float]] = ()
+    penalty: PenaltyChoice | None = None
+    weights: Sequence[WeightRow] = ()
+    weight_order: str = "by size"
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
@@ -129,8 +131,21 @@ def _charts(report: Report) -> Iterable[str]:
     learning = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if learning:
         yield _figure("Learning curve", "Each row scored before it was learnt", learning_chart(learning))
+    if report.penalty is not None and report.penalty.can_be_drawn:
+        yield from _penalty_charts(report.penalty)
     if ranking.operating_points:
         yield _operating_points(ranking)
+
+
+def _penalty_charts(found: PenaltyChoice) -> Iterable[str]:
+    if found.n_folds:
+        is_loss = found.criterion == "pair_loss"
+        better = "the lower the better" if is_loss else "as normal scores would have it, the higher the better"
+        note = f"Mean of {found.n_folds} folds held out, {better}; band: one standard error"
+        yield _figure("Choice of the penalty", note + criterion_key(found), criterion_chart(found))
+    if found.names:
+        note = f"Weight × standard deviation of the feature, the {len(found.names)} largest; dashes: penalty chosen"
+        yield _figure("Effects by penalty", note, path_chart(found), path_names(found))
 
 
 def _operating_points(ranking: Ranking) -> str:
@@ -153,26 +168,17 @@ def _operating_points(ranking: Ranking) -> str:
 
 def _tables(report: Report) -> Iterable[str]:
     if report.weights:
-        yield _weights(report.weights, report.n_features or len(report.weights))
+        yield _weights(report)
     for name, rows in (("Data", report.data), ("Settings", report.settings)):
         yield _pairs(name, {key: plain(value) for key, value in rows.items()})
     yield _pairs("Timings", {key: seconds(value) for key, value in report.timings.items()}, "pairs times")
     yield _pairs("Provenance", {key: plain(value) for key, value in report.provenance.items()})
 
 
-def _weights(weights: Sequence[tuple[str, float]], n_features: int) -> str:
-    # What is no number goes last; it would leave the others in no order.
-    shown = sorted(weights, key=lambda pair: (math.isnan(pair[1]), -abs(pair[1])))[:MOST_WEIGHTS]
-    largest = max((abs(weight) for _, weight in shown if np.isfinite(weight)), default=0.0)
-    body = "".join(
-        f'<tr><th scope="row"><bdi>{safe(name)}</bdi></th><td class="number">{number}</td>'
-        f"<td>{weight_bar(weight, largest)}</td></tr>"
-        for (name, weight), number in zip(shown, aligned([weight for _, weight in shown], largest, 4), strict=True)
-    )
-    heads = '<th scope="col">Feature</th><th scope="col" class="number">Weight</th><td></td>'
-    table = f'<table class="weights"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-    about = _under(f"{len(shown)} of {plain(n_features)}, by size")
-    return f"<section><h2>Largest weights</h2>{about}{_scroll('Largest weights', table)}</section>"
+def _weights(report: Report) -> str:
+    shown = largest(report.weights)
+    how = f"{len(shown)} of {plain(report.n_features or len(report.weights))}, {safe(report.weight_order)}"
+    return f"<section><h2>Largest weights</h2>{_under(how)}{_scroll('Largest weights', weight_table(shown))}</section>"
 
 
 def _pairs(name: str, rows: Mapping[str, str], look: str = "pairs") -> str:
@@ -191,8 +197,8 @@ def _footer(ranking: Ranking) -> str:
     )
 
 
-def _figure(title: str, note: str, chart: str) -> str:
-    return f"<figure><figcaption><h2>{title}</h2>{_under(note)}</figcaption>{chart}</figure>"
+def _figure(title: str, note: str, chart: str, listed: str = "") -> str:
+    return f"<figure><figcaption><h2>{title}</h2>{_under(note)}{listed}</figcaption>{chart}</figure>"
 
 
 def _scroll(name: str, table: str) -> str:

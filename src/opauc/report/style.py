@@ -63,9 +63,22 @@ figcaption{padding-bottom:.75rem}
 .chart .bars{stroke-width:2;fill-opacity:.12;stroke-linejoin:round}
 .chart .negative{stroke:var(--negative);fill:var(--negative);stroke-dasharray:5 3}
 .chart .positive{stroke:var(--positive);fill:var(--positive)}
+.chart .rise{stroke:var(--positive);stroke-width:2;stroke-linejoin:round}
+.chart .fall{stroke:var(--negative);stroke-width:2;stroke-dasharray:5 3;stroke-linejoin:round}
+.chart .leader{stroke:var(--soft);stroke-width:.75}
+.chart .chosen,.chart .careful{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
+.chart .careful{fill:var(--positive)}
+.names{columns:11rem 2;column-gap:2rem;margin:.25rem 0 0;padding-left:1.5rem;font-size:.875rem;color:var(--soft)}
+.names li{overflow-wrap:anywhere;break-inside:avoid}
+.names li::before{content:"";display:inline-block;width:1.25rem;margin-right:.5rem;vertical-align:.25em;
+  border-top:2px solid var(--positive)}
+.names .fall::before{border-top:2px dashed var(--negative)}
 .key{display:flex;flex-wrap:wrap;gap:.125rem 1.25rem}
 .key span::before{content:"";display:inline-block;width:1.5rem;margin-right:.5rem;vertical-align:.25em;
   border-top:2px dashed var(--negative)}
+.dots span::before{width:.6875rem;height:.6875rem;border:0;border-radius:50%;background:var(--negative);
+  vertical-align:-.0625em}
+.dots .careful::before{background:var(--positive)}
 .key .positive::before{border-top:2px solid var(--positive)}
 .tables{columns:22rem 2;column-gap:3rem;padding-top:2.75rem}
 .tables>*{break-inside:avoid;padding-bottom:2.25rem}
@@ -85,7 +98,7 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .bar .guide{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
-.weights td:last-child{width:34%}
+.weights td:last-child{width:22%}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
   main{padding:1.5rem 1rem 3rem}
@@ -93,6 +106,10 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .facts{grid-template-columns:repeat(2,minmax(0,1fr))}
   .charts{padding-top:1.25rem}
   .chart text{font-size:15px}
+  tbody th{min-width:4.5rem}
+  th,td{padding-right:.5rem}
+  .bar{min-width:2.5rem}
+  .weights td:last-child{width:20%}
 }
 @media print{
   @page{margin:12mm}

@@ -11,11 +11,16 @@ from opauc.rows import Floats, Labels, Rows
 from opauc.statistics.score_summary import ScoreSummary
 
 ROWS_PER_BLOCK = 8192
+# A row with a smaller sum of squares has no length to speak of: the inverse might overflow.
+FAINTEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer:
     """A score weights.row + intercept, and the log-odds slope * score + offset of the positive class.
+
+    With `unit_rows` the row is scaled to length one first; one without length
+    scores the intercept.
 
     Examples
     --------
@@ -30,9 +35,10 @@ class LinearScorer:
     intercept: float
     slope: float
     offset: float
+    unit_rows: bool = False
 
     @classmethod
-    def of(cls, weights: Floats, summary: ScoreSummary) -> LinearScorer:
+    def of(cls, weights: Floats, summary: ScoreSummary, unit_rows: bool = False) -> LinearScorer:
         """Centre the scores between the classes and calibrate them.
 
         The score is zero midway between the class means. The probabilities are
@@ -43,14 +49,14 @@ class LinearScorer:
         if n0 == 0 or n1 == 0:
             # Rows of one class only: the prior is all there is to go by.
             seen = float(np.sign(n1 - n0))
-            return cls(weights, seen, 0.0, np.inf * seen if seen else 0.0)
+            return cls(weights, seen, 0.0, np.inf * seen if seen else 0.0, unit_rows)
         pooled = (n0 * variance0 + n1 * variance1) / (n0 + n1)
         gap = max(0.0, mean1 - mean0)
         slope = gap / pooled if pooled > gap * 1e-300 else 0.0 if gap == 0.0 else 1e300
-        return cls(weights, -(mean0 + mean1) / 2, slope, float(np.log(n1 / n0)))
+        return cls(weights, -(mean0 + mean1) / 2, slope, float(np.log(n1 / n0)), unit_rows)
 
     @classmethod
-    def of_scores(cls, weights: Floats, scores: Floats, labels: Labels) -> LinearScorer:
+    def of_scores(cls, weights: Floats, scores: Floats, labels: Labels, unit_rows: bool = False) -> LinearScorer:
         """Centre and calibrate by the scores that the weights give to labelled rows."""
         negative, positive = (scores[labels == k] for k in (0, 1))
         return cls.of(
@@ -60,17 +66,26 @@ class LinearScorer:
                 (float(negative.mean()), float(positive.mean())),
                 (float(negative.var()), float(positive.var())),
             ),
+            unit_rows,
         )
 
     @classmethod
     def of_arrays(cls, weights: Floats, numbers: NDArray[np.float64]) -> LinearScorer:
         """Return the scorer with these weights that gave these `numbers`, refused unless it can score rows."""
-        if weights.dtype != np.float64 or weights.ndim != 1 or numbers.dtype != np.float64 or numbers.shape != (3,):
+        sizes = ((3,), (4,))
+        if (
+            weights.dtype != np.float64
+            or weights.ndim != 1
+            or numbers.dtype != np.float64
+            or numbers.shape not in sizes
+        ):
             raise ValueError(
-                f"expected weights and three numbers, got {weights.dtype} of shape {weights.shape} "
+                f"expected weights and three or four numbers, got {weights.dtype} of shape {weights.shape} "
                 f"and {numbers.dtype} of shape {numbers.shape}"
             )
-        intercept, slope, offset = numbers.tolist()
+        intercept, slope, offset, *unit_rows = numbers.tolist()
+        if unit_rows not in ([], [1.0]):
+            raise ValueError(f"the fourth number of a scorer, of unit rows, must be 1, got {unit_rows[0]}")
         # While one class alone was seen there is no slope, and the other class is out of the question.
         certain = slope == 0.0 and np.isinf(offset)
         if not (np.isfinite(weights).all() and np.isfinite([intercept, slope]).all() and slope >= 0.0):
@@ -78,11 +93,11 @@ class LinearScorer:
         if not (np.isfinite(offset) or certain):
             raise ValueError(f"the offset of a scorer must be a finite number, got {offset}")
         weights.flags.writeable = False
-        return cls(weights, intercept, slope, offset)
+        return cls(weights, intercept, slope, offset, bool(unit_rows))
 
     def numbers(self) -> Floats:
-        """Return all but the weights, for a file."""
-        return np.array([self.intercept, self.slope, self.offset])
+        """Return all but the weights, for a file: a fourth number where rows are scaled to length one."""
+        return np.array([self.intercept, self.slope, self.offset, *([1.0] if self.unit_rows else [])])
 
     def scores(self, rows: Rows) -> Floats:
         """Scores of the rows in float64; positive where the positive class is nearer."""
@@ -90,6 +105,8 @@ class LinearScorer:
         for start in range(0, rows.shape[0], ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
             out[part] = rows[part] @ self.weights
+            if self.unit_rows:
+                out[part] *= _inverse_lengths(rows[part])
         out += self.intercept
         return out
 
@@ -104,3 +121,14 @@ class LinearScorer:
         with np.errstate(over="ignore"):
             chances: Floats = expit(self.slope * scores + self.offset)
         return chances
+
+
+def _inverse_lengths(rows: Rows) -> Floats:
+    """Return one over the length of each row, zero where it has none to speak of."""
+    if isinstance(rows, np.ndarray):
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    else:
+        numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        squares = np.bincount(numbers, rows.data.astype(np.float64) ** 2, minlength=rows.shape[0])
+    inverse: Floats = np.where(squares > FAINTEST, squares, np.inf) ** -0.5
+    return inverse

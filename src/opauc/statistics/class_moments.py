@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from opauc.rows import ClassCounts, Floats, Labels, Rows
 from opauc.statistics.exact_moments import ExactMoments
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.group_moments import GroupMoments
 from opauc.statistics.score_summary import ScoreSummary
 from opauc.statistics.statistic import Statistic
@@ -81,6 +82,11 @@ class ClassMoments(GroupMoments, Statistic):
         """Counts, means and variances of the scores that `weights` give to the rows seen."""
         means = float(weights @ self.negative.mean), float(weights @ self.positive.mean)
         return ScoreSummary(self.counts, means, self.score_variances(weights))
+
+    def feature_spread(self) -> FeatureSpread:
+        """Standard deviation of each feature within the classes, pooled over both."""
+        scatter: Floats = np.diagonal(self.negative.scatter) + np.diagonal(self.positive.scatter)
+        return FeatureSpread.pooled(scatter, sum(self.counts))
 
     def binormal_auc(self, weights: Floats) -> float:
         """AUC of the scores if they were normally distributed in each class."""

@@ -11,6 +11,7 @@ from opauc.errors import IncompatibleMoments
 from opauc.kernels.sums.sketch_sums import add_coded_rows
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.code_stream import CodeStream
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.score_summary import ScoreSummary
 from opauc.statistics.sparse_blocks import sparse_blocks
 from opauc.statistics.statistic import ROUNDING, Statistic, or_one
@@ -154,6 +155,15 @@ class ClassSketch(Statistic):
     def summary(self, weights: Floats) -> ScoreSummary:
         """Counts, means and estimated variances of the scores that `weights` give to the rows seen."""
         return summary_of_products(np.einsum("j,jkc->kc", weights, self.sums), self.code_sums)
+
+    def feature_spread(self) -> FeatureSpread | None:
+        """Standard deviation of each feature within the classes as the sketch estimates it; None of rank zero."""
+        if not self.stream.rank:
+            return None
+        coded, codes, means = self.sums[:, :, :-1], self.code_sums[:, :-1], self.means.T
+        scatter = np.einsum("jkc,jkc->jk", coded, coded) - 2.0 * means * np.einsum("jkc,kc->jk", coded, codes)
+        scatter += means**2 * np.einsum("kc,kc->k", codes, codes)
+        return FeatureSpread.pooled(scatter.sum(axis=1), sum(self.counts), "as its sketch estimates it")
 
     def to_arrays(self) -> Arrays:
         """Copies of all sums and of the stream they belong to, for a file or the network."""

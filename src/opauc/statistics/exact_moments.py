@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,8 @@ from opauc.statistics.statistic import ROUNDING, Mergeable
 
 # Rows are never forgotten below this weight: covariances are ratios and stay right.
 FAINTEST = 1e-100
+# Taking rows out errs by less than so many units in the last place of what was there.
+LAST_PLACES = 8.0 * np.finfo(float).eps
 # Rounding, of float32 products above all, may make an eigenvalue of a correlation matrix so negative per feature.
 INDEFINITE = 1e-6
 # A second of work; of more features only pairs are checked.
@@ -30,7 +33,9 @@ class ExactMoments(Mergeable):
 
     `count` is the sum of the weights of the rows. `scatter` is the weighted sum of
     (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
-    averages do not. `covariance()` divides on reading.
+    averages do not. `covariance()` divides on reading. `rounding` is what taking
+    rows out may have left of the scatter of each feature without cause, None
+    where none were: a feature that varies by no more does not vary.
 
     Examples
     --------
@@ -47,6 +52,9 @@ class ExactMoments(Mergeable):
     count: float
     mean: Floats
     scatter: Floats
+    rounding: Floats | None = None
+
+    optional_arrays: ClassVar[tuple[str, ...]] = ("rounding",)
 
     def __post_init__(self) -> None:
         # |scatter_ij| <= sqrt(scatter_ii scatter_jj): the diagonal speaks for the matrix.
@@ -109,7 +117,7 @@ class ExactMoments(Mergeable):
             scatter = _outer(self.count * share, away)
             scatter += self.scatter
             scatter += other.scatter
-            return ExactMoments(total, self.mean + share * away, scatter)
+            return ExactMoments(total, self.mean + share * away, scatter, _sum(self.rounding, other.rounding))
 
     def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Statistics as if `rows` had never been seen."""
@@ -128,30 +136,40 @@ class ExactMoments(Mergeable):
         if left <= ROUNDING * self.count:
             return ExactMoments.empty(self.n_features)
         away = (other.mean - self.mean) * (other.count / left)
-        scatter = _outer(-self.count * left / other.count, away)
+        factor = self.count * left / other.count
+        scatter = _outer(-factor, away)
         scatter += self.scatter
         scatter -= other.scatter
         had, has = np.diagonal(self.scatter), np.diagonal(scatter)
         taken = np.diagonal(other.scatter)
-        if (has < -ROUNDING * np.maximum(had, taken)).any():
-            feature = int(np.argmin(has + ROUNDING * had))
+        # The means are exact to the last place too, and the scatter between them to the product of both.
+        size = np.abs(self.mean) + np.abs(other.mean)
+        lost = LAST_PLACES * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
+        lost = lost if (before := _sum(self.rounding, other.rounding)) is None else lost + before
+        if (has < -ROUNDING * np.maximum(had, taken) - lost).any():
+            feature = int(np.argmin(has + ROUNDING * had + lost))
             raise IncompatibleMoments(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        _clip_diagonal(scatter)
-        return ExactMoments(left, self.mean - away, scatter)
+        still, mean = has <= lost, self.mean - away
+        scatter[still, :] = 0.0
+        scatter[:, still] = 0.0
+        mean[still & (left * mean**2 <= lost)] = 0.0
+        return ExactMoments(left, mean, scatter, lost)
 
     def decayed(self, factor: float) -> ExactMoments:
         """Statistics with the weight of every row so far multiplied by `factor`; they fade but never vanish."""
         if self.count == 0 or factor == 1:
             return self
         factor = max(factor, min(1.0, FAINTEST / self.count))
-        return ExactMoments(self.count * factor, self.mean, self.scatter * factor)
+        rounding = None if self.rounding is None else self.rounding * factor
+        return ExactMoments(self.count * factor, self.mean, self.scatter * factor, rounding)
 
     def restrict(self, features: ArrayLike) -> ExactMoments:
         """Statistics of the given features only, in the given order."""
         at = np.asarray(features)
-        return ExactMoments(self.count, self.mean[at], self.scatter[np.ix_(at, at)])
+        rounding = None if self.rounding is None else self.rounding[at]
+        return ExactMoments(self.count, self.mean[at], self.scatter[np.ix_(at, at)], rounding)
 
     def rescale(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> ExactMoments:
         """Statistics of the rows scale * row + shift, from those of the rows."""
@@ -161,6 +179,7 @@ class ExactMoments(Mergeable):
                 self.count,
                 self.mean * factor + np.asarray(shift, float),
                 self.scatter * np.outer(factor, factor),
+                None if self.rounding is None else self.rounding * factor**2,
             )
 
     def grown(self, n_features: int) -> ExactMoments:
@@ -168,11 +187,13 @@ class ExactMoments(Mergeable):
         more = n_features - self.n_features
         if not more:
             return self
-        return ExactMoments(self.count, np.pad(self.mean, (0, more)), np.pad(self.scatter, (0, more)))
+        rounding = None if self.rounding is None else np.pad(self.rounding, (0, more))
+        return ExactMoments(self.count, np.pad(self.mean, (0, more)), np.pad(self.scatter, (0, more)), rounding)
 
     def to_arrays(self) -> Arrays:
-        """Copies of the three sums, for a file or the network."""
-        return {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
+        """Copies of the sums, for a file or the network; the rounding only where rows were taken out."""
+        sums = {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
+        return sums if self.rounding is None else {**sums, "rounding": self.rounding.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ExactMoments:
@@ -185,7 +206,10 @@ class ExactMoments(Mergeable):
             raise IncompatibleMoments(
                 f"expected shapes (), (d,) and (d, d), got {count.shape}, {mean.shape} and {scatter.shape}"
             )
-        if not (np.isfinite(count) and np.isfinite(mean).all() and np.isfinite(scatter).all()):
+        rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(mean.shape)
+        if rounding.shape != mean.shape or not (rounding >= 0.0).all():
+            raise IncompatibleMoments("rounding must hold a number of zero or more for each feature")
+        if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
             raise IncompatibleMoments("count, mean and scatter must be finite")
         deviation = np.sqrt(np.abs(np.diagonal(scatter)))
         bound = np.outer(deviation, deviation)
@@ -198,7 +222,7 @@ class ExactMoments(Mergeable):
             raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMoments("mean and scatter must be zero when count is")
-        return cls(float(count), mean, scatter)
+        return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
 
     def refuse_other_width(self, other: ExactMoments) -> None:
         """Raise unless both are of as many features."""
@@ -206,6 +230,13 @@ class ExactMoments(Mergeable):
             raise IncompatibleMoments(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
             )
+
+
+def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
+    """Return the sum of what may be absent."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 def _outer(factor: float, vector: Floats) -> Floats:
@@ -226,11 +257,3 @@ def _indefinite(scatter: Floats, deviation: Floats) -> bool:
     correlation *= scale[:, None]
     correlation.flat[:: varying.size + 1] += INDEFINITE * varying.size
     return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])
-
-
-def _clip_diagonal(scatter: Floats) -> None:
-    """Set to zero what rounding left of a feature that no longer varies."""
-    diagonal = np.diagonal(scatter)
-    gone = diagonal <= 0.0
-    scatter[gone, :] = 0.0
-    scatter[:, gone] = 0.0

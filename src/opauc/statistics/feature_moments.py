@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.score_summary import ScoreSummary
 from opauc.statistics.statistic import ROUNDING, Statistic, or_one
 
@@ -127,6 +128,10 @@ class FeatureMoments(Statistic):
         """Counts and mean scores, exact, and the score variances that uncorrelated features would give."""
         variances = self.scatters @ weights**2 / or_one(self.totals)
         return ScoreSummary(*(tuple(part.tolist()) for part in (self.totals, self.means @ weights, variances)))
+
+    def feature_spread(self) -> FeatureSpread:
+        """Standard deviation of each feature within the classes, pooled over both."""
+        return FeatureSpread.pooled(self.scatters.sum(axis=0), float(self.totals.sum()))
 
     def to_arrays(self) -> Arrays:
         """Copies of the three sums, for a file or the network."""

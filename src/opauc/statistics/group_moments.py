@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,8 @@ class GroupMoments(Mergeable):
     """
 
     groups: tuple[ExactMoments, ...]
+
+    optional_arrays: ClassVar[tuple[str, ...]] = ExactMoments.optional_arrays
 
     def __init__(self, *groups: ExactMoments) -> None:
         for one in groups[1:]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.score_summary import ScoreSummary
 
 # Taking rows out leaves rounding of the order of this share of what was there.
@@ -23,6 +24,9 @@ class Mergeable(ABC):
     """
 
     __slots__ = ()
+
+    # Last parts of the names of arrays that a file may lack.
+    optional_arrays: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -92,6 +96,10 @@ class Statistic(Mergeable):
     @abstractmethod
     def summary(self, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores that `weights` give to the rows seen."""
+
+    @abstractmethod
+    def feature_spread(self) -> FeatureSpread | None:
+        """Return how much each feature varies within the classes; None where nothing is known of it."""
 
 
 def or_one(counts: Floats) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 from opauc.errors import InputError, UnreadableFile
 from opauc.files import read_sealed, sweep, write_sealed
 from opauc.rows import Settings
-from opauc.training.model_file import refusing, renamed
+from opauc.training.model_file import UNSAID, refusing, renamed
 from opauc.training.stream_training import StreamTraining
 
 KIND = "checkpoint"
@@ -48,8 +48,10 @@ class Checkpoints:
         with refusing(self.path):
             training = StreamTraining.of_parts(header, arrays)
             plan = {name: renamed(value) for name, value in header["plan"].items()}
+        # What an earlier version had no setting for goes on as it began.
+        unsaid = UNSAID["OPAUC"].keys() - plan.keys()
         for name, now in self._plan.items():
-            if plan.get(name) != now:
+            if name not in unsaid and plan.get(name) != now:
                 raise InputError(
                     f"{self.path}: was made with {name} = {reprlib.repr(plan.get(name))}, "
                     f"now it is {reprlib.repr(now)}; "

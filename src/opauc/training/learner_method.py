@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from opauc.errors import OpaucError, UnsupportedOperation
 from opauc.learners.learner import AnyLearner
 from opauc.rows import Floats, Labels, Rows
+from opauc.scorers import LinearScorer
 from opauc.training.recipe import Recipe, SameLearner
 from opauc.training.training import Training, as_wide
 
@@ -35,7 +36,7 @@ class LearnerMethod:
 
     name: str
     learner: AnyLearner
-    _weights: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    _scorer: LinearScorer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._recipe: Recipe = SameLearner(self.learner)
@@ -64,12 +65,13 @@ class LearnerMethod:
         """Work out the weights."""
         if not self._training.begun:
             raise OpaucError("there are no rows to learn from")
-        self._weights = self._training.solution.scorer.weights
+        self._scorer = replace(self._training.solution.scorer, intercept=0.0)
 
     def scores(self, rows: Rows) -> Floats:
         """Return the scores of rows, by the weights alone."""
-        scores: Floats = as_wide(rows, self._weights.size) @ self._weights
-        return scores
+        if self._scorer is None:
+            raise OpaucError("there are no weights yet to score rows with")
+        return self._scorer.scores(as_wide(rows, self._scorer.weights.size))
 
 
 def bytes_of_state(learner: AnyLearner, width: int) -> float:

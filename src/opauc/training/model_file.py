@@ -29,6 +29,8 @@ Kind = TypeVar("Kind")
 MODEL = "model"
 # What had another name in files of earlier versions.
 RENAMED = {"contest": "progressive_selection"}
+# What estimators and learners had no setting for in files of earlier versions, and did all the same.
+UNSAID: dict[str, Settings] = {name: {"standardize": False} for name in ("OPAUC", "exact", "sgd")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +124,12 @@ def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
     n_features, names, reading = header["n_features"], header["feature_names"], header.get("reading", {})
     if names is not None and reading and TableFeatures.of_json(reading).feature_names() not in (None, names):
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
+    # A parameter that was not given, or that an earlier version did not have, is as the learner has it.
+    settings, unsaid = header.get("settings", {}), UNSAID.get(header["estimator"], {})
+    known = {name: settings.get(name, value) for name, value in unsaid.items()}
     return Model(
         header["estimator"],
-        {name: renamed(value) for name, value in header["parameters"].items()},
+        known | {name: renamed(value) for name, value in header["parameters"].items()},
         _solution(header, arrays, n_features),
         labels_in(header["classes"]),
         n_features,
@@ -162,11 +167,11 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
 
 def _learner(name: str, settings: Settings) -> AnyLearner:
     """Return the learner of that name, every setting checked."""
-    kind = _known(find_learners(), str(renamed(name)), "learner")
-    missing = [part.name for part in fields(kind) if part.name not in settings]  # type: ignore[arg-type]
+    kind, known = _known(find_learners(), str(renamed(name)), "learner"), {**UNSAID.get(name, {}), **settings}
+    missing = [part.name for part in fields(kind) if part.name not in known]  # type: ignore[arg-type]
     if missing:
         raise ValueError(f"{name}: lacks the setting {missing[0]}")
-    return made(name, kind, settings)
+    return made(name, kind, known)
 
 
 def _known(kinds: Mapping[str, Kind], name: str, what: str) -> Kind:

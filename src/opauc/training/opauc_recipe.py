@@ -6,10 +6,11 @@ import warnings
 from dataclasses import dataclass
 
 from opauc.learners import find_learners
-from opauc.learners.parameters import Option, Threads, checked, is_whole, made
+from opauc.learners.parameters import Count, Option, Threads, checked, is_whole, made
 from opauc.learners.sgd import SGD
 from opauc.rows import Settings
-from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
+from opauc.training.opauc_cv_recipe import OpaucCVRecipe
+from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, EstimatorRecipe, refuse_wide
 
 # Rank of the sketch where rank="auto" has to have one.
 SKETCH_RANK = 50
@@ -18,7 +19,7 @@ SOLVERS = Option(("auto", "exact", "sgd", SELECTION))
 # The parameters of OPAUC and what they are unless given.
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
-    "forgetting": 1.0, "n_jobs": None, "random_state": None,
+    "standardize": True, "forgetting": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
 }  # fmt: skip
 
 
@@ -44,14 +45,18 @@ class OpaucRecipe:
         rank = self._rank(given["rank"], asked, n_features)
         solver = _solver(asked, given["rank"], rank)
         checked(self.owner, "n_jobs", given["n_jobs"], Threads())
+        checked(self.owner, "horizon", given["horizon"], Count())
+        fading = given["forgetting"] == "auto"
         # Whatever the solver takes no notice of must be right all the same.
-        descent = made(self.owner, SGD, given)
-        if rank is not None and descent.forgetting != 1.0:
+        descent = made(self.owner, SGD, {**given, "forgetting": 1.0} if fading else given)
+        if fading and solver != "exact":
+            raise ValueError(f"forgetting='auto' needs solver='exact'; here the solver is {solver!r}")
+        if rank is not None and (fading or descent.forgetting != 1.0):
             raise ValueError(
                 f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}"
             )
         settings = {**given, "rank": rank, "dtype": dtype}
-        learner = made(self.owner, find_learners()[_file_name(solver, rank)], settings)
+        learner = made(self.owner, find_learners()["drifting" if fading else _file_name(solver, rank)], settings)
         return Choice(learner, published={"solver_": solver, "rank_": rank})
 
     def _rank(self, rank: object, solver: str, n_features: int) -> int | None:
@@ -95,3 +100,19 @@ def _file_name(solver: str, rank: int | None) -> str:
     if rank is None or solver == SELECTION:
         return solver
     return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"
+
+
+def recipe_of(estimator: str, parameters: Settings) -> EstimatorRecipe:
+    """Return how an estimator that learns from files does so.
+
+    Examples
+    --------
+    >>> from opauc.training.opauc_recipe import recipe_of
+    >>> recipe_of("OPAUCCV", {"folds": 3}).choose(4, "float64").learner.folds
+    3
+    """
+    if estimator == "OPAUCCV":
+        return OpaucCVRecipe({"solver": "exact", "rank": None, **parameters})
+    if estimator != "OPAUC":
+        raise ValueError(f"{estimator} does not learn from files")
+    return OpaucRecipe(parameters)

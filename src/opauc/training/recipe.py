@@ -30,6 +30,18 @@ class Recipe(Protocol):
         """Return the learner for rows of so many features."""
 
 
+class EstimatorRecipe(Recipe, Protocol):
+    """How an estimator learns, by its name and parameters."""
+
+    @property
+    def owner(self) -> str:
+        """Name of the estimator."""
+
+    @property
+    def parameters(self) -> Settings:
+        """Its parameters, those that are not as usual at least."""
+
+
 @dataclass(frozen=True)
 class LearnerRecipe:
     """Always the same learner, with the parameters of an estimator that have the names of its settings.
@@ -39,7 +51,7 @@ class LearnerRecipe:
     >>> from opauc.learners.exact import Exact
     >>> from opauc.training.recipe import LearnerRecipe
     >>> LearnerRecipe("LSSVM", Exact, {"alpha": 0.5}).choose(3, "float64").learner
-    Exact(alpha=0.5, forgetting=1.0, n_jobs=1)
+    Exact(alpha=0.5, forgetting=1.0, n_jobs=1, standardize=False)
     """
 
     owner: str

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features.feature_map import LinearMap
-from opauc.learners.learner import AnyLearner, StatisticLearner
+from opauc.learners.learner import AnyLearner, GroupedLearner, StatisticLearner
+from opauc.learners.penalty_selection import PenaltySelector, Selection
 from opauc.learners.undo import Undo
-from opauc.rows import ClassCounts, Floats, Labels, Rows, Settings
+from opauc.rows import ClassCounts, Floats, GroupKeys, Labels, Rows, Settings
 from opauc.scorers import LinearScorer
+from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.statistic import Statistic
 from opauc.training.recipe import Choice
 
@@ -63,7 +65,22 @@ class Solution:
         summary = self.learner.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
         outer.flags.writeable = False
-        return LinearScorer.of(outer, summary)
+        return LinearScorer.of(outer, summary, self.learner.scores_unit_rows(self.state))
+
+    @property
+    def feature_spread(self) -> FeatureSpread | None:
+        """How much each feature varies among the rows learnt; None where nothing is known of it."""
+        return self.learner.feature_spread(self.state) if self.map is None else None
+
+    @property
+    def chosen_settings(self) -> dict[str, float]:
+        """Settings that were chosen inside the pass, by name."""
+        return self.learner.chosen_settings(self.state)
+
+    @property
+    def selection(self) -> Selection | None:
+        """The choice of the penalty; None where the learner makes none."""
+        return self.learner.selection(self.state) if isinstance(self.learner, PenaltySelector) else None
 
     def undo(self, rows: Rows) -> Undo:
         """Return what puts the state back after `after(rows, ...)`."""
@@ -73,8 +90,12 @@ class Solution:
         """Return the same state under the settings chosen now, which must be of the same kind."""
         return replace(self, learner=choice.learner, published=choice.published or {}, known_scorer=None)
 
-    def after(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> Solution:
+    def after(
+        self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
+    ) -> Solution:
         """Return what is known after the rows."""
+        if groups is not None:
+            return self._with_state(self._grouped_learner().step_groups(self.state, rows, labels, groups, weight))
         if self.map is None:
             return self._with_state(self.learner.step(self.state, rows, labels, weight))
         state = self.state
@@ -101,8 +122,17 @@ class Solution:
             raise IncompatibleMoments(f"cannot merge what {self._solver()} and what {other._solver()} have learnt")
         return self._with_state(learner.merge(self.state, other.state))
 
-    def without(self, rows: Rows, labels: Labels, weight: Floats | None, row_numbers: ArrayLike | None) -> Solution:
+    def without(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None,
+        row_numbers: ArrayLike | None,
+        groups: GroupKeys | None = None,
+    ) -> Solution:
         """Return what would be known had these rows never been seen."""
+        if groups is not None:
+            return self._with_state(self._grouped_learner().forget_groups(self.state, rows, labels, groups, weight))
         learner = self.statistic_learner("forget")
         return self._with_state(learner.forget(self.state, rows, labels, weight, row_numbers))
 
@@ -116,9 +146,17 @@ class Solution:
             return self.learner
         if self.map is not None:
             raise UnsupportedOperation(f"{wanted_by} is not possible where rows go through a {type(self.map).__name__}")
+        if self.published.get("solver_") == "exact":
+            raise UnsupportedOperation(f"{wanted_by} needs a given forgetting: with 'auto' the order of rows counts")
         raise UnsupportedOperation(
             f"{wanted_by} needs solver='exact': what {self._solver()} has learnt depends on each row in turn"
         )
+
+    def _grouped_learner(self) -> GroupedLearner[Any]:
+        """Return the learner if it can keep the rows of a group together."""
+        if isinstance(self.learner, GroupedLearner) and self.map is None:
+            return self.learner
+        raise UnsupportedOperation(f"groups are for folds, of which {self._solver()} has none")
 
     def _solver(self) -> str:
         """Return what learnt, by the names of the parameters that asked for it."""

@@ -14,14 +14,15 @@ from opauc.training.class_labels import ClassLabels
 from opauc.training.label_queue import LabelQueue
 from opauc.training.model_file import Model, model_of_parts, model_parts
 from opauc.training.model_header import CheckpointHeader, checked_header
-from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.training.opauc_recipe import recipe_of
 from opauc.training.progress import Progress
+from opauc.training.recipe import EstimatorRecipe
 from opauc.training.training import IncompatibleLearner, Training
 from opauc.training.transaction import Transaction
 
 
 class StreamTraining:
-    """A model of `OPAUC` in the making, from chunks in order.
+    """A model of `OPAUC` or `OPAUCCV` in the making, from chunks in order.
 
     After any exception, Ctrl-C included, it is as it was before the chunk.
     All of it depends on the rows and their chunks alone, so that training
@@ -40,7 +41,7 @@ class StreamTraining:
     ClassCounts(negative=2.0, positive=2.0)
     """
 
-    def __init__(self, recipe: OpaucRecipe, labels: ClassLabels | None = None) -> None:
+    def __init__(self, recipe: EstimatorRecipe, labels: ClassLabels | None = None) -> None:
         self.recipe = recipe
         self.training = Training(recipe)
         self.queue = LabelQueue(labels or ClassLabels())
@@ -85,7 +86,8 @@ class StreamTraining:
     def model(self) -> Model:
         """Return the model as it is now."""
         solution = self.training.solution
-        return Model("OPAUC", dict(self.recipe.parameters), solution, self.labels.classes, solution.n_features)
+        parameters = dict(self.recipe.parameters)
+        return Model(self.recipe.owner, parameters, solution, self.labels.classes, solution.n_features)
 
     def parts(self) -> tuple[Json, Arrays]:
         """Return all there is, as a header and arrays."""
@@ -101,11 +103,12 @@ class StreamTraining:
         solution, bookmark = model.learnt(), Bookmark.of_json(header["bookmark"])
         if bookmark.encoding is not None:
             checked_encoding(bookmark.encoding)
-        training = cls(OpaucRecipe(model.parameters), ClassLabels(model.classes, header["positive"]))
+        recipe = recipe_of(model.estimator, model.parameters)
+        training = cls(recipe, ClassLabels(model.classes, header["positive"]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whoever began was warned
             choice = training.recipe.choose(solution.n_features, "float64")
-        if type(choice.learner) is not type(solution.learner) or choice.published != solution.published:
+        if type(choice.learner) is not type(solution.learner) or (choice.published or {}) != solution.published:
             raise ValueError("its parameters ask for another learner than the one that began")
         training.training = Training(training.recipe, solution)
         training.bookmark = bookmark
@@ -122,7 +125,8 @@ class StreamTraining:
             end = min(labels.size, max(begin + 1, begin + self.progress.next_look - seen))
             part = rows[begin:end] if end - begin < labels.size else rows
             self.progress = self.progress.before(part, labels[begin:end])
-            training.step(part, labels[begin:end])
+            groups = None if chunk.groups is None else chunk.groups[begin:end]
+            training.step(part, labels[begin:end], groups=groups)
             seen, begin = seen + end - begin, end
             self.progress = self.progress.after(training.solution, seen)
         self.training, self.bookmark = training, chunk.bookmark

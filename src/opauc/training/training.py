@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from opauc.errors import IncompatibleMoments
-from opauc.rows import Floats, Labels, Rows, Settings
+from opauc.rows import Floats, GroupKeys, Labels, Rows, Settings
 from opauc.training.recipe import Choice, Recipe
 from opauc.training.solution import Solution
 from opauc.training.transaction import Transaction
@@ -25,7 +25,7 @@ class Training:
     >>> import numpy as np
     >>> from opauc.training.opauc_recipe import OpaucRecipe
     >>> from opauc.training.training import Training
-    >>> training = Training(OpaucRecipe({"alpha": 0.5}))
+    >>> training = Training(OpaucRecipe({"alpha": 0.5, "standardize": False}))
     >>> training.learn(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
     >>> training.solution.scorer.weights.round(4).tolist()
     [0.4444]
@@ -48,7 +48,12 @@ class Training:
         return self._solution
 
     def learn(
-        self, rows: Rows, labels: Labels, weight: Floats | None = None, within: Transaction | None = None
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        within: Transaction | None = None,
+        groups: GroupKeys | None = None,
     ) -> None:
         """Learn rows in order, as part of a change of something larger if there is one.
 
@@ -57,7 +62,7 @@ class Training:
         """
         with Transaction(self) if within is None else nullcontext(within) as transaction:
             self.prepare(rows, transaction)
-            self.step(self.fitted(rows), labels, weight)
+            self.step(self.fitted(rows), labels, weight, groups)
 
     def prepare(self, rows: Rows, transaction: Transaction) -> None:
         """Start with the first rows, make room for features that turn up; nothing is learnt yet."""
@@ -79,20 +84,26 @@ class Training:
         """Return the rows as wide as the model."""
         return as_wide(rows, self.solution.n_features)
 
-    def step(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> None:
+    def step(self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None) -> None:
         """Learn rows that have been prepared for."""
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             rows, labels, weight = rows[kept], labels[kept], weight[kept]
+            groups = None if groups is None else groups[kept]
         if labels.size:
-            self._solution = self.solution.after(rows, labels, weight)
+            self._solution = self.solution.after(rows, labels, weight, groups)
 
     def forget(
-        self, rows: Rows, labels: Labels, weight: Floats | None = None, row_numbers: ArrayLike | None = None
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,
+        groups: GroupKeys | None = None,
     ) -> None:
-        """Unlearn rows; `row_numbers` are those under which a sketch learnt them."""
+        """Unlearn rows; `row_numbers` or `groups` are those under which a sketch or folds learnt them."""
         choice = self.recipe.choose(self.solution.n_features, "float64")
-        self._solution = self._under(choice).without(self.fitted(rows), labels, weight, row_numbers)
+        self._solution = self._under(choice).without(self.fitted(rows), labels, weight, row_numbers, groups)
 
     def merge(self, other: Solution, places: NDArray[np.int64] | None = None) -> None:
         """Take in what another model has learnt from other rows.

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
-from opauc.kernels.descent.selection_pass import CANDIDATES, SIZE, SelectionState, selection_pass
+from opauc.kernels.descent.selection_pass import AS_THEY_COME, CANDIDATES, SIZE, SelectionState, selection_pass
 from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.progressive_selection import ProgressiveSelection
 from opauc.statistics.chunk_rows import NO_WEIGHTS
@@ -21,8 +21,13 @@ def texts(seed, n_rows=120, n_features=12, positives=0.4):
     return sparse.csr_array(rows), labels
 
 
-def learn(rows, labels, state=None, weights=NO_WEIGHTS):
-    state = ProgressiveSelection().start(rows.shape[1]) if state is None else state
+def begun(n_features, unit):
+    """The state before any row; without `unit` as earlier versions began it, no row scaled to length one."""
+    return ProgressiveSelection().start(n_features)._replace(unit=np.full(1, float(unit)))
+
+
+def learn(rows, labels, state=None, weights=NO_WEIGHTS, unit=True):
+    state = begun(rows.shape[1], unit) if state is None else state
     selection_pass(CsrRows(rows.data, rows.indices, rows.indptr), labels, weights, state)
     return state
 
@@ -30,8 +35,9 @@ def learn(rows, labels, state=None, weights=NO_WEIGHTS):
 class Literal:
     """The same pass written out for one candidate, with all scores kept and no factor taken out of the weights."""
 
-    def __init__(self, candidate, n_features):
-        self.power, self.step_size, self.forgetting = candidate
+    def __init__(self, candidate, n_features, unit=True):
+        self.power, self.step_size, self.forgetting, self.unit_rows = candidate
+        self.unit = unit
         self.squares, self.weights, self.intercept = np.zeros(n_features), np.zeros(n_features), 0.0
         self.values, self.curvatures, self.past, self.seen, self.weighed = [], [], ([], []), [], ([], [])
         self.won = self.compared = 0.0
@@ -39,9 +45,11 @@ class Literal:
     def learn(self, row, k, weight=1.0):
         shares = [w for _, w in self.values]
         typical = np.average([x**2 for x, _ in self.values], weights=shares) if shares else 0.0
+        scaled = row * (1.0 / (np.linalg.norm(row) or 1.0)) if self.unit else row  # rounded alike: rows may tie
+        self.squares += weight * scaled**2
+        self.values.extend((x, weight) for x in scaled[scaled != 0])
+        row = scaled if self.unit_rows else row
         score = self.weights @ row
-        self.squares += weight * row**2
-        self.values.extend((x, weight) for x in row[row != 0])
         self.past[k].append(score)
         self.weighed[k].append(weight)
         numbers, counts = [len(part) for part in self.past], [sum(part) for part in self.weighed]
@@ -81,15 +89,17 @@ def assert_same(state, candidates):
         assert_allclose(state.intercepts[h], expected.intercept, rtol=1e-10, atol=1e-13)
         assert_allclose(state.wins[h], expected.won, rtol=1e-10)
         assert_allclose(state.wins[SIZE], expected.compared, rtol=1e-10)
-        assert_allclose(state.curvatures[int(2 * expected.power)], expected.curvature(), rtol=1e-10)
+        place = int(2 * expected.power) + (0 if expected.unit_rows else AS_THEY_COME)
+        assert_allclose(state.curvatures[place], expected.curvature(), rtol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("positives", [0.1, 0.5, 0.8])
-def test_every_candidate_is_the_literal_one_after_every_row(positives, weighted):
+def test_every_candidate_is_the_literal_one_after_every_row(positives, weighted, unit):
     rows, labels = texts(1, positives=positives)
     weights = np.random.default_rng(2).gamma(0.5, size=120) if weighted else np.ones(120)
-    state, candidates = ProgressiveSelection().start(12), [Literal(candidate, 12) for candidate in CANDIDATES]
+    state, candidates = begun(12, unit), [Literal(candidate, 12, unit) for candidate in CANDIDATES]
     for i, k in enumerate(labels):
         learn(rows[[i]], labels[i : i + 1], state, weights[i : i + 1] if weighted else NO_WEIGHTS)
         for candidate in candidates:
@@ -97,11 +107,16 @@ def test_every_candidate_is_the_literal_one_after_every_row(positives, weighted)
         assert_same(state, candidates)
 
 
+@pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_class_sums_and_counts_are_those_of_the_weighted_rows(weighted):
+def test_the_class_sums_and_counts_are_those_of_the_weighted_rows(weighted, unit):
     rows, labels = texts(2)
     weights = np.random.default_rng(3).gamma(0.5, size=120) if weighted else np.ones(120)
-    state, dense = learn(rows, labels, weights=weights if weighted else NO_WEIGHTS), rows.toarray()
+    state, dense = learn(rows, labels, weights=weights if weighted else NO_WEIGHTS, unit=unit), rows.toarray()
+    for k in (0, 1):
+        assert_allclose(state.sums[:, 3 + k], weights[labels == k] @ dense[labels == k], rtol=1e-12)
+    if unit:
+        dense /= np.maximum(np.linalg.norm(dense, axis=1), 1e-30)[:, None]
     assert_array_equal(state.n_rows, np.bincount(labels, minlength=2))
     assert_allclose(state.counts, np.bincount(labels, weights), rtol=1e-12)
     assert_allclose(state.sums[:, 0], weights @ dense**2, rtol=1e-12)
@@ -138,13 +153,35 @@ def test_chunks_give_the_bits_of_the_whole(cuts):
         assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("factor", [1000.0, 1e-3, 1e90, 1e-90])
-def test_rows_in_another_unit_give_the_same_selection(factor):
+def test_rows_in_another_unit_give_the_same_selection(factor, unit):
     rows, labels = texts(5, n_rows=400)
-    one, other = learn(rows, labels), learn(rows * factor, labels)
+    one, other = learn(rows, labels, unit=unit), learn(rows * factor, labels, unit=unit)
     assert_array_equal(one.wins, other.wins)
-    assert_allclose(one.weights / factor, other.weights, rtol=1e-9)
+    factors = np.array([1.0 if unit and candidate.unit_rows else factor for candidate in CANDIDATES])
+    largest = np.abs(other.weights).max(axis=0)
+    assert_allclose(one.weights / factors / largest, other.weights / largest, rtol=1e-9, atol=1e-12)
     assert_allclose(one.intercepts, other.intercepts, rtol=1e-9)
+
+
+def test_rows_of_any_lengths_give_the_weights_of_unit_rows_to_candidates_that_see_those():
+    rows, labels = texts(5, n_rows=400)
+    lengths = sparse.diags_array(10.0 ** np.random.default_rng(0).uniform(-3, 3, 400))
+    one, other = learn(rows, labels), learn(sparse.csr_array(lengths @ rows), labels)
+    seen = [h for h, candidate in enumerate(CANDIDATES) if candidate.unit_rows]
+    assert len(seen) == 6
+    assert_allclose(one.weights[:, seen], other.weights[:, seen], rtol=1e-9, atol=1e-12)
+    assert_array_equal(one.wins[seen], other.wins[seen])
+
+
+def test_unit_rows_give_every_candidate_what_it_had_before_any_were_scaled():
+    rows, labels = texts(5, n_rows=400)
+    lengths = np.linalg.norm(rows.toarray(), axis=1)
+    unit_rows = sparse.csr_array(sparse.diags_array(1.0 / np.maximum(lengths, 1e-30)) @ rows)
+    one, other = learn(unit_rows, labels), learn(unit_rows, labels, unit=False)
+    assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
+    assert_array_equal(one.wins, other.wins)
 
 
 def test_explicit_zeros_change_nothing():
@@ -207,8 +244,11 @@ def test_any_kind_of_number_gives_the_selection_of_float64(dtype, index):
 
 def test_squares_of_float32_values_are_those_of_float64():
     rows = sparse.csr_array(np.array([[1e30], [-1e30], [2e30]], np.float32))  # the squares leave float32
-    state = learn(rows, np.array([1, 0, 1], np.int8))
+    state = learn(rows, np.array([1, 0, 1], np.int8), unit=False)
     assert_allclose(state.sums[0, 0], 6e60, rtol=1e-6)
+    assert (state.weights > 0).all()
+    state = learn(rows, np.array([1, 0, 1], np.int8))
+    assert_allclose(state.sums[0, 0], 3.0, rtol=1e-6)
     assert (state.weights > 0).all()
 
 

@@ -1,0 +1,59 @@
+"""The weights of a model as a person can read them: by the effects of their features, whatever the units."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.report.weight_table import MOST_WEIGHTS, WeightRow
+from opauc.rows import Floats
+from opauc.statistics.feature_spread import FeatureSpread
+from opauc.training.model_file import Model
+from opauc.training.solution import Solved
+
+
+class ShownWeights(NamedTuple):
+    """The largest weights, and what their order is, in words."""
+
+    rows: list[WeightRow]
+    order: str
+
+
+def shown_weights(model: Model) -> ShownWeights:
+    """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
+    weights, spread = model.scorer.weights, spread_of(model)
+    effects = None if spread is None else weights * spread.deviations
+    rows = [
+        WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
+        for j in largest_places(weights if effects is None else effects)
+        if weights[j]
+    ]
+    return ShownWeights(rows, order_in_words(spread))
+
+
+def spread_of(model: Model) -> FeatureSpread | None:
+    """Return how much the features varied among the rows learnt, None where the model does not know."""
+    return None if isinstance(model.solution, Solved) else model.solution.feature_spread
+
+
+def largest_places(values: Floats, most: int = MOST_WEIGHTS) -> list[int]:
+    """Return where the values of largest size stand, the largest first."""
+    places: list[int] = np.argsort(-np.abs(values), kind="stable")[:most].tolist()
+    return places
+
+
+def order_in_words(spread: FeatureSpread | None) -> str:
+    """Return what the order of the weights is."""
+    if spread is None:
+        return "by weight in the feature's own units: this model keeps no spread of its features"
+    note = f", {spread.note}" if spread.note else ""
+    return f"by effect: weight × standard deviation of the feature{note}"
+
+
+def feature_name(model: Model, number: int) -> str:
+    """Return the name of a feature, or its number as the rows it came from count."""
+    if model.feature_names is not None:
+        return model.feature_names[number]
+    first = 0 if model.reading and model.reading["options"]["zero_based"] else 1
+    return f"feature {number + first}"

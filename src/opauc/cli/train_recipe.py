@@ -1,0 +1,82 @@
+"""What `opauc train` learns with, from its options."""
+
+from __future__ import annotations
+
+from opauc.errors import InputError
+from opauc.rows import Json, Settings
+from opauc.training.opauc_recipe import recipe_of
+from opauc.training.recipe import EstimatorRecipe
+
+AUTO = "auto"
+# Options that only a penalty to be chosen takes notice of, and what they are unless given.
+FOLD_OPTIONS: Json = {"folds": 5, "criterion": "pair_loss", "one_standard_error": False, "groups": None}
+# What the choice leaves no room for, by what there may be instead.
+SETTLED: Json = {"solver": (AUTO, "exact", "sgd"), "forgetting": (1.0,)}
+
+
+def train_recipe(given: Settings) -> EstimatorRecipe:
+    """Return how to learn, by the names of the options.
+
+    Examples
+    --------
+    >>> from opauc.cli.train_recipe import FOLD_OPTIONS, train_recipe
+    >>> options = {"solver": "auto", "alpha": "0.5", "rank": "none", "eta0": 1e4, "learning_rate": "theorem"}
+    >>> options |= {"average": True, "standardize": True, "forgetting": "1", "horizon": 9, "seed": 0, "n_jobs": 1}
+    >>> options |= FOLD_OPTIONS
+    >>> recipe = train_recipe(options)
+    >>> recipe.owner, recipe.parameters["alpha"], recipe.parameters["rank"]
+    ('OPAUC', 0.5, None)
+    >>> train_recipe({**options, "alpha": "auto", "rank": "auto"}).owner
+    'OPAUCCV'
+    """
+    alpha, forgetting = number_or_auto("alpha", given["alpha"]), number_or_auto("forgetting", given["forgetting"])
+    settled = {**given, "rank": _rank(given["rank"]), "forgetting": forgetting}
+    if alpha == AUTO:
+        return _choosing(settled)
+    _refuse_fold_options(given, "a penalty to be chosen; add --alpha auto")
+    names = ["solver", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting", "n_jobs"]
+    if forgetting == AUTO:
+        names.append("horizon")
+    return recipe_of(
+        "OPAUC", {"alpha": alpha, **{name: settled[name] for name in names}, "random_state": given["seed"]}
+    )
+
+
+def _choosing(given: Settings) -> EstimatorRecipe:
+    """Return how to learn with the penalty chosen on the way, and the step size too where there is one."""
+    for name, allowed in SETTLED.items():
+        if given[name] not in allowed:
+            raise InputError(f"--alpha auto is for solver exact or sgd, and forgets nothing; leave --{name} out")
+    names, solver, rank = ["n_jobs"], "sgd" if given["solver"] == "sgd" else "exact", given["rank"]
+    if solver == "exact":
+        names += ["folds", "criterion", "one_standard_error", "standardize"]
+        if rank not in (AUTO, None):
+            raise InputError("--alpha auto with a --rank needs --solver sgd")
+    else:
+        names += ["average"]
+        _refuse_fold_options(given, "solver exact")
+    settings = {name: given[name] for name in names}
+    chosen = {"solver": solver, "alphas": None, "rank": None if rank == AUTO else rank, **settings}
+    return recipe_of("OPAUCCV", {**chosen, "random_state": given["seed"]})
+
+
+def _refuse_fold_options(given: Settings, needed: str) -> None:
+    for name, usual in FOLD_OPTIONS.items():
+        if given[name] != usual:
+            raise InputError(f"--{name.replace('_', '-')} is for {needed}")
+
+
+def number_or_auto(name: str, text: str) -> float | str:
+    """Return a number, or the word auto."""
+    if text == AUTO:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--{name.replace('_', '-')} must be a number or auto, got {text!r}") from None
+
+
+def _rank(text: str) -> str | int | None:
+    if text in ("none", "None"):
+        return None
+    return text if text == AUTO or not text.lstrip("-").isdigit() else int(text)
