@@ -8,7 +8,7 @@ BIN := .venv/bin
 # machine code is kept per state of the kernels.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc/kernels -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: run test check format bench clean
+.PHONY: run test check format bench paper paper-quick paper-report clean
 
 run: .venv/installed
 	@$(BIN)/python examples/files_to_report.py
@@ -29,6 +29,20 @@ format: .venv/installed
 
 bench: .venv/installed
 	@$(BIN)/python -m benchmarks
+
+# The paper's evaluation: hours on two cores; goes on where it was stopped. One thread of BLAS to a process.
+paper paper-quick: export OMP_NUM_THREADS := 1
+paper paper-quick: export OPENBLAS_NUM_THREADS := 1
+paper: .venv/installed
+	$(BIN)/python -m experiments.paper run --profile paper
+	$(BIN)/python -m experiments.paper report --profile paper
+
+paper-quick: .venv/installed
+	$(BIN)/python -m experiments.paper run --profile quick --store run/paper-quick
+	$(BIN)/python -m experiments.paper report --profile quick --store run/paper-quick --report run/paper-quick
+
+paper-report: .venv/installed
+	$(BIN)/python -m experiments.paper report --profile paper
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

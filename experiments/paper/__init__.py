@@ -1,0 +1,5 @@
+"""Section 6 of the paper on real data: every table and figure, ours beside the printed one.
+
+`python -m experiments.paper run` computes what is missing in the store,
+`python -m experiments.paper report` turns the store into pages and tables.
+"""

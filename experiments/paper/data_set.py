@@ -1,0 +1,120 @@
+"""A data set of the evaluation: where it comes from, how it is labelled and scaled, what it may be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from experiments.datasets import scaled, sparse_or_dense
+from opauc.rows import Arrays, DenseRows, Labels, Rows
+
+BENCHMARK, HIGH_DIMENSION = "benchmark", "high dimension"
+Scaling = Callable[[Rows], Rows]
+Labelling = Callable[[Arrays], Labels]
+
+
+class Task(NamedTuple):
+    """Rows as every method sees them, and labels 0/1."""
+
+    rows: Rows
+    labels: Labels
+
+
+class Shape(NamedTuple):
+    """How large a set is: rows, features and entries a row that are not zero."""
+
+    n_rows: int
+    n_features: int
+    entries: float
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One set of the evaluation: an archive of arrays, or a function that gives them.
+
+    `printed_as` names the paper's set if this is the same task, so that
+    figures may stand side by side; substitutes have none. `about` says what it
+    is: published, a part, rebuilt or a substitute.
+    """
+
+    name: str
+    suite: str
+    shape: Shape
+    about: str
+    archive: str = ""
+    sha256: str = ""
+    bundled: Callable[[], Arrays] | None = None
+    labelling: Labelling | None = None
+    scaling: Scaling | None = None
+    first_rows: int | None = None
+    printed_as: str | None = None
+
+    def task(self, arrays: Arrays) -> Task:
+        """Return the rows, scaled, and their labels."""
+        labels = (self.labelling or binary_labels)(arrays)
+        rows = sparse_or_dense(arrays, np.float64)
+        if self.first_rows is not None:
+            rows, labels = rows[: self.first_rows], labels[: self.first_rows]
+        return Task((self.scaling or as_distributed)(rows), labels)
+
+
+def binary_labels(arrays: Arrays) -> Labels:
+    """Labels 0/1 of a set of two classes.
+
+    >>> binary_labels({"y": np.array([-1, 1])}).tolist()
+    [0, 1]
+    """
+    return (arrays["y"] > 0).astype(np.int8)
+
+
+def class_halves(arrays: Arrays, seed: int = 0) -> Labels:
+    """Labels 0/1 of a multi-class set: a random half of its classes is positive, the smaller one if they are odd.
+
+    >>> class_halves({"y_multiclass": np.array([1, 2, 3, 4])}).tolist()
+    [1, 0, 1, 0]
+    """
+    return half_of(arrays["y_multiclass"], seed)
+
+
+def half_of(classes: NDArray[np.integer], seed: int) -> Labels:
+    """Labels 0/1 with the classes of a random half positive, the same for a seed wherever it is asked."""
+    shuffled = np.random.default_rng(seed).permutation(np.unique(classes))
+    return np.isin(classes, shuffled[: shuffled.size // 2]).astype(np.int8)
+
+
+def largest_class(arrays: Arrays) -> Labels:
+    """Labels 0/1 with the most frequent class positive: the paper's ".lvr".
+
+    >>> largest_class({"y_multiclass": np.array([1, 2, 2])}).tolist()
+    [0, 1, 1]
+    """
+    names, counts = np.unique(arrays["y_multiclass"], return_counts=True)
+    return (arrays["y_multiclass"] == names[np.argmax(counts)]).astype(np.int8)
+
+
+def as_distributed(rows: Rows) -> Rows:
+    """Rows as they are."""
+    return rows
+
+
+def to_unit_box(rows: DenseRows) -> DenseRows:
+    """Dense rows with every feature mapped onto [-1, 1]; constant features become -1."""
+    return scaled(rows)
+
+
+def unit_rows(rows: csr_array) -> csr_array:
+    """Sparse rows scaled to length one.
+
+    >>> from scipy import sparse
+    >>> unit_rows(sparse.csr_array([[3.0, 4.0]])).toarray().tolist()
+    [[0.6, 0.8]]
+    """
+    lengths = np.sqrt(np.add.reduceat(rows.data**2, rows.indptr[:-1]))
+    out = rows.copy()
+    out.data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
+    return out

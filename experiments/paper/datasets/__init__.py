@@ -1,0 +1,1 @@
+"""One file a data set, found by `experiments.paper.data_folder`."""

@@ -1,0 +1,14 @@
+"""connect-4: published; 0/1 features as distributed; one of the three classes, drawn at random, is positive."""
+
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves
+
+SET = DataSet(
+    "connect-4",
+    BENCHMARK,
+    Shape(67_557, 126, 126),
+    "published; 0/1 features as distributed; one of the three classes, drawn at random, is positive",
+    archive="connect-4.npz",
+    sha256="8846c70f76ee273a833039616fb317a005ad55beac60b51d0364243ce2f4fa52",
+    labelling=class_halves,
+    printed_as="connect-4",
+)

@@ -1,0 +1,16 @@
+"""letter: published, its first 15,000 rows as in the paper; a random half of the 26 letters is positive."""
+
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+
+SET = DataSet(
+    "letter",
+    BENCHMARK,
+    Shape(15_000, 16, 16),
+    "published, its first 15,000 rows as in the paper; a random half of the 26 letters is positive",
+    archive="letter.npz",
+    sha256="2c90c6f183c08a84d90244c9c691847752088e60a5f78fe556ae8ba76be252fc",
+    labelling=class_halves,
+    scaling=to_unit_box,
+    first_rows=15_000,
+    printed_as="letter",
+)

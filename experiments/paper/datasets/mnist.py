@@ -1,0 +1,15 @@
+"""mnist: published; a random half of the ten digits is positive."""
+
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+
+SET = DataSet(
+    "mnist",
+    BENCHMARK,
+    Shape(60_000, 780, 780),
+    "published; a random half of the ten digits is positive",
+    archive="mnist.npz",
+    sha256="6b14aedb4326809d1076e25cba25e1589019097ea19d021f67646c0a91eb42a6",
+    labelling=class_halves,
+    scaling=to_unit_box,
+    printed_as="mnist",
+)

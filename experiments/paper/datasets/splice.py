@@ -1,0 +1,14 @@
+"""splice: published."""
+
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, to_unit_box
+
+SET = DataSet(
+    "splice",
+    BENCHMARK,
+    Shape(3_175, 60, 60),
+    "published",
+    archive="splice.npz",
+    sha256="00ad7bf8c866f0e73265438ff75454ab6e55ff283dcb84621a07358a32f82f5b",
+    scaling=to_unit_box,
+    printed_as="splice",
+)

@@ -1,0 +1,15 @@
+"""usps: published; a random half of the ten digits is positive."""
+
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+
+SET = DataSet(
+    "usps",
+    BENCHMARK,
+    Shape(9_298, 256, 256),
+    "published; a random half of the ten digits is positive",
+    archive="usps.npz",
+    sha256="31cdc88b4409ec8ffe49c169a12aa11d7939482e63300bf28387b67bf7dacc8a",
+    labelling=class_halves,
+    scaling=to_unit_box,
+    printed_as="usps",
+)

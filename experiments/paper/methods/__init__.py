@@ -1,0 +1,1 @@
+"""One file a method, found by `experiments.paper.plan`."""

@@ -1,0 +1,31 @@
+"""The exact minimiser of the paper's objective, from one pass."""
+
+from experiments.paper.column import OURS, Column, Context, Cost, Setting
+from experiments.paper.data_set import BENCHMARK, Shape
+from experiments.paper.families import exact_family
+from opauc.learners.exact import Exact
+from opauc.training.learner_method import LearnerMethod
+
+# Wider than the paper's grid on both sides: penalties cost next to nothing here.
+GRID = {"alpha": tuple(2.0**k for k in range(-20, 11))}
+
+
+def row_cost(shape: Shape) -> float:
+    """Microseconds a row."""
+    return 0.1 + 0.004 * shape.n_features + 0.00002 * shape.n_features**2
+
+
+def fit_cost(shape: Shape) -> float:
+    """Microseconds of solving for one penalty."""
+    return 200.0 + 1e-4 * shape.n_features**3
+
+
+def exact(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+    """The closed form with one penalty."""
+    return LearnerMethod("exact", Exact(**setting))
+
+
+EXACT = Column(
+    "exact", OURS, (BENCHMARK,), exact, Cost(row_cost, fit_cost, share=0.1, passes=0.4), GRID, exact_family(),
+    about="OPAUC(solver=\"exact\"): the closed form of the paper's objective from one pass",
+)  # fmt: skip

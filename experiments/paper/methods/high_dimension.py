@@ -1,0 +1,48 @@
+"""OPAUCr of rank 50, and what the library takes by default for many sparse features."""
+
+from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, Column, Context, Cost, Setting
+from experiments.paper.data_set import HIGH_DIMENSION, Shape
+from experiments.paper.traces import influence_of_rank
+from opauc.learners.progressive_selection import ProgressiveSelection
+from opauc.learners.sketched_sgd import SketchedSGD
+from opauc.training.learner_method import LearnerMethod
+
+RANK = 50
+RANKS = (1, 5, 10, 25, 50, 100, 200)
+
+
+def row_cost(shape: Shape) -> float:
+    """Microseconds a row of OPAUCr."""
+    return 3.0 + 0.04 * shape.entries
+
+
+def fit_cost(shape: Shape) -> float:
+    """Microseconds of making room and of working out the weights."""
+    return 500.0 + 0.2 * shape.n_features
+
+
+def sketched(setting: Setting, context: Context, rank: int = RANK) -> LearnerMethod:
+    """OPAUCr with one step size and one penalty, the last iterate."""
+    learner = SketchedSGD(learning_rate="constant", average=False, rank=rank, random_state=context.trial, **setting)
+    return LearnerMethod("OPAUCr", learner)
+
+
+def selected(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+    """The default of high dimension, which has nothing to set."""
+    return LearnerMethod("default", ProgressiveSelection(**setting))
+
+
+SKETCHED = Column(
+    "OPAUCr",
+    ONLINE,
+    (HIGH_DIMENSION,),
+    sketched,
+    Cost(row_cost, fit_cost),
+    {"eta0": STEPS, "alpha": RIDGES},
+    trace=influence_of_rank(sketched, RANKS),
+    worth=3.0,
+)
+DEFAULT = Column(
+    "high-dimensional default", OURS, (HIGH_DIMENSION,), selected,
+    Cost(lambda shape: 0.3 + 0.02 * shape.entries, fit_cost), about="what OPAUC() takes for many sparse features",
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""OPAUC: Algorithm 1 with constant steps, its last iterate as the paper has it, and the mean of its iterates."""
+
+from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, STUDY, Column, Context, Cost, Setting
+from experiments.paper.data_set import BENCHMARK, Shape
+from experiments.paper.families import descent_family
+from experiments.paper.traces import convergence, influence
+from opauc.learners.sgd import SGD
+from opauc.training.learner_method import LearnerMethod
+
+GRID = {"eta0": STEPS, "alpha": RIDGES}
+
+
+def row_cost(shape: Shape) -> float:
+    """Microseconds a row of one pass alone."""
+    return 0.15 + 0.0032 * shape.n_features + 0.0001 * shape.n_features**2
+
+
+def method(setting: Setting, average: bool) -> LearnerMethod:
+    """Algorithm 1 with one step size and one penalty."""
+    return LearnerMethod("OPAUC", SGD(learning_rate="constant", average=average, **setting))
+
+
+def last(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+    """The last iterate."""
+    return method(setting, average=False)
+
+
+def averaged(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+    """The mean of the iterates."""
+    return method(setting, average=True)
+
+
+LAST = Column(
+    "OPAUC",
+    ONLINE,
+    (BENCHMARK,),
+    last,
+    Cost(row_cost, share=0.35, passes=0.5),
+    GRID,
+    descent_family(average=False),
+    trace=convergence(last),
+    worth=2.5,
+)
+AVERAGED = Column(
+    "OPAUC averaged", OURS, (BENCHMARK,), averaged, Cost(row_cost, share=0.4, passes=0.5), GRID,
+    descent_family(average=True), about="the mean of Algorithm 1's iterates",
+)  # fmt: skip
+INFLUENCE = Column(
+    "influence of η and λ", STUDY, (BENCHMARK,), last, Cost(lambda shape: 50.0 * row_cost(shape)), most_rows=8000,
+    trace=influence(GRID, descent_family(average=False)), about="every pair of the grid, one pass over 8,000 rows",
+)  # fmt: skip

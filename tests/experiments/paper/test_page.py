@@ -1,0 +1,112 @@
+"""The page of the evaluation, as text and in a browser."""
+
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from experiments.paper.catalogue import Catalogue
+from experiments.paper.evidence import Evidence
+from experiments.paper.figures import all_figures
+from experiments.paper.page import render_page, standalone
+from experiments.paper.store import Line, Store
+
+from tests.report.test_page import CHROMIUM, FLAGS, Tags, measured, svgs
+
+BENCHMARK = ("OPAUC", "OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "batch LS-SVM", "exact")
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory):
+    store, rng = Store(tmp_path_factory.mktemp("store")), np.random.default_rng(0)
+    for place, name in enumerate(("diabetes", "a9a", "nomao", "kddcup04_bio")):
+        for column in BENCHMARK:
+            for run in range(10):
+                curve = [[20, 0.6], [200, 0.7], [2000, 0.8 + 0.01 * len(column)]] if run < 5 else ()
+                line = Line(
+                    "paper", name, column, run // 5, run % 5, auc=float(0.8 + rng.normal(scale=0.01)),
+                    seconds=float(rng.uniform(0.001, 10) * 10**place), curve=curve,
+                    rules=("setting chosen once a trial",) if place else (),
+                )  # fmt: skip
+                store.add(line)
+    for name in ("news20", "news20_binary_rebuilt"):
+        for run in range(5):
+            store.add(Line("paper", name, "OPAUCr", 0, run, auc=0.9, seconds=1.0, curve=[[1, 0.7], [50, 0.9]]))
+        store.add(Line("paper", name, "OPAUC_pca", 0, 0, not_available="900 s of one core"))
+        store.add(Line("paper", name, "OAM_gra", 0, 0, error="<script>alert(1)</script>"))
+    grid = [[2.0**k, 2.0**r, 0.5 + 0.3 * (k < 0)] for k in range(-12, 11) for r in range(-10, 3)]
+    store.add(Line("paper", "a9a", "influence of η and λ", 0, 0, curve=grid))
+    return Evidence(store, "paper", Catalogue())
+
+
+def test_the_page_shows_every_part(evidence):
+    page = render_page(evidence)
+    headings = " | ".join(Tags(page).headings)
+    for part in (
+        "Claims",
+        "Table 2",
+        "Table 3",
+        "Table 5",
+        "Beyond the paper",
+        "Figure 1",
+        "Figure 2",
+        "Figure 3: step",
+    ):
+        assert part in headings
+    for part in ("Figure 4: penalty", "Figure 5: rank", "Figure 6: convergence", "Data sets", "Protocol"):
+        assert part in headings
+    assert '<span class="printed">.9002 ± .0047</span>' in page
+    assert "14/2/0 in all" in page
+    assert "N/A after 900 s of one core" in page
+    assert "<sup>a</sup>" in page
+
+
+def test_the_page_needs_nothing_else_and_obeys_no_store(evidence):
+    page = render_page(evidence)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.search(r'(src|href)="', page)
+    for chart in svgs(page):
+        for part in chart.iter():
+            for key in ("d", "x", "y", "cx", "cy"):
+                assert not re.search(r"nan|inf", part.get(key, ""), re.IGNORECASE)
+
+
+def test_running_times_stand_alone_as_a_drawing(evidence):
+    for figure in all_figures(evidence):
+        if figure.wide:
+            drawn = ElementTree.fromstring(standalone(figure))
+            texts = "".join(drawn.itertext())
+            assert all(name in texts for name in figure.key)
+
+
+def test_an_empty_store_still_gives_a_page(tmp_path):
+    assert "cannot be tested here" in render_page(Evidence(Store(tmp_path), "paper", Catalogue()))
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_nothing_but_tables_scrolls_sideways_and_text_is_readable(tmp_path, evidence, width):
+    found = measured(tmp_path, render_page(evidence), width)
+    assert found["scroll"] <= found["width"] <= width
+    assert found["scripts"] == 0
+    assert found["text"] * 400 / 720 >= 11  # the first chart is a wide one
+
+
+def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path, evidence):
+    flags = ("--blink-settings=preferredColorScheme=0",)
+    assert measured(tmp_path, render_page(evidence), 800)["paper"] == "rgb(255, 255, 255)"
+    assert measured(tmp_path, render_page(evidence), 800, *flags)["paper"] != "rgb(255, 255, 255)"
+
+
+def test_it_can_be_printed(tmp_path, evidence):
+    if CHROMIUM is None or shutil.which(CHROMIUM) is None:
+        pytest.skip("no chromium here; the page is checked as text only")
+    (tmp_path / "page.html").write_text(render_page(evidence), encoding="utf-8")
+    printed, address = tmp_path / "page.pdf", (tmp_path / "page.html").as_uri()
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    subprocess.run(
+        [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={printed}", address], capture_output=True, timeout=120, check=True
+    )
+    assert 3 <= len(re.findall(rb"/Type /Page\b", printed.read_bytes())) <= 20

@@ -1,0 +1,1 @@
+"""Methods that do what methods may do: work, raise, refuse, take too long."""

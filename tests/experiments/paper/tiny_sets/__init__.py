@@ -1,0 +1,1 @@
+"""Data sets of a few rows for tests of the runner."""
