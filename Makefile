@@ -3,6 +3,9 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# For the tests of devices. Pinned, because an index may hold this one as a build for the processor alone, where the
+# newest would bring gigabytes of CUDA.
+TORCH ?= torch==2.13.0
 
 # numba does not notice when a kernel it inlined into another file changes, so
 # machine code is kept per state of the kernels.
@@ -49,6 +52,6 @@ clean:
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' '$(TORCH)'
 	$(BIN)/python -m compileall -q -j 0 src
 	touch $@

@@ -4,6 +4,8 @@ OpaucError
 ├── StatisticsOverflow   (ValueError)  sums of the data left the range of float64
 ├── IncompatibleMoments  (ValueError)  statistics that do not belong together, or not to those rows
 ├── UnsupportedOperation (ValueError)  something this kind of model cannot do: merge, forget, take weights
+├── EngineError          (ValueError)  a cluster or a device that did not do its part
+│   └── MissingEngine                  one that is not installed, or not there
 ├── DivergedError        (ValueError)  a step size so large that the weights left the range of float64
 ├── InputError           (ValueError)  data that cannot be read
 │   ├── MalformedRow                   a row that says nothing clear; names file, line and column
@@ -37,6 +39,14 @@ class IncompatibleMoments(OpaucError, ValueError):
 
 class UnsupportedOperation(OpaucError, ValueError):
     """Something this kind of model cannot do, whatever the data."""
+
+
+class EngineError(OpaucError, ValueError):
+    """A cluster or a device that did not do its part: a worker out of memory, too small a device."""
+
+
+class MissingEngine(EngineError):
+    """A cluster or a device that is not installed, or not there."""
 
 
 class DivergedError(OpaucError, ValueError):
@@ -95,6 +105,10 @@ class MalformedRow(InputError):
         where = f"{source}, line {line}" if column is None else f"{source}, line {line}, column {column}"
         super().__init__(f"{where}: {message}", *remedies)
         self.source, self.line, self.column, self.reason = source, line, column, message
+
+    def __reduce__(self) -> tuple[type[MalformedRow], tuple[object, ...]]:
+        """Say how to make the error anew where it was sent to."""
+        return type(self), (self.source, self.line, self.reason, self.column, self.remedies)
 
 
 class TooManyBadRows(InputError):

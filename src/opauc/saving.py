@@ -6,9 +6,6 @@ import os
 from functools import cache
 from typing import Any, TypedDict
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from opauc import estimators
 from opauc.baselines import find_baselines
 from opauc.errors import UnreadableFile
@@ -16,7 +13,6 @@ from opauc.estimators.linear_classifier import LinearClassifier
 from opauc.estimators.model_lock import reading
 from opauc.estimators.projected_classifier import ProjectedClassifier
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.features.table_features import TableFeatures
 from opauc.files import json_as, read_sealed, write_sealed
 from opauc.statistics import find_statistics
 from opauc.training.model_file import MODEL, Model, model_in, refusing, save_model
@@ -55,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if find_estimators().get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
-        save_model(model_of(model), path)
+        save_model(model._known(), path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -94,20 +90,6 @@ def find_estimators() -> dict[str, type[LinearClassifier]]:
     return {name: getattr(estimators, name) for name in estimators.__all__} | find_baselines()
 
 
-def model_of(estimator: LinearClassifier) -> Model:
-    """Return all that a fitted estimator knows."""
-    check_is_fitted(estimator)
-    return Model(
-        type(estimator).__name__,
-        estimator.get_params(deep=False),
-        estimator.solution_,
-        estimator.classes_,
-        estimator.n_features_in_,
-        estimator._feature_names(),
-        {} if estimator.table_features_ is None else estimator.table_features_.to_json(),
-    )
-
-
 def estimator_of(model: Model) -> LinearClassifier:
     """Return the fitted estimator that knows what the model does."""
     kind = find_estimators().get(model.estimator)
@@ -118,11 +100,5 @@ def estimator_of(model: Model) -> LinearClassifier:
     if issubclass(kind, ProjectedClassifier) and model.learnt().map is None:
         raise ValueError(f"{model.estimator} maps its rows, but there is no map")
     estimator = kind(**model.parameters)
-    estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
-    estimator.solution_ = model.solution
-    estimator._publish()
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if model.reading:
-        estimator.table_features_ = TableFeatures.of_json(model.reading)
+    estimator._adopt(model)
     return estimator

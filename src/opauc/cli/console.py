@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -46,6 +46,12 @@ class Reporter:
             emit("warning", text=text)
         else:
             print(f"opauc: warning: {shown_text(text)}", file=sys.stderr)
+
+    def skipped(self, rows: int, first: Sequence[str]) -> None:
+        """Tell how many rows could not be used, and which were the first."""
+        if rows:
+            text = f"skipped {number_of(rows, 'bad row')}, the first of them:"
+            self.say("skipped", text, first, rows=rows, first=list(first))
 
     def compiling(self, sentence: str) -> None:
         """Tell, once, that the wait is for the compiler."""

@@ -22,6 +22,8 @@ def command(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
+    engine: shared.Engine = None,
+    scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -34,7 +36,13 @@ def command(
     purpose = Purpose.JUDGE if report is None else Purpose.REPORT
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
     reporter = Reporter(json, quiet)
-    found = evaluate(scored, reporter)
+    if engine is None:
+        found = evaluate(scored, reporter)
+    else:
+        from opauc.cli.engines import ALL_CORES, cluster, evaluate_on
+
+        with cluster(engine, scheduler, ALL_CORES, reporter) as workers:
+            found = evaluate_on(workers, scored, data, format_, reporter)
     if report is not None:
         write_report(report, model.name, scored, found)
     ranking = found.ranking

@@ -15,7 +15,7 @@ from opauc.reading.read_options import ReadOptions
 from opauc.rows import Settings
 from opauc.training.class_labels import ClassLabels
 
-READING, ROWS = "Reading", "Bad rows"
+READING, ROWS, ENGINES = "Reading", "Bad rows", "Engines"
 
 Data = Annotated[
     list[str],
@@ -30,6 +30,16 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", sh
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="ENGINE", help="dask, spark or cuda. Default: this machine.",
+                 rich_help_panel=ENGINES),
+]  # fmt: skip
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", rich_help_panel=ENGINES,
+                 help="A Dask scheduler or a Spark master. Default: one started on this machine."),
+]  # fmt: skip
 Format = Annotated[
     str | None,
     typer.Option(

@@ -35,7 +35,8 @@ class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         seconds = max(1e-9, task.fields["seconds"]())
         rows, auc = task.fields["rows"], task.fields["auc"]
-        parts = [f"{rows:,} rows", f"{rows / seconds:,.0f} rows/s", f"{task.completed / seconds / 1e6:,.1f} MB/s"]
+        parts = [f"{rows:,} rows", f"{rows / seconds:,.0f} rows/s"] if rows else []  # a cluster tells only of bytes
+        parts.append(f"{task.completed / seconds / 1e6:,.1f} MB/s")
         if auc is not None:
             parts.append(f"AUC {auc:.4f}")
         return Text("  ".join(parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +12,19 @@ from opauc.errors import IncompatibleMoments, InputError
 from opauc.features.table_features import TableFeatures
 from opauc.features.unknown_categories import unknown_in_words
 from opauc.reading.bad_rows import BadRows
+from opauc.reading.encoder import UnknownCategories
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.reading.read_options import ReadOptions
 from opauc.rows import Floats, Rows
 from opauc.training.class_labels import ClassLabels
 from opauc.training.model_file import load_model, refusing
 from opauc.training.training import as_wide
+
+
+def report_unknown(unknown: Mapping[str, UnknownCategories], reporter: Reporter) -> None:
+    """Tell how many rows had categories that a model knows nothing of."""
+    for (column, (rows, examples)), text in zip(unknown.items(), unknown_in_words(unknown), strict=True):
+        reporter.say("unknown_categories", text, column=column, rows=rows, examples=list(examples))
 
 
 class ScoredChunk(NamedTuple):
@@ -70,9 +77,7 @@ class ScoredStream:
 
     def report_unknown(self, reporter: Reporter) -> None:
         """Tell how many rows had categories that the model knows nothing of."""
-        unknown = self.stream.unknown_categories
-        for (column, (rows, examples)), text in zip(unknown.items(), unknown_in_words(unknown), strict=True):
-            reporter.say("unknown_categories", text, column=column, rows=rows, examples=list(examples))
+        report_unknown(self.stream.unknown_categories, reporter)
 
     def scored(self) -> Iterator[ScoredChunk]:
         """Yield the chunks with their scores."""

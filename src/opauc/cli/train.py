@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +10,14 @@ from typing import Annotated
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, number_of
+from opauc.cli.console import Reporter
+from opauc.cli.engines import CLUSTERS, cluster, recipe_on, refuse_checkpoints, train_on
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_recipe import FOLD_OPTIONS, train_recipe
-from opauc.errors import InputError
+from opauc.engines.file_training import FilesToLearn
+from opauc.errors import InputError, UnsupportedOperation
 from opauc.features import open_stream
 from opauc.features.table_features import TableFeatures
 from opauc.learners.penalty_selection import Selection
@@ -98,7 +101,14 @@ def command(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random codes of a sketch.", rich_help_panel=LEARNING)] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 uses all cores.", rich_help_panel=LEARNING)] = 1,
+    n_jobs: Annotated[
+        int,
+        typer.Option(
+            help="Number of threads, or of workers; -1 uses all cores. With more than one, exact learns shards of "
+            "the files apart, without checkpoints unless those are asked for.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = 1,
     positive: Annotated[
         str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=LEARNING)
     ] = None,
@@ -121,6 +131,8 @@ def command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=SAFETY)
     ] = False,
+    engine: shared.Engine = None,
+    scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
     label: shared.Label = None,
     features: shared.Features = None,
@@ -142,11 +154,21 @@ def command(
     """Train a model on labelled rows in one pass."""
     saved = checkpoint or Path(f"{output}.checkpoint")
     refuse_unwritable(output, saved)
-    reading, recipe = shared.reading_options(locals()), train_recipe(locals())
+    reading, recipe = shared.reading_options(locals()), recipe_on(engine, train_recipe(locals()))
     said = {"data": list(data), "reading": reading.to_json(), "positive": positive, "classes": classes}
     plan = {**said, **recipe.parameters}
     checkpoints = Checkpoints(saved, checkpoint_every, plan)
     reporter = Reporter(json, quiet)
+    safe = resume or checkpoint is not None or checkpoint_every is not None
+    if engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe):
+        refuse_checkpoints(engine, safe)
+        labels = shared.class_labels(classes, positive)
+        files = FilesToLearn(data, recipe, recipe.parameters, recipe.owner, reading, labels)
+        # Where no cluster was asked for and shards do not add up, rows are learnt in order below.
+        with nullcontext() if engine else suppress(UnsupportedOperation):
+            with cluster(engine, scheduler, n_jobs, reporter) as workers:
+                train_on(workers, files, output, shared.bad_rows(on_bad_row, max_bad_rows), reporter)
+            return 0
     if resume and checkpoints.path.exists():
         training = checkpoints.taken_up()
         reporter.say("resumed", f"resuming after row {training.rows:,}", rows=training.rows)
@@ -155,6 +177,7 @@ def command(
             text = f"no checkpoint {checkpoints.path}: starting from the first row"
             reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
         training = StreamTraining(recipe, shared.class_labels(classes, positive))
+    training.recipe = recipe
     stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
     if groups is not None and not stream.has_columns:
         raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")
@@ -218,10 +241,7 @@ def report_many_categories(stream: DataStream, told: set[str], reporter: Reporte
 
 def report_skipped(training: StreamTraining, reporter: Reporter) -> None:
     """Tell how many rows could not be used, and which were the first."""
-    skipped, first = training.bookmark.bad_rows, training.bookmark.first_bad
-    if skipped:
-        text = f"skipped {number_of(skipped, 'bad row')}, the first of them:"
-        reporter.say("skipped", text, first, rows=skipped, first=list(first))
+    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
 
 
 def report_trained(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from opauc.estimators.raw_tables import known_rows, learnt_rows
 from opauc.estimators.target_labels import encoded_labels, two_classes
+from opauc.estimators.tensor_input import host_array, tensor_rows
 from opauc.features.group_keys import group_keys
 from opauc.rows import Array, Floats, GroupKeys, Labels, Rows
 
@@ -46,7 +47,10 @@ def checked_chunk(
     """
     if first and estimator.table_features_ is not None:
         estimator.table_features_ = None
-    return _chunk(estimator, learnt_rows(estimator, X), (X, y), sample_weight, classes, first)
+    rows = learnt_rows(estimator, X)
+    if rows is None and estimator.device is not None:
+        rows, y, sample_weight = tensor_rows(estimator, X, first), host_array(y), host_array(sample_weight)
+    return _chunk(estimator, rows, (X, y), sample_weight, classes, first)
 
 
 def checked_known_chunk(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Chunk:
@@ -59,6 +63,8 @@ def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
     rows = known_rows(estimator, X)
     if rows is not None:
         return rows
+    if estimator.device is not None:
+        X = host_array(X)
     return canonical(validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=REAL))
 
 

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opauc.estimators.input_checks import checked_rows
-from opauc.estimators.model_lock import reading
+from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.target_labels import encoded_labels
 from opauc.evaluation.exact_auc import exact_auc
 from opauc.features.table_features import TableFeatures
 from opauc.rows import Array, Floats
 from opauc.scorers import LinearScorer
+from opauc.training.model_file import Model
 from opauc.training.solution import Solution, Solved
 
 
@@ -32,10 +33,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Attributes beside those of every estimator here that fitting sets and files keep.
     _published: ClassVar[tuple[str, ...]] = ()
+    # Parameters that say where learning takes place, which is no part of a model.
+    _unsaved: ClassVar[tuple[str, ...]] = ()
 
     classes_: Array
     n_features_in_: int
     solution_: Solution | Solved
+    # The torch device on which statistics are gathered, of those that can be.
+    device: str | None = None
     # How the command read the rows the model was trained on; None for a model fitted to arrays.
     table_features_: TableFeatures | None = None
 
@@ -139,6 +144,32 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in self._published:
             value = self.solution_.published[name]
             setattr(self, name, np.array(value) if isinstance(value, list) else value)
+
+    def _known(self) -> Model:
+        """All that the fitted estimator knows."""
+        check_is_fitted(self)
+        return Model(
+            type(self).__name__,
+            {name: value for name, value in self.get_params(deep=False).items() if name not in self._unsaved},
+            self.solution_,
+            self.classes_,
+            self.n_features_in_,
+            self._feature_names(),
+            {} if self.table_features_ is None else self.table_features_.to_json(),
+        )
+
+    def _adopt(self, model: Model) -> None:
+        """Know what a model does, and nothing else."""
+        with changing(self):
+            self.classes_, self.n_features_in_ = model.classes, model.n_features
+            self.solution_ = model.solution
+            self._publish()
+            for name in ("feature_names_in_", "table_features_"):
+                self.__dict__.pop(name, None)
+            if model.feature_names is not None:
+                self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+            if model.reading:
+                self.table_features_ = TableFeatures.of_json(model.reading)
 
     def _feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, None where they have none."""

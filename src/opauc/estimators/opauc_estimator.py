@@ -69,6 +69,11 @@ class OPAUC(StatisticClassifier):
         Threads that gather statistics for "exact"; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         Seed of the random codes of a sketch; shards to be merged need different ones.
+    device : str, default=None
+        A device of torch ("cuda", "cuda:1", "cpu") on which dense rows become
+        statistics and the exact minimiser is worked out, in float64; it takes
+        solver="exact" with full covariance. None is this machine, without
+        torch. X may be a torch tensor; one that lies on the device stays there.
 
     Attributes
     ----------
@@ -118,6 +123,7 @@ class OPAUC(StatisticClassifier):
     """
 
     _published: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
+    _unsaved: ClassVar[tuple[str, ...]] = ("device",)
     _all_rows: ClassVar[str] = "every row of positive weight"
 
     solver_: str
@@ -137,6 +143,7 @@ class OPAUC(StatisticClassifier):
         horizon: int = 1000,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
@@ -149,6 +156,7 @@ class OPAUC(StatisticClassifier):
         self.horizon = horizon
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.device = device
 
     @property
     def selection_(self) -> Standing:
@@ -169,4 +177,9 @@ class OPAUC(StatisticClassifier):
         return float(self.forgetting)
 
     def _recipe(self) -> OpaucRecipe:
-        return OpaucRecipe(self.get_params(deep=False), type(self).__name__)
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        if self.device is None:
+            return OpaucRecipe(parameters, name)
+        from opauc.engines.device_recipe import DeviceRecipe  # torch, which others do not wait for
+
+        return DeviceRecipe(parameters, name, self.device)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
-from opauc.estimators.input_checks import checked_known_chunk
+from opauc.estimators.input_checks import checked_chunk, checked_known_chunk
 from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.raw_tables import publish_features
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.learners.parameters import NON_NEGATIVE, checked
-from opauc.rows import Floats
+from opauc.rows import Array, Floats
 from opauc.training.merging import refuse_other_names
+from opauc.training.model_file import Model
+from opauc.training.shard_training import ShardPlace, ShardTraining
 from opauc.training.training import Training
 
 
@@ -143,6 +146,22 @@ class StatisticClassifier(StreamClassifier):
             training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers, chunk.groups)
             self.solution_ = training.solution
         return self
+
+    def _shard(
+        self, chunks: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike | None]], classes: Array, place: ShardPlace
+    ) -> Model:
+        """What the rows of one of several shards teach an estimator of these parameters, which stays as it is.
+
+        A chunk is rows, labels and weights; there is at least one.
+        """
+        shard = clone(self)
+        training = ShardTraining(shard._recipe(), place)
+        for X, y, sample_weight in chunks:
+            chunk = checked_chunk(shard, X, y, sample_weight, classes, first=not training.begun)
+            training.learn(chunk.rows, chunk.labels, chunk.sample_weight)
+        shard.classes_, shard.solution_ = classes, training.gathered()
+        model: Model = shard._known()
+        return model
 
     def _training(self) -> Training:
         return Training(self._recipe(), self.solution_)

@@ -40,6 +40,24 @@ def with_unknown(
     return counts
 
 
+def joined_unknown(
+    one: Mapping[str, UnknownCategories], other: Mapping[str, UnknownCategories]
+) -> dict[str, UnknownCategories]:
+    """Return the counts of two sets of rows.
+
+    >>> from opauc.features.unknown_categories import joined_unknown
+    >>> from opauc.reading.encoder import UnknownCategories
+    >>> joined_unknown({"city": UnknownCategories(2, ("Chur",))}, {"city": UnknownCategories(1, ("Genf",))})
+    {'city': UnknownCategories(rows=3, examples=('Chur', 'Genf'))}
+    """
+    counts = dict(one)
+    for name, (rows, examples) in other.items():
+        before = counts.get(name, UnknownCategories(0, ()))
+        shown = tuple(dict.fromkeys((*before.examples, *examples)))[:EXAMPLES]
+        counts[name] = UnknownCategories(before.rows + rows, shown)
+    return counts
+
+
 def unknown_in_words(unknown: Mapping[str, UnknownCategories]) -> list[str]:
     """Return a sentence for each column with categories that were not met in training.
 

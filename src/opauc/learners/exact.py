@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.linalg import eigh, eigh_tridiagonal, lapack
 from opauc.learners.learner import StatisticLearner
 from opauc.learners.parameters import NON_NEGATIVE, SHARE, SWITCH, Threads, parameter
 from opauc.rows import Floats, Labels, Rows
-from opauc.statistics import ClassMoments
+from opauc.statistics import ClassMoments, Statistic
 
 # A feature that varies by less than this share of its size does not vary: it is the rounding of its mean.
 ROUNDING = 8.0 * np.finfo(float).eps
@@ -58,6 +58,19 @@ class Exact(StatisticLearner[ClassMoments]):
         """Whether rows in another order give other weights: only where old ones fade."""
         return self.forgetting != 1.0
 
+    @property
+    def shards_merge(self) -> bool:
+        """Whether shards learnt apart from each other merge to what one learner has: not where old rows fade."""
+        return self.forgetting == 1.0
+
+    def adopted(self, state: Statistic) -> ClassMoments:
+        """Return statistics that may have been gathered on a device."""
+        return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
+
+    def of_shard(self, key: int, shard: int) -> Exact:  # noqa: ARG002
+        """Return the learner of one of several shards: one thread each."""
+        return replace(self, n_jobs=1)
+
     def start(self, n_features: int) -> ClassMoments:
         """Return statistics of no rows."""
         return ClassMoments.empty(n_features)
@@ -94,10 +107,16 @@ class Exact(StatisticLearner[ClassMoments]):
         For a feature that does not vary within the classes it is the
         difference of its means, or where there is none its size.
         """
+        means = np.stack([one.mean for one in state.groups])
+        variances = np.stack([np.diagonal(one.scatter) / (one.count or 1.0) for one in state.groups])
+        return self.scale_of(means, variances)
+
+    def scale_of(self, means: Floats, variances: Floats) -> Floats:
+        """Return the scale for features of these means and variances in each class, shape (2, n_features)."""
         if not self.standardize:
-            return np.ones(state.n_features)
-        deviation = np.sqrt(sum(np.diagonal(one.scatter) / (2.0 * (one.count or 1.0)) for one in state.groups))
-        size, gap = np.abs([one.mean for one in state.groups]).max(axis=0), np.abs(state.mean_difference())
+            return np.ones(means.shape[1])
+        deviation = np.sqrt(variances.mean(axis=0))
+        size, gap = np.abs(means).max(axis=0), np.abs(means[1] - means[0])
         varies, differs = deviation > ROUNDING * size, gap > ROUNDING * size
         scale: Floats = np.select([varies, differs, size > 0.0], [deviation, gap, size], 1.0)
         return np.maximum(scale, SMALLEST)

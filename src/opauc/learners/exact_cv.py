@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -64,6 +64,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     """
 
     keeps_covariances: ClassVar[bool] = True
+    numbers_rows: ClassVar[bool] = True
 
     alphas: tuple[float, ...] | None = parameter(None, Numbers(low=0.0))
     folds: int = parameter(5, Count(2, MOST_FOLDS))
@@ -81,6 +82,10 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     def _exact(self) -> Exact:
         """The learner that solves for the weights."""
         return Exact(standardize=self.standardize)
+
+    def of_shard(self, key: int, shard: int) -> ExactCV:  # noqa: ARG002
+        """Return the learner of one of several shards: one thread each."""
+        return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> FoldMoments:
         """Return statistics of no rows."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
 from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.learners.state_arrays import refuse_other_width, restored, state_arrays
 from opauc.learners.undo import Undo
-from opauc.rows import Arrays, ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows
+from opauc.rows import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows
 from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.score_summary import ScoreSummary
 from opauc.statistics.statistic import Statistic
@@ -47,6 +48,10 @@ class Learner(ABC, Generic[State]):
     def name(cls) -> str:
         """Return the name of the learner, which is that of its file."""
         return cls.__module__.rpartition(".")[-1]
+
+    def settings(self) -> Json:
+        """Return the hyper-parameters by their names, as files have them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
     def start(self, n_features: int) -> State:
@@ -119,11 +124,30 @@ class StatisticLearner(Learner[Sums]):
     """A learner whose state is a statistic: any order of rows, merging and forgetting come free."""
 
     has_statistics: ClassVar[bool] = True
+    # What becomes of a row depends on its number in the stream: shards must know that of their first.
+    numbers_rows: ClassVar[bool] = False
 
     @property
     def order_matters(self) -> bool:
         """Whether rows in another order give other weights: sums do not."""
         return False
+
+    @property
+    def shards_merge(self) -> bool:
+        """Whether shards learnt apart from each other merge to what one learner of all rows has."""
+        return True
+
+    def shard_key(self) -> int:
+        """Return a number from which all shards of a run take their random numbers."""
+        return 0
+
+    def of_shard(self, key: int, shard: int) -> Self:  # noqa: ARG002
+        """Return the learner of one of several shards, by its number; `key` stands for all of them."""
+        return self
+
+    def adopted(self, state: Statistic) -> Sums:
+        """Return the state of another learner of the same name as this one keeps it: elsewhere, it may be."""
+        return cast(Sums, state)
 
     def forget(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from opauc.learners.learner import StatisticLearner
 from opauc.learners.parameters import NON_NEGATIVE, Count, Seed, parameter
 from opauc.learners.undo import Undo, touched_features
+from opauc.random_key import random_key
 from opauc.rows import Floats, Labels, Rows
 from opauc.statistics.class_sketch import ClassSketch
 from opauc.statistics.code_stream import CodeStream
@@ -46,6 +47,14 @@ class SketchedExact(StatisticLearner[ClassSketch]):
     def start(self, n_features: int) -> ClassSketch:
         """Return a sketch of no rows."""
         return ClassSketch.empty(n_features, CodeStream.seeded(self.rank, self.random_state))
+
+    def shard_key(self) -> int:
+        """Return a number from which all shards of a run take their random numbers."""
+        return random_key(self.random_state)
+
+    def of_shard(self, key: int, shard: int) -> SketchedExact:
+        """Return the learner of one of several shards: each has random codes of its own."""
+        return replace(self, random_state=random_key(np.random.RandomState([key % 2**32, key >> 32, shard])))
 
     def step(self, state: ClassSketch, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
         """Return the sketch with the chunk in it, in the arrays of the one given."""

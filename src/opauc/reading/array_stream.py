@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import zipfile
 from contextlib import ExitStack
 from tokenize import TokenError
@@ -46,6 +48,7 @@ class ArrayStream:
         wanted = header.size + header.dtype.itemsize * math.prod(header.shape)
         if wanted != size:
             raise InputError(f"{name}: an array of shape {header.shape} takes {wanted} bytes, there are {size}")
+        self._plain = isinstance(stream, io.BufferedReader)  # what lies in an archive is inflated to be passed over
         self._columns: Values | None = None
         if header.by_columns and len(header.shape) > 1:
             if mapped is None:
@@ -73,6 +76,9 @@ class ArrayStream:
         if self._columns is not None:
             return
         left = n_rows * self.row_bytes
+        if self._plain:
+            self._stream.seek(left, os.SEEK_CUR)
+            left = 0
         while left:
             passed = len(self._stream.read(min(left, PIECE_BYTES)))
             if not passed:

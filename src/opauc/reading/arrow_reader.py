@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import IO, TypeAlias
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from pyarrow import ipc, parquet, types
 from opauc.errors import InputError
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
+from opauc.reading.extent import Extent, joined_extents
 from opauc.reading.file_print import FilePrint
 from opauc.reading.labelled_chunk import Part, Place
 from opauc.reading.table_columns import TableColumns
@@ -75,8 +78,9 @@ class ArrowReader:
             kind, known = _kind_and_print(source.path)
             known.check_start(place)
             batches = self._parquet if kind == PARQUET else self._arrow_file if kind == ARROW_FILE else self._stream
-            before = place
-            for first_row, batch, columns in batches(source, place.offset):
+            start, stop = (place.offset, sys.maxsize) if source.extent is None else source.extent[:2]
+            before = place if source.extent is None else Place(start, start)
+            for first_row, batch, columns in batches(source, start, stop):
                 known.check_unchanged()
                 # Batches lie in Arrow files as in memory: a broken one would be followed wherever it points.
                 batch.validate(full=True)
@@ -86,38 +90,43 @@ class ArrowReader:
                 before = after
             known.check_unchanged()
 
-    def _parquet(self, source: ByteSource, start: int) -> Batches:
+    def _parquet(self, source: ByteSource, start: int, stop: int) -> Batches:
         with parquet.ParquetFile(
             source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
         ) as file:
-            names = file.schema_arrow.names
+            schema = file.schema_arrow  # made anew each time it is asked for
+            names = schema.names
             roles, columns = self.columns.found_in(names, source.path)
             wanted = [names[position] for position in roles.used()]
-            batch_rows = _rows_at_a_time([file.schema_arrow.field(name).type for name in wanted])
+            batch_rows = _rows_at_a_time([schema.field(name).type for name in wanted])
             first = 0
             for group in range(file.num_row_groups):
                 beyond = first + file.metadata.row_group(group).num_rows
                 source.passed = source.size * beyond // max(file.metadata.num_rows, 1)
-                if beyond > start:
+                if beyond > start and first < stop:
                     # One thread: two took as long, and nothing else had a core meanwhile.
                     batches = file.iter_batches(batch_rows, [group], wanted, use_threads=False)
-                    yield from ((row, batch, columns) for row, batch in _from_row(batches, first, start))
+                    yield from ((row, batch, columns) for row, batch in _between(batches, first, start, stop))
                 first = beyond
 
-    def _arrow_file(self, source: ByteSource, start: int) -> Batches:
+    def _arrow_file(self, source: ByteSource, start: int, stop: int) -> Batches:
         with pa.OSFile(source.path, "rb") as file:
             roles, columns = self.columns.found_in(ipc.open_file(file).schema.names, source.path)
             chosen = ipc.IpcReadOptions(included_fields=list(roles.used()), use_threads=False)
             opened = ipc.open_file(file, options=chosen)
 
+            edges = list(accumulate(_batch_sizes(source.path), initial=0))
+            numbers = [n for n in range(opened.num_record_batches) if edges[n + 1] > start and edges[n] < stop]
+
             def batches() -> Iterator[pa.RecordBatch]:
-                for number in range(opened.num_record_batches):
+                for number in numbers:
                     source.passed = source.size * (number + 1) // opened.num_record_batches
                     yield opened.get_batch(number)
 
-            yield from ((row, batch, columns) for row, batch in _from_row(_sliced(batches()), 0, start))
+            first = edges[numbers[0]] if numbers else 0
+            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), first, start, stop))
 
-    def _stream(self, source: ByteSource, start: int) -> Batches:
+    def _stream(self, source: ByteSource, start: int, stop: int) -> Batches:
         with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
             names = stream.schema.names
             roles, columns = self.columns.found_in(names, source.path)
@@ -128,7 +137,29 @@ class ArrowReader:
                     source.passed = file.tell()
                     yield batch.select(wanted)
 
-            yield from ((row, batch, columns) for row, batch in _from_row(_sliced(batches()), 0, start))
+            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), 0, start, stop))
+
+
+def table_extents(path: str, size: int) -> list[Extent]:
+    """Cut a Parquet file between row groups, an Arrow file between record batches; a stream cannot be."""
+    with _refusals(path):
+        kind, _ = _kind_and_print(path)
+        if kind == PARQUET:
+            with parquet.ParquetFile(path) as file:
+                groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+                return joined_extents([one.num_rows for one in groups], [one.total_byte_size for one in groups], size)
+        if kind == ARROW_FILE:
+            sizes = _batch_sizes(path)
+            row_bytes = os.path.getsize(path) / max(1, sum(sizes))
+            return joined_extents(sizes, [row_bytes * rows for rows in sizes], size)
+    return []
+
+
+def _batch_sizes(path: str) -> list[int]:
+    """Return how many rows each record batch of an Arrow file has; of its content only one column is looked at."""
+    with pa.memory_map(path) as file:
+        opened = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0], use_threads=False))
+        return [opened.get_batch(number).num_rows for number in range(opened.num_record_batches)]
 
 
 def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,12 +175,13 @@ def _rows_at_a_time(kinds: Iterable[pa.DataType]) -> int:
     return min(BATCH_ROWS, max(1, int(BATCH_BYTES / max(row_bytes, 1))))
 
 
-def _from_row(batches: Iterable[pa.RecordBatch], first: int, start: int) -> Placed:
-    """Yield what lies at row `start` or later of batches of which the first begins at row `first`."""
+def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: int) -> Placed:
+    """Yield what lies at row `start` or later, before `stop`, of batches of which the first begins at row `first`."""
     for batch in batches:
         passed = min(max(start - first, 0), batch.num_rows)
-        if passed < batch.num_rows:
-            yield first + passed, batch.slice(passed)
+        kept = min(batch.num_rows, stop - first) - passed
+        if kept > 0:
+            yield first + passed, batch.slice(passed, kept)
         first += batch.num_rows
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from xopen import xopen
 
 from opauc.errors import InputChanged, InputError
+from opauc.reading.extent import Extent, even_extents, records_of
 from opauc.reading.labelled_chunk import BEGINNING, Place
 
 if sys.version_info >= (3, 14):
@@ -66,8 +67,8 @@ class ByteSource:
     [b'one\\ntwo\\n']
     """
 
-    def __init__(self, path: str, block_bytes: int | None = None) -> None:
-        self.path, self.block_bytes = path, block_bytes or BLOCK_BYTES
+    def __init__(self, path: str, block_bytes: int | None = None, extent: Extent | None = None) -> None:
+        self.path, self.block_bytes, self.extent = path, block_bytes or BLOCK_BYTES, extent
         self.passed = 0  # bytes of the file, compressed as it is, that reading has come to
 
     @property
@@ -83,18 +84,25 @@ class ByteSource:
     def blocks(self, place: Place = BEGINNING) -> Iterator[Block]:
         """Yield the blocks from `place` on; the same blocks that a reading from the start would give.
 
-        What comes before `place` is read too, to know that it did not change.
+        What comes before `place` is read too, to know that it did not change;
+        where the source has an extent, only its lines are, and hashed.
         """
         with self._opened() as (raw, stream):
-            hasher = hashlib.sha256()
-            _pass_over(stream, place.offset, hasher.update, self.name)
-            if place.offset and hasher.hexdigest() != place.sha256:
-                raise InputChanged(f"{self.name}: the first {place.offset} bytes are not those read before")
-            begin, kept = place.offset, b""
+            hasher, end = hashlib.sha256(), sys.maxsize
+            if self.extent is None:
+                _pass_over(stream, place.offset, hasher.update, self.name)
+                if place.offset and hasher.hexdigest() != place.sha256:
+                    raise InputChanged(f"{self.name}: the first {place.offset} bytes are not those read before")
+                begin = place.offset
+            else:
+                begin, end = records_of(raw, self.extent)
+                stream.seek(begin)
+            kept = b""
             goal = -(-begin // self.block_bytes) * self.block_bytes + self.block_bytes
             while True:
-                piece = _read_fully(stream, goal - begin - len(kept))
-                at_end = len(piece) < goal - begin - len(kept)
+                wanted = min(goal, end) - begin - len(kept)
+                piece = _read_fully(stream, wanted)
+                at_end = len(piece) < wanted or goal >= end
                 joined, goal = kept + piece, goal + self.block_bytes
                 cut = len(joined) if at_end else joined.rfind(b"\n") + 1
                 if cut:
@@ -126,6 +134,14 @@ class ByteSource:
         if self.path == STANDARD_INPUT:
             return _Borrowed(_standard_input())
         return io.BufferedReader(io.FileIO(self.path), 2**20)
+
+
+def text_extents(path: str, size: int) -> list[Extent]:
+    """Cut a text into stretches of `size` bytes; one that is compressed, or no file, cannot be."""
+    if not os.path.isfile(path):
+        return []
+    with open(path, "rb") as raw:
+        return [] if _compression(raw) else even_extents(os.path.getsize(path), size)
 
 
 def _standard_input() -> io.BufferedReader:

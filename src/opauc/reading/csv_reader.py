@@ -36,6 +36,13 @@ class Start(NamedTuple):
     lines: int = 0
 
 
+class Known(NamedTuple):
+    """What the first record tells, and how all are to be read, once that is known."""
+
+    opening: Opening | None = None
+    form: CsvForm | None = None
+
+
 class Span(NamedTuple):
     """The places before and after a stretch, and whether missing values are worth a word beside columns of words."""
 
@@ -105,20 +112,10 @@ class CsvReader:
         Whatever the place, the source is read from its beginning: there the names
         and the kind of the labels stand, and what was read before is compared.
         """
-        opening: Opening | None = None
-        form: CsvForm | None = None
-        before, reached, passed, missing_too = place, place.offset == 0, 0, self.missing == "error"
-        for stretch in whole_records(source, self.delimiter, self.decimal):
-            start = Start()
-            if form is None:
-                records = stretch.records or CsvRecords.of(stretch.text, stretch.delimiter)
-                first = Beginning.of(source.name, stretch, records, self.decimal, passed) if records.size else None
-                if opening is None and first is not None:
-                    opening = first.opening(self.columns, self.header, missing_too)
-                    start = _after_header(stretch, records) if opening.header else start
-                if opening is not None and first is not None and start.size < len(stretch.text):
-                    form = first.form(opening, start.size)
-                passed += stretch.n_lines
+        opening, form = Known()
+        before, reached, missing_too = place, place.offset == 0, self.missing == "error"
+        for stretch, start, known in self._stretches(source):
+            opening, form = known
             after = Place(stretch.end, before.line + stretch.n_lines, stretch.sha256)
             if not reached:
                 reached = _is_reached(stretch, place, source.name)
@@ -128,12 +125,34 @@ class CsvReader:
             before = after
         if not reached:
             raise InputChanged(f"{source.name}: ends before the place to go on from")
+        if source.extent is not None and source.extent.begin:
+            return
         if opening is None:
             raise InputError(f"{source.name}: there is nothing in it")
         if form is None and not place.offset:
             form = CsvForm.of(source.name, Spelling(), opening.names, opening.columns, Inferred())
             nothing = Stretch(b"", DELIMITERS[0], None, 0, before.offset, before.sha256)
             yield _part(form, nothing, Start(), Span(place, before, missing_too), bad_rows)
+
+    def _stretches(self, source: ByteSource) -> Iterator[tuple[Stretch, Start, Known]]:
+        """Yield the stretches of a source, where their rows start and what is known of these by then."""
+        opening, form = None, None
+        if source.extent is not None and source.extent.begin:  # what is known of rows further on, the beginning tells
+            head = ByteSource(source.path, source.block_bytes)
+            opening, form = next((known for *_, known in self._stretches(head) if known.form), Known())
+        passed, delimiter = 0, self.delimiter if form is None else form.delimiter
+        for stretch in whole_records(source, delimiter, self.decimal):
+            start = Start()
+            if form is None:
+                records = stretch.records or CsvRecords.of(stretch.text, stretch.delimiter)
+                first = Beginning.of(source.name, stretch, records, self.decimal, passed) if records.size else None
+                if opening is None and first is not None:
+                    opening = first.opening(self.columns, self.header, self.missing == "error")
+                    start = _after_header(stretch, records) if opening.header else start
+                if opening is not None and first is not None and start.size < len(stretch.text):
+                    form = first.form(opening, start.size)
+                passed += stretch.n_lines
+            yield stretch, start, Known(opening, form)
 
 
 def _after_header(stretch: Stretch, records: CsvRecords) -> Start:

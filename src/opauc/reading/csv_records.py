@@ -130,6 +130,15 @@ def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
     return max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: unquoted.count(mark.encode()))
 
 
+def delimiter_in(path: str, decimal: str = ".") -> str:
+    """Return the delimiter of a file, by its name or its first line that is not empty."""
+    for block in ByteSource(path).blocks():
+        text = block.data.tobytes().removeprefix(BYTE_ORDER_MARK)
+        if text.strip(b"\r\n"):
+            return delimiter_of(text, path, decimal)
+    return DELIMITERS[0]
+
+
 def count_lines(text: bytes) -> int:
     """Return how many lines a text has, ended by \\n, \\r or \\r\\n; the last may lack its end."""
     ends = int(np.count_nonzero(np.frombuffer(text, np.uint8) == NEWLINE))

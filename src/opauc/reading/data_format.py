@@ -12,6 +12,7 @@ from opauc.reading import formats
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.encoder import Encoder
+from opauc.reading.extent import Extent
 from opauc.reading.labelled_chunk import Part, Place
 from opauc.reading.read_options import ReadOptions
 
@@ -26,6 +27,15 @@ class Reader(Protocol):
 def never(_line: bytes) -> int:
     """Tell that no line of text is of this format."""
     return 0
+
+
+def whole(_path: str, _size: int) -> list[Extent]:
+    """Tell that a source of this format can only be read as a whole."""
+    return []
+
+
+def unquoted(_path: str, _options: ReadOptions) -> None:
+    """Tell that quotes mean nothing in this format."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,11 @@ class DataFormat:
         Whether its reader gives finite features already, with nothing left to encode.
     likeness : callable
         How much the first line of a text without a known ending looks like this format: the greatest is taken.
+    extents : callable
+        Cuts a file, by its path, into stretches of about so many bytes that can be read apart; none where it cannot.
+    delimiter : callable
+        Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
+        path; None where quotes mean nothing.
     """
 
     name: str
@@ -61,6 +76,8 @@ class DataFormat:
     has_names: bool = True
     is_encoded: bool = False
     likeness: Callable[[bytes], int] = never
+    extents: Callable[[str, int], list[Extent]] = whole
+    delimiter: Callable[[str, ReadOptions], int | None] = unquoted
 
 
 @cache

@@ -11,6 +11,7 @@ from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import IN_MEMORY, ByteSource
 from opauc.reading.data_format import DataFormat, Reader
 from opauc.reading.encoder import EncodedRows, Encoder, UnknownCategories
+from opauc.reading.extent import Extent
 from opauc.reading.find_sources import find_sources, format_of
 from opauc.reading.labelled_chunk import BEGINNING, Bookmark, LabelledChunk, Part, SourceRecord
 from opauc.reading.read_ahead import read_ahead
@@ -67,6 +68,7 @@ class DataStream:
         self._options, self._encoder, self._start = options, encoder, bookmark
         self._formats = [format_of(path, options.format) for path in self.sources]
         self._memory: Any = None  # what is read if it is no file
+        self._extent: Extent | None = None  # what is read of a single file
 
     @classmethod
     def of_memory(cls, data: object, labels: object, options: ReadOptions, encoder: Encoder) -> DataStream:
@@ -80,6 +82,19 @@ class DataStream:
         stream = cls([], options, encoder)
         stream.sources, stream._formats = [IN_MEMORY], [DataFormat("memory", (), reader)]
         stream._memory = data
+        return stream
+
+    @classmethod
+    def of_extent(
+        cls, path: str, extent: Extent | None, options: ReadOptions, encoder: Encoder, bad_rows: BadRows
+    ) -> DataStream:
+        """Return the stream of a stretch of one file, the whole file where that is None; its rows are numbered from 0.
+
+        Lines of text are counted from the beginning of the stretch.
+        """
+        stream = cls([], options, encoder, bad_rows=bad_rows)
+        stream.sources, stream._formats = [path], [format_of(path, options.format)]
+        stream._extent = extent
         return stream
 
     @property
@@ -109,14 +124,14 @@ class DataStream:
             return None
         return sum(os.path.getsize(path) for path in self.sources)
 
-    def chunks(self) -> Iterator[LabelledChunk]:
-        """Yield the chunks that follow the bookmark."""
-        return read_ahead(self._chunks())
+    def chunks(self, ahead: bool = True) -> Iterator[LabelledChunk]:
+        """Yield the chunks that follow the bookmark; read in the thread of the caller unless that may run ahead."""
+        return read_ahead(self._chunks()) if ahead else self._chunks()
 
     def _chunks(self) -> Generator[LabelledChunk, None, None]:
         rows, records, passed = self._start.rows, list(self._start.records), 0
         for number, (path, kind) in enumerate(zip(self.sources, self._formats, strict=True)):
-            source = ByteSource(path)
+            source = ByteSource(path, extent=self._extent)
             if number < self._start.source:
                 _refuse_changed(records[number], path)
                 passed += source.size

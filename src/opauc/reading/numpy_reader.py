@@ -16,6 +16,7 @@ from opauc.reading.array_rows import ArrayRows, DenseRows, SparseRows
 from opauc.reading.array_stream import ArrayStream, member_stream
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
+from opauc.reading.extent import Extent, even_extents
 from opauc.reading.file_print import FilePrint
 from opauc.reading.labelled_chunk import Part, Place
 from opauc.reading.table_columns import TableColumns, listed
@@ -103,16 +104,28 @@ class NumpyReader:
 
 def _parts(rows: ArrayRows, known: FilePrint, source: ByteSource, place: Place) -> Iterator[Part]:
     known.check_start(place)
-    rows.skip(place.offset)
-    before = place
-    while before.offset < rows.n_rows:
-        count = min(rows.rows_per_part, rows.n_rows - before.offset)
+    before, end = place, rows.n_rows
+    if source.extent is not None:
+        before, end = Place(source.extent.begin, source.extent.begin), min(end, source.extent.end)
+    rows.skip(before.offset)
+    while before.offset < end:
+        count = min(rows.rows_per_part, end - before.offset)
         block, labels = rows.read(count)
         known.check_unchanged()
         after = Place(before.offset + count, before.offset + count, known.sha256)
         source.passed = source.size * after.offset // rows.n_rows
         yield Part(block, labels, None, before, after)
         before = after
+
+
+def array_extents(path: str, size: int) -> list[Extent]:
+    """Cut an array into stretches of rows of about `size` bytes; an archive of arrays cannot be."""
+    with _refusals(path):
+        if zipfile.is_zipfile(path):
+            return []
+        with open(path, "rb") as file:
+            array = ArrayStream(file, os.path.getsize(path), path, (path, 0))
+            return even_extents(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
 
 
 def _directory(archive: zipfile.ZipFile, path: str) -> bytes:

@@ -1,7 +1,9 @@
 """Count, mean and scatter of each group of rows of a chunk."""
 
 import itertools
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -40,11 +42,18 @@ def accumulate(
         part = rows if n_shards == 1 else rows[shard]
         return shard_sums(part, groups[shard], read_only(weight[shard] if weight.size else weight), n_groups)
 
-    with _blas_threads().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if n_shards == 1:
             return [sums_of(shards[0])]
         with ThreadPoolExecutor(n_shards) as pool:
             return list(pool.map(sums_of, shards))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread; around several threads that do so each, lest one gives back what another still needs."""
+    with _blas_threads().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache

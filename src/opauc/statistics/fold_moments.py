@@ -62,6 +62,10 @@ class FoldMoments(Statistic):
         """Statistics of no rows with as many features and folds."""
         return self.empty(self.n_features, self.n_folds)
 
+    def numbered_from(self, first_row: int) -> FoldMoments:
+        """Statistics of no rows, the first of which will have this number."""
+        return replace(self.emptied(), n_rows=first_row)
+
     @property
     def n_features(self) -> int:
         """Number of features."""

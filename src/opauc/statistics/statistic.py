@@ -85,6 +85,10 @@ class Statistic(Mergeable):
     def counts(self) -> ClassCounts:
         """Rows of each class."""
 
+    def numbered_from(self, first_row: int) -> Self:  # noqa: ARG002
+        """Return the statistic of no rows whose first will have this number, where numbers play a part."""
+        return self
+
     @abstractmethod
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> Self:
         """Return the statistic of the rows so far and these."""

@@ -110,7 +110,7 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
     learner, mapped = model.solution.learner, model.solution.map
     header |= {
         "learner": learner.name(),
-        "settings": {part.name: _plain(getattr(learner, part.name)) for part in fields(learner)},  # type: ignore[arg-type]
+        "settings": {name: _plain(value) for name, value in learner.settings().items()},
     }
     arrays = {f"state.{name}": array for name, array in learner.to_arrays(model.solution.state).items()}
     if mapped is not None:

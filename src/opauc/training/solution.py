@@ -88,7 +88,10 @@ class Solution:
 
     def with_learner(self, choice: Choice) -> Solution:
         """Return the same state under the settings chosen now, which must be of the same kind."""
-        return replace(self, learner=choice.learner, published=choice.published or {}, known_scorer=None)
+        state = self.state
+        if isinstance(choice.learner, StatisticLearner):
+            state = choice.learner.adopted(state)
+        return replace(self, learner=choice.learner, state=state, published=choice.published or {}, known_scorer=None)
 
     def after(
         self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
@@ -118,9 +121,9 @@ class Solution:
     def merged(self, other: Solution) -> Solution:
         """Return what is known of the rows of both."""
         learner = self.statistic_learner("merge")
-        if type(other.statistic_learner("merge")) is not type(learner):
+        if other.statistic_learner("merge").name() != learner.name():
             raise IncompatibleMoments(f"cannot merge what {self._solver()} and what {other._solver()} have learnt")
-        return self._with_state(learner.merge(self.state, other.state))
+        return self._with_state(learner.merge(self.state, learner.adopted(other.state)))
 
     def without(
         self,

@@ -71,7 +71,7 @@ class StreamTraining:
                 try:
                     self._learn_chunk(first, transaction)
                 except MemoryError as error:
-                    raise _too_wide(first) from error
+                    raise too_wide(first) from error
                 self.queue = self.queue.without_first()
 
     def finished(self) -> Model:
@@ -119,7 +119,7 @@ class StreamTraining:
         labels = self.labels.encoded(chunk)
         # A training of its own: what the transaction puts back must not have changed.
         training = Training(self.recipe, self.training.solution if self.begun else None)
-        self._prepare(training, chunk, transaction)
+        prepare_for(training, chunk, transaction)
         rows, begin, seen = training.fitted(chunk.rows), 0, chunk.first_row
         while begin < labels.size:
             end = min(labels.size, max(begin + 1, begin + self.progress.next_look - seen))
@@ -131,24 +131,25 @@ class StreamTraining:
             self.progress = self.progress.after(training.solution, seen)
         self.training, self.bookmark = training, chunk.bookmark
 
-    def _prepare(self, training: Training, chunk: LabelledChunk, transaction: Transaction) -> None:
-        """Make the model as wide as the rows; only sparse rows may be of another width than those before."""
-        width, known = chunk.rows.shape[1], training.solution.n_features if training.begun else chunk.rows.shape[1]
-        if width != known and isinstance(chunk.rows, np.ndarray):
-            raise InputError(f"{chunk.source}: has {width} features, those before had {known}")
-        try:
-            training.prepare(chunk.rows, transaction)
-        except IncompatibleLearner as error:
-            began = error.before.published
-            raise InputError(
-                f"{chunk.source}: a row from line {chunk.first_line} on has feature {width}, too many for what began "
-                f"with {known} ({began['solver_']}, rank {began['rank_']}); say at the start that there will be so many"
-            ) from error
-        except ValueError as error:
-            raise InputError(str(error)) from error
+
+def prepare_for(training: Training, chunk: LabelledChunk, transaction: Transaction) -> None:
+    """Make a model as wide as the rows; only sparse rows may be of another width than those before."""
+    width, known = chunk.rows.shape[1], training.solution.n_features if training.begun else chunk.rows.shape[1]
+    if width != known and isinstance(chunk.rows, np.ndarray):
+        raise InputError(f"{chunk.source}: has {width} features, those before had {known}")
+    try:
+        training.prepare(chunk.rows, transaction)
+    except IncompatibleLearner as error:
+        began = error.before.published
+        raise InputError(
+            f"{chunk.source}: a row from line {chunk.first_line} on has feature {width}, too many for what began "
+            f"with {known} ({began['solver_']}, rank {began['rank_']}); say at the start that there will be so many"
+        ) from error
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
-def _too_wide(chunk: LabelledChunk) -> InputError:
+def too_wide(chunk: LabelledChunk) -> InputError:
     """Return the complaint about a row of more features than there is memory for."""
     rows, says = chunk.rows, f"not enough memory for {chunk.rows.shape[1]:,} features"
     if isinstance(rows, np.ndarray) or not rows.nnz:

@@ -119,7 +119,7 @@ class Training:
 
     def _under(self, choice: Choice) -> Solution:
         """Return the solution under the settings chosen now, which must be of the same learner."""
-        if type(choice.learner) is not type(self.solution.learner):
+        if choice.learner.name() != self.solution.learner.name():
             raise IncompatibleLearner(self.solution, choice.published or {})
         return self.solution.with_learner(choice)
 

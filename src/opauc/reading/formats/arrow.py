@@ -2,6 +2,7 @@
 
 from opauc.reading.data_format import DataFormat, Reader
 from opauc.reading.encoder import Encoder
+from opauc.reading.extent import Extent
 from opauc.reading.read_options import ReadOptions
 
 
@@ -11,5 +12,11 @@ def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
     return ArrowReader(encoder.pinned_columns)
 
 
-PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, order=4)
-ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, order=5)
+def _extents(path: str, size: int) -> list[Extent]:
+    from opauc.reading.arrow_reader import table_extents
+
+    return table_extents(path, size)
+
+
+PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, order=4, extents=_extents)
+ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, order=5, extents=_extents)

@@ -1,5 +1,6 @@
 """Tables as text, with commas, semicolons or tabs between the columns."""
 
+from opauc.reading.byte_source import text_extents
 from opauc.reading.data_format import DataFormat, Reader
 from opauc.reading.encoder import Encoder
 from opauc.reading.read_options import ReadOptions
@@ -16,5 +17,33 @@ def _tsv_reader(options: ReadOptions, encoder: Encoder) -> Reader:
     return _csv_reader(options, encoder, "\t")
 
 
-CSV = DataFormat("csv", (".csv",), _csv_reader, order=2, is_text=True, likeness=lambda _: 1)
-TSV = DataFormat("tsv", (".tsv", ".tab"), _tsv_reader, order=3, is_text=True, likeness=lambda line: 2 * (b"\t" in line))
+def _delimiter(path: str, options: ReadOptions) -> int:
+    from opauc.reading.csv_records import delimiter_in
+
+    return ord(options.delimiter or delimiter_in(path, options.decimal))
+
+
+def _tab(_path: str, options: ReadOptions) -> int:
+    return ord(options.delimiter or "\t")
+
+
+CSV = DataFormat(
+    "csv",
+    (".csv",),
+    _csv_reader,
+    order=2,
+    is_text=True,
+    likeness=lambda _: 1,
+    extents=text_extents,
+    delimiter=_delimiter,
+)
+TSV = DataFormat(
+    "tsv",
+    (".tsv", ".tab"),
+    _tsv_reader,
+    order=3,
+    is_text=True,
+    likeness=lambda line: 2 * (b"\t" in line),
+    extents=text_extents,
+    delimiter=_tab,
+)

@@ -1,5 +1,6 @@
 """LIBSVM (svmlight) text."""
 
+from opauc.reading.byte_source import text_extents
 from opauc.reading.data_format import DataFormat, Reader
 from opauc.reading.encoder import Encoder
 from opauc.reading.read_options import ReadOptions
@@ -25,4 +26,5 @@ LIBSVM = DataFormat(
     has_names=False,
     is_encoded=True,
     likeness=_likeness,
+    extents=text_extents,
 )

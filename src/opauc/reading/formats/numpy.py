@@ -2,6 +2,7 @@
 
 from opauc.reading.data_format import DataFormat, Reader
 from opauc.reading.encoder import Encoder
+from opauc.reading.extent import Extent
 from opauc.reading.read_options import ReadOptions
 
 
@@ -11,4 +12,10 @@ def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
     return NumpyReader(encoder.pinned_columns)
 
 
-NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False)
+def _extents(path: str, size: int) -> list[Extent]:
+    from opauc.reading.numpy_reader import array_extents
+
+    return array_extents(path, size)
+
+
+NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False, extents=_extents)

@@ -1,0 +1,237 @@
+"""More than one core: `python -m benchmarks.engines FOLDER [data files dask memory parts]`; FOLDER takes 4 GB."""
+
+import os
+import pickle
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from benchmarks.__main__ import processor
+from opauc.engines.file_shards import ShardReader, file_shards
+from opauc.engines.file_training import FilesToLearn, ShardPlan, first_chunk
+from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.training.opauc_recipe import OpaucRecipe
+
+TURNS = 3
+NO_CHECKPOINTS = ("--checkpoint-every", "1000000000")
+# Values in a row group, which takes 32 MB; row groups in a file.
+VALUES_A_GROUP, GROUPS_A_FILE = 2**23, 16
+
+
+def parquet_files(folder, n_features, n_files):
+    """Return files of float32 columns and a label, 0.5 GB each in row groups of 32 MB; missing ones are made."""
+    paths, n_rows = [folder / f"d{n_features}-{number}.parquet" for number in range(n_files)], rows_a_group(n_features)
+    schema = pa.schema([*((f"x{j}", pa.float32()) for j in range(n_features)), ("label", pa.int8())])
+    for number, path in enumerate(paths):
+        if path.exists():
+            continue
+        rng = np.random.default_rng(number)
+        with parquet.ParquetWriter(path, schema, compression="snappy", use_dictionary=False) as writer:
+            for _ in range(GROUPS_A_FILE):
+                labels = (rng.random(n_rows) < 1 / 3).astype(np.int8)
+                rows = rng.standard_normal((n_features, n_rows), dtype=np.float32)
+                rows += 0.1 * labels
+                table = pa.Table.from_arrays([*map(pa.array, rows), pa.array(labels)], schema=schema)
+                writer.write_table(table, row_group_size=n_rows)
+    return list(map(str, paths))
+
+
+def rows_a_group(n_features):
+    return VALUES_A_GROUP // n_features
+
+
+def libsvm_file(folder, n_rows=3_000_000, n_features=123, per_row=14):
+    """Return a file like a9a, of ones; 50 copies of the same 60,000 rows."""
+    path = folder / "ones.libsvm"
+    if not path.exists():
+        rng = np.random.default_rng(0)
+        lines = []
+        for _ in range(n_rows // 50):
+            places = np.sort(rng.choice(n_features, per_row, replace=False)) + 1
+            label = "+1" if rng.random() < 0.24 else "-1"
+            entries = zip(places, rng.random(per_row), strict=True)
+            lines.append(f"{label} {' '.join(f'{place}:{value:.6f}' for place, value in entries)}\n")
+        path.write_text("".join(lines) * 50)
+    return [str(path)]
+
+
+def command(paths, *more, cores=None, verb="train"):
+    """Return the seconds of a command without compiling, as it says them, on some cores only if they are given."""
+    words = [sys.executable, "-m", "opauc", verb, *paths, "-o", "/dev/shm/model.opauc", "--json", *more]
+    pinned = None if cores is None else lambda: os.sched_setaffinity(0, cores)
+    began = time.perf_counter()
+    out = subprocess.run(words, check=True, capture_output=True, text=True, preexec_fn=pinned).stdout
+    seconds = float(out.rsplit('"seconds": ', 1)[1].split(",")[0])
+    return seconds, time.perf_counter() - began
+
+
+def in_turns(*runs):
+    """Return the median seconds of each run, taken in turns after one turn that does not count."""
+    found = [[] for _ in runs]
+    for turn in range(TURNS + 1):
+        for times, run in zip(found, runs, strict=True):
+            seconds = run()[0]
+            if turn:
+                times.append(seconds)
+    return [statistics.median(times) for times in found]
+
+
+def sets(folder):
+    return {
+        "Parquet, 50 float32 columns": parquet_files(folder, 50, 4),
+        "Parquet, 500 float32 columns": parquet_files(folder, 500, 4),
+        "LIBSVM, 123 features, 14 a row": libsvm_file(folder),
+    }
+
+
+def data(folder):
+    sets(folder)
+    parquet_files(folder, 2_000, 1)
+
+
+def files(folder):
+    header("files", "MB", "one core s", "two cores, n_jobs 1 s", "n_jobs 2 s", "over one core", "over n_jobs 1")
+    for name, paths in sets(folder).items():
+        size = sum(map(os.path.getsize, paths)) / 1e6
+        one, both, jobs = in_turns(
+            lambda: command(paths, *NO_CHECKPOINTS, cores={0}),  # noqa: B023
+            lambda: command(paths, *NO_CHECKPOINTS),  # noqa: B023
+            lambda: command(paths, "--n-jobs", "2"),  # noqa: B023
+        )
+        row(name, f"{size:,.0f}", *(f"{value:.2f}" for value in (one, both, jobs, one / jobs, both / jobs)))
+
+
+def dask(folder):
+    from distributed import Client, LocalCluster
+
+    from opauc import OPAUC
+    from opauc.engines import fit_dask
+
+    paths = parquet_files(folder, 500, 4)
+    size = sum(map(os.path.getsize, paths)) / 1e9
+    [one] = in_turns(lambda: command(paths, *NO_CHECKPOINTS, cores={0}))
+    [free] = in_turns(lambda: command(paths, *NO_CHECKPOINTS))
+    found = {}
+    for workers in (1, 2):
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+            Client(cluster) as client,
+        ):
+            times = []
+            for _ in range(TURNS + 1):
+                began = time.perf_counter()
+                fit_dask(OPAUC(), paths, client=client)
+                times.append(time.perf_counter() - began)
+            found[workers] = statistics.median(times[1:])
+    print(f"{size:.2f} GB of Parquet, 500 float32 columns, s: one process on one core {one:.1f}, on two {free:.1f}; ")
+    print(f"Dask with one worker {found[1]:.1f}, with two {found[2]:.1f}")
+    print(f"two workers over one process on one core {one / found[2]:.2f}, on two {free / found[2]:.2f}, ")
+    print(f"over one worker {found[1] / found[2]:.2f}")
+
+
+def memory(folder):
+    """Print the largest resident size of two workers for more and more rows."""
+    from distributed import Client, LocalCluster
+
+    from opauc import OPAUC
+    from opauc.engines import fit_dask
+
+    for n_files in (1, 2, 4):
+        paths = parquet_files(folder, 500, n_files)
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+            Client(cluster) as client,
+        ):
+            fit_dask(OPAUC(), paths, client=client)
+            peaks = client.run(peak)
+        n_rows = n_files * GROUPS_A_FILE * rows_a_group(500)
+        print(f"{n_rows:,} rows: a worker at most {max(peaks.values()) / 2**20:,.0f} MiB", flush=True)
+
+
+def peak():
+    import resource
+
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+class Cost(NamedTuple):
+    """What a partition costs: to learn its rows, to send what it gives, to merge two, and to solve at the end."""
+
+    n_features: int
+    rate: float  # rows a second and core
+    row_bytes: float
+    sent: int
+    merging: float
+    solving: float
+
+
+def cost_of(folder, n_features):
+    paths, recipe = parquet_files(folder, n_features, 1), OpaucRecipe({})
+    wanted = FilesToLearn(paths, recipe, {})
+    first, labels = first_chunk(wanted)
+    plan = ShardPlan(ShardReader(wanted.options, first.bookmark.learnt()), recipe, labels, "OPAUC", 0)
+    [shard, *_] = file_shards(paths, wanted.options, 2**28, ThreadScheduler(1))
+    learning, learnt = best(lambda: plan.learnt(shard))
+    merging, _ = best(lambda: learnt.merge(learnt))
+    solving, _ = best(lambda: replace(learnt.model.solution).scorer)
+    row_bytes = os.path.getsize(paths[0]) / (rows_a_group(n_features) * GROUPS_A_FILE)
+    return Cost(n_features, learnt.rows / learning, row_bytes, len(pickle.dumps(learnt, 5)), merging, solving)
+
+
+def best(work, turns=5):
+    """Return the median seconds of some turns after one that does not count, and what the work gave."""
+    found = []
+    for _ in range(turns + 1):
+        began = time.perf_counter()
+        given = work()
+        found.append(time.perf_counter() - began)
+    return statistics.median(found[1:]), given
+
+
+def parts(folder):
+    """Print what a partition costs, and what a million million rows would by that, in partitions of 1 GB."""
+    costs = [cost_of(folder, n_features) for n_features in (50, 500, 2_000)]
+    header("features", "rows a second and core", "bytes a row", "MB a partition sends", "ms to merge two", "s to solve")
+    for one in costs:
+        row(f"{one.n_features:,}", f"{one.rate:,.0f}", f"{one.row_bytes:,.0f}", f"{one.sent / 1e6:.2f}",
+            f"{1e3 * one.merging:.2f}", f"{one.solving:.3f}")  # fmt: skip
+    print("\n10^12 rows:\n")
+    header("features", "TB to read", "core hours to learn", "partitions of 1 GB", "GB sent", "core hours to merge",
+           "cores for an hour", "GB/s they read")  # fmt: skip
+    for one in costs:
+        size, seconds = 1e12 * one.row_bytes, 1e12 / one.rate
+        n_parts = size / 1e9
+        merging = n_parts * one.merging
+        row(f"{one.n_features:,}", f"{size / 1e12:,.0f}", f"{seconds / 3600:,.0f}", f"{n_parts:,.0f}",
+            f"{n_parts * one.sent / 1e9:,.0f}", f"{merging / 3600:,.1f}", f"{(seconds + merging) / 3600:,.0f}",
+            f"{size / 3600 / 1e9:,.0f}")  # fmt: skip
+
+
+def row(*cells):
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def header(*names):
+    row(*names)
+    row(*["---"] * len(names))
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {"data": data, "files": files, "dask": dask, "memory": memory, "parts": parts}
+    print(processor())
+    for name in sys.argv[2:] or tables:
+        tables[name](folder)
+
+
+if __name__ == "__main__":
+    main()

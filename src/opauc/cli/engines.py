@@ -1,0 +1,136 @@
+"""Work of the command on more than one core: on threads, on a cluster, on a device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from opauc.cli.console import Reporter, Show
+from opauc.cli.evaluation import Evaluation, refuse_one_class
+from opauc.cli.scored_stream import ScoredStream, report_unknown
+from opauc.cli.stopwatch import stopwatch
+from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.engines.scheduler import Scheduler
+from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.errors import InputError, OpaucError
+from opauc.learners.parameters import Threads
+from opauc.reading import BadRows
+from opauc.reading.find_sources import find_sources
+from opauc.training.model_file import save_model
+from opauc.training.recipe import EstimatorRecipe
+
+CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
+ALL_CORES = -1
+
+
+@contextmanager
+def cluster(engine: str | None, address: str | None, n_jobs: int, reporter: Reporter) -> Iterator[Scheduler]:
+    """Give what works on shards: threads where no engine is named; where a person can watch it is told.
+
+    A cluster on this machine has a worker for each core unless a number is asked for.
+    """
+    if engine not in (None, *CLUSTERS):
+        raise InputError(f"--engine: {engine} does not work on shards; there are {' and '.join(CLUSTERS)}")
+    if engine is None:
+        yield ThreadScheduler(Threads().checked(n_jobs))
+        return
+    workers = Threads().checked(ALL_CORES if n_jobs == 1 else n_jobs)
+    with _started(engine, address, workers) as found:
+        if found.address is not None:
+            text = f"{engine}: watch it at {found.address}"
+            reporter.say("engine", text, engine=engine, dashboard=found.address)
+        yield found
+
+
+@contextmanager
+def _started(engine: str, address: str | None, workers: int) -> Iterator[Scheduler]:
+    if engine == "dask":
+        from opauc.engines.dask_scheduler import dask_cluster
+
+        with dask_cluster(address, workers) as of_dask:
+            yield of_dask
+    else:
+        from opauc.engines.spark_scheduler import spark_session
+
+        with spark_session(address, workers) as of_spark:
+            yield of_spark
+
+
+def recipe_on(engine: str | None, recipe: EstimatorRecipe) -> EstimatorRecipe:
+    """Return how to learn on an engine what is learnt so in one process."""
+    if engine not in (None, *CLUSTERS, DEVICE):
+        raise InputError(f"--engine must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
+    if engine != DEVICE:
+        return recipe
+    if recipe.owner != "OPAUC":
+        raise InputError(f"--engine {DEVICE} is for a given penalty; leave --alpha auto out")
+    from opauc.engines.device_recipe import DeviceRecipe
+
+    return DeviceRecipe(recipe.parameters, device=DEVICE)
+
+
+def refuse_checkpoints(engine: str | None, asked: bool) -> None:
+    """Say that a cluster keeps no checkpoints, where some are asked for."""
+    if engine is not None and asked:
+        raise InputError(f"--engine {engine}: checkpoints are for rows in order; a cluster repeats lost work by itself")
+
+
+def train_on(workers: Scheduler, files: FilesToLearn, output: Path, bad_rows: BadRows, reporter: Reporter) -> None:
+    """Learn shards of files and write the model."""
+    try:
+        with stopwatch(reporter.compiling) as seconds:
+            with _progress("learning", files.paths, reporter) as told:
+                learnt = learn_files(files, workers, bad_rows, told)
+            model = learnt.model
+            assert model is not None, "learn_files refuses what has no rows"
+            save_model(model, output)
+    except OpaucError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    reporter.skipped(learnt.bad_rows, learnt.first_bad)
+    solver, rank = (model.solution.published.get(name) for name in ("solver_", "rank_"))
+    reporter.say(
+        "trained",
+        f"{output}: {learnt.rows:,} rows, {model.n_features:,} features, {solver or 'exact'}"
+        f"{f' of rank {rank}' if rank else ''}, {seconds():.1f} s",
+        model=str(output), rows=learnt.rows, features=model.n_features, solver=solver, rank=rank,
+        seconds=round(seconds(), 3), checkpoint_seconds=0.0, progressive_auc=None, skipped=learnt.bad_rows,
+    )  # fmt: skip
+
+
+def evaluate_on(
+    workers: Scheduler, scored: ScoredStream, data: Sequence[str], format_: str | None, reporter: Reporter
+) -> Evaluation:
+    """Score shards of files and rank all their rows."""
+    from opauc.engines.file_evaluation import score_files
+    from opauc.evaluation import Ranking
+
+    with stopwatch(reporter.compiling) as seconds:
+        with _progress("scoring", data, reporter) as told:
+            found = score_files(scored.model, data, workers, format_, scored.stream.bad_rows, told)
+        report_unknown(found.unknown, reporter)
+        refuse_one_class(scored, *found.auc.counts.tolist())
+        scored.stream.bad_rows.first = list(found.first_bad)
+        return Evaluation(Ranking.of_stream(found.auc), found.bins, found.rows, found.bad_rows, seconds())
+
+
+@contextmanager
+def _progress(title: str, data: Sequence[str | os.PathLike[str]], reporter: Reporter) -> Iterator[Told]:
+    """Give what is told how many shards of how many are done, and shows it as a share of the bytes."""
+    files = [path for path in find_sources(data) if os.path.isfile(path)]
+    total = sum(map(os.path.getsize, files))
+    with reporter.progress(title, total) as show:
+        yield _shown(show, total)
+
+
+Told = Callable[[int, int], None]
+
+
+def _shown(show: Show, total: int) -> Told:
+    def told(shards: int, done: int) -> None:
+        show(0, total * done // shards)
+
+    return told

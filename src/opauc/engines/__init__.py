@@ -1,0 +1,29 @@
+"""The same models from many threads, from a GPU (torch) and from clusters (Dask, Spark): sums of shards add up.
+
+An engine is imported when it is first asked for; one that is not installed is refused by the name of its extra.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opauc.engines.dask_training import fit_dask
+    from opauc.engines.spark_training import fit_spark, score_spark
+
+__all__ = ["fit_dask", "fit_spark", "score_spark"]
+
+_LAZY = {
+    "fit_dask": "opauc.engines.dask_training",
+    "fit_spark": "opauc.engines.spark_training",
+    "score_spark": "opauc.engines.spark_training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

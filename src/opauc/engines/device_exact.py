@@ -1,0 +1,92 @@
+"""The exact minimiser worked out on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from opauc.engines.device_moments import DeviceMoments
+from opauc.engines.torch_minimiser import minimiser
+from opauc.learners.exact import Exact
+from opauc.learners.learner import StatisticLearner
+from opauc.rows import Floats, Json, Labels, Rows
+from opauc.statistics.class_moments import ClassMoments
+from opauc.statistics.statistic import Statistic
+
+
+@dataclass(frozen=True)
+class DeviceExact(StatisticLearner[DeviceMoments]):
+    """What `Exact` learns, with sums and solutions on a device of torch.
+
+    In files it is an `Exact`: where a model was learnt is no part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.engines.device_exact import DeviceExact
+    >>> from opauc.learners.exact import Exact
+    >>> learner = DeviceExact(Exact(alpha=0.5), "cpu")
+    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> learner.weights(state).round(4).tolist()
+    [0.4444]
+    """
+
+    keeps_covariances: ClassVar[bool] = True
+
+    exact: Exact = Exact()  # noqa: RUF009  a frozen value
+    device: str = "cuda"
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the learner in files."""
+        return Exact.name()
+
+    def settings(self) -> Json:
+        """Return the hyper-parameters as files have them."""
+        return self.exact.settings()
+
+    def start(self, n_features: int) -> DeviceMoments:
+        """Return statistics of no rows."""
+        return DeviceMoments.empty(n_features, self.device)
+
+    def step(self, state: DeviceMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> DeviceMoments:
+        """Return the statistics with the chunk in them."""
+        return state.update(rows, labels, weight)
+
+    def adopted(self, state: Statistic) -> DeviceMoments:
+        """Return statistics that may have been gathered on this machine."""
+        if isinstance(state, DeviceMoments) and state.device == self.device:
+            return state
+        moments = state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
+        return DeviceMoments.of(moments, self.device)
+
+    def statistics(self, state: DeviceMoments) -> ClassMoments:  # type: ignore[override]
+        """Return the statistics as this machine keeps them."""
+        return state.on_host()
+
+    def weights(self, state: DeviceMoments) -> Floats:
+        """Return the minimiser; zero until both classes were seen.
+
+        Where rounding on the device would spoil it, it is worked out on this machine.
+        """
+        if not state.counts.both:
+            return np.zeros(state.n_features)
+        found = minimiser(state.sums, self.exact.alpha * self._scale(state) ** 2)
+        return self.exact.weights(state.on_host()) if found is None else found.cpu().numpy()
+
+    def _scale(self, state: DeviceMoments) -> Floats:
+        """Return what the features are divided by before the ridge acts on them."""
+        counts, means, scatters = state.sums
+        variances = scatters.diagonal(dim1=1, dim2=2) / counts[:, None]
+        return self.exact.scale_of(means.cpu().numpy(), variances.cpu().numpy())
+
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost ten times as much to take in as the weights cost to work out."""
+        return self.exact.rows_worth_a_solve(n_features)
+
+    def path(self, state: DeviceMoments, alphas: Sequence[float]) -> Floats:
+        """Return the minimisers for many alphas, one a row, worked out on this machine."""
+        return self.exact.path(state.on_host(), alphas)

@@ -1,0 +1,44 @@
+"""What `OPAUC` learns with on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opauc.engines.device_exact import DeviceExact
+from opauc.engines.device_rows import checked_device
+from opauc.learners.exact import Exact
+from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.training.recipe import Choice
+
+
+@dataclass(frozen=True)
+class DeviceRecipe(OpaucRecipe):
+    """The recipe of `OPAUC` for a device of torch, which does exact statistics with full covariance and nothing else.
+
+    Examples
+    --------
+    >>> from opauc.engines.device_recipe import DeviceRecipe
+    >>> DeviceRecipe({"alpha": 0.5}, device="cpu").choose(3, "float32").learner.device
+    'cpu'
+    >>> DeviceRecipe({"solver": "sgd"}, device="cpu").choose(3, "float32")
+    Traceback (most recent call last):
+        ...
+    ValueError: device='cpu' needs solver='exact' with full covariance, rank=None; here it is 'sgd' with rank None
+    """
+
+    device: str = "cuda"
+
+    def choose(self, n_features: int, dtype: str) -> Choice:
+        """Return the learner for rows of so many features."""
+        choice, device = super().choose(n_features, dtype), checked_device(self.device)
+        chosen = choice.published or {}
+        if not isinstance(choice.learner, Exact):
+            raise ValueError(
+                f"device={self.device!r} needs solver='exact' with full covariance, rank=None; here it is "
+                f"{chosen.get('solver_')!r} with rank {chosen.get('rank_')}"
+            )
+        if choice.learner.forgetting != 1.0:
+            raise ValueError(
+                f"device={self.device!r} forgets nothing: forgetting must be 1.0, got {choice.learner.forgetting}"
+            )
+        return choice._replace(learner=DeviceExact(choice.learner, device))

@@ -1,0 +1,145 @@
+"""Files cut into shards, each of which can be read on a machine of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from opauc.engines.scheduler import Scheduler
+from opauc.errors import MalformedRow, UnsupportedOperation
+from opauc.features.open_stream import encoder_of
+from opauc.features.table_encoder import TableEncoder
+from opauc.reading import BadRows, DataStream, Encoding, ReadOptions
+from opauc.reading.bad_rows import LISTED
+from opauc.reading.byte_source import STANDARD_INPUT
+from opauc.reading.extent import Extent, lines_before, records_of, states_after, with_quoting
+from opauc.reading.find_sources import find_sources, format_of
+from opauc.reading.labelled_chunk import LabelledChunk
+
+# A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
+# first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
+LEAST_BYTES, USUAL_BYTES, FEW_SHARDS, MOST_SHARDS = 2**25, 2**27, 16, 10_000
+
+
+class FileShard(NamedTuple):
+    """A stretch of a file, or all of it; `rows` where the file tells how many there are.
+
+    `first_row` is the number of its first row among all, where that plays a part.
+    """
+
+    number: int
+    path: str
+    extent: Extent | None
+    rows: int | None = None
+    first_row: int = 0
+
+
+def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files meant, refused where one is a stream that can be read once only; nothing is read of it."""
+    found = find_sources(paths)
+    for path in found:
+        if path == STANDARD_INPUT or not os.path.isfile(path):
+            name = "standard input" if path == STANDARD_INPUT else path
+            raise UnsupportedOperation(f"{name}: shards are read from files, several at a time")
+    return found
+
+
+def shard_bytes(paths: Sequence[str]) -> int:
+    """Return how many bytes a shard of these files should have: the same wherever they are learnt."""
+    total = sum(map(os.path.getsize, paths))
+    return max(LEAST_BYTES, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
+
+
+def file_shards(
+    paths: Sequence[str | os.PathLike[str]], options: ReadOptions, size: int, scheduler: Scheduler
+) -> list[FileShard]:
+    """Return the shards of files, patterns and folders, in order: a row group, a byte range or a whole file each.
+
+    Comma-separated text is followed from quote to quote first, by the
+    scheduler: an end of line within quotes ends no record.
+    """
+    shards: list[FileShard] = []
+    for path in whole_files(paths):
+        kind = format_of(path, options.format)
+        extents = kind.extents(path, size)
+        delimiter = kind.delimiter(path, options) if len(extents) > 1 else None
+        if delimiter is not None:
+            states = scheduler.mapped(partial(states_after, path, delimiter), extents)
+            extents = with_quoting(extents, delimiter, states)
+        for extent in extents:
+            rows = None if kind.is_text else extent.end - extent.begin
+            shards.append(FileShard(len(shards), path, extent, rows))
+        if not extents:
+            shards.append(FileShard(len(shards), path, None))
+    return shards
+
+
+@dataclass(frozen=True)
+class ShardReader:
+    """How every shard is read: what the beginning of the first file told of the columns holds for all."""
+
+    options: ReadOptions
+    encoding: Encoding | None = None
+    frozen: bool = False  # whether nothing new is learnt of the columns
+    skip_bad_rows: bool = False
+
+    def bad_rows(self, shard: FileShard) -> BadRows:
+        """Return what becomes of bad rows of a shard."""
+        return _ShardBadRows("skip" if self.skip_bad_rows else "error", shard)
+
+    def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
+        """Return the rows of a shard."""
+        return DataStream.of_extent(shard.path, shard.extent, self.options, self._encoder(), bad_rows)
+
+    def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[LabelledChunk]:
+        """Yield the chunks of a shard; what cannot be read is named by its line in the file."""
+        with lines_of_file(shard):
+            yield from stream.chunks(ahead=False)
+
+    def n_rows(self, shard: FileShard) -> int:
+        """Return how many rows a shard has; it is read for that where the file does not tell."""
+        if shard.rows is not None and not self.skip_bad_rows:
+            return shard.rows
+        stream = self.stream(shard, self.bad_rows(shard))
+        return sum(chunk.rows.shape[0] for chunk in self.chunks(shard, stream))
+
+    def _encoder(self) -> TableEncoder:
+        encoder = encoder_of(self.options)
+        return encoder if self.encoding is None else encoder.with_state(self.encoding, self.frozen)
+
+
+@contextmanager
+def lines_of_file(shard: FileShard) -> Iterator[None]:
+    """Name rows that the body cannot read by their line in the file, not in the shard."""
+    try:
+        yield
+    except MalformedRow as error:
+        raise _in_file(error, shard) from error
+
+
+class _ShardBadRows(BadRows):
+    """Bad rows of a shard: where they are skipped, they are remembered by their lines in the file."""
+
+    def __init__(self, policy: str, shard: FileShard) -> None:
+        super().__init__(policy)
+        self._shard = shard
+
+    def meet(self, row: MalformedRow) -> None:
+        """Take note of a bad row."""
+        remembered = self.policy == "skip" and len(self.first) < LISTED
+        super().meet(_in_file(row, self._shard) if remembered else row)
+
+
+def _in_file(row: MalformedRow, shard: FileShard) -> MalformedRow:
+    """Return a bad row with its line counted from the beginning of the file; rows of tables are so already."""
+    extent = shard.extent
+    if extent is None or not extent.begin or shard.rows is not None:
+        return row
+    with open(shard.path, "rb") as file:
+        begin, _ = records_of(file, extent)
+    before = lines_before(shard.path, begin)
+    return MalformedRow(row.source, row.line + before, row.reason, row.column, row.remedies)

@@ -1,0 +1,62 @@
+"""What shards of the rows have taught: a model, and where its rows come from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from itertools import groupby
+
+from opauc.reading.bad_rows import LISTED
+from opauc.reading.labelled_chunk import SourceRecord
+from opauc.rows import Json
+from opauc.training.merging import merged_models
+from opauc.training.model_file import Model
+from opauc.version import __version__
+
+
+@dataclass(frozen=True, eq=False)
+class LearntShards:
+    """The model of some shards, next to each other; None of such without rows. A value that merges."""
+
+    model: Model | None
+    rows: int = 0
+    records: tuple[SourceRecord, ...] = ()
+    bad_rows: int = 0
+    first_bad: tuple[str, ...] = ()
+
+    def merge(self, other: LearntShards) -> LearntShards:
+        """Return what both have taught; the shards of `other` come after these."""
+        model = self.model or other.model
+        if self.model is not None and other.model is not None:
+            model = merged_models(self.model, other.model)
+        return LearntShards(
+            model,
+            self.rows + other.rows,
+            self.records + other.records,
+            self.bad_rows + other.bad_rows,
+            (self.first_bad + other.first_bad)[:LISTED],
+        )
+
+    def provenance(self) -> Json:
+        """Return what is told in a model file of the rows it was learnt from."""
+        return {
+            "library": __version__,
+            "rows": self.rows,
+            "skipped_rows": self.bad_rows,
+            "inputs": [joined(list(records)) for _, records in groupby(self.records, lambda record: record["path"])],
+            "learning_curve": [],
+        }
+
+
+def joined(records: list[SourceRecord]) -> SourceRecord:
+    """Return the record of a file from those of its shards; the hash of several is that of their hashes."""
+    if len({record["sha256"] for record in records}) == 1:  # that of a footer, or there is one shard only
+        sha256 = records[0]["sha256"]
+    else:
+        sha256 = hashlib.sha256("\n".join(record["sha256"] for record in records).encode()).hexdigest()
+    return SourceRecord(
+        path=records[0]["path"],
+        bytes=max(record["bytes"] for record in records),
+        rows=sum(record["rows"] for record in records),
+        sha256=sha256,
+    )

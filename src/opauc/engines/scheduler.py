@@ -1,0 +1,65 @@
+"""Where shards are worked on, and in which order what they give is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Gathered(Protocol):
+    """What a shard gives: values that merge."""
+
+    def merge(self, other: Self) -> Self:
+        """Return what both shards give together."""
+
+
+Sums = TypeVar("Sums", bound=Gathered)
+# What comes back from a cluster: sums of the kind that went there.
+FromCluster: TypeAlias = Any
+# Told how many shards are done.
+Told = Callable[[int], None]
+
+
+class Scheduler(Protocol):
+    """Works on many items at once: threads of this machine, or a cluster.
+
+    What is asked of it must be a function of the item alone: work that is lost
+    with a machine is done again.
+    """
+
+    @property
+    def address(self) -> str | None:
+        """Where a person can watch the work."""
+
+    def mapped(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the results, which are small, in the order of the items."""
+
+    def reduced(self, gather: Callable[[Item], Sums], items: Sequence[Item], told: Told) -> Sums:
+        """Return what all items give, of which there is at least one, merged in the order of `in_pairs`."""
+
+
+def in_pairs(values: Sequence[Sums | None]) -> Sums | None:
+    """Merge neighbours, then neighbours of those: one order, whoever merges and whenever; None stands for nothing.
+
+    Examples
+    --------
+    >>> from opauc.engines.scheduler import in_pairs
+    >>> class Named(str):
+    ...     def merge(self, other):
+    ...         return Named(f"({self}+{other})")
+    >>> in_pairs([Named(letter) for letter in "abcde"])
+    '(((a+b)+(c+d))+e)'
+    """
+    level = list(values)
+    while len(level) > 1:
+        pairs = zip_longest(level[::2], level[1::2])
+        level = [one if other is None else other if one is None else one.merge(other) for one, other in pairs]
+    return level[0] if level else None
+
+
+def quiet(_done: int) -> None:
+    """Show nothing of how far the work is."""

@@ -1,0 +1,193 @@
+"""Fitting to Spark frames, and scores as one more column of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from opauc.engines.installed import needed
+from opauc.engines.learnt_shards import LearntShards
+from opauc.engines.partition_training import AnyModel, PartitionPlan, RawChunk, published
+from opauc.engines.spark_rows import FrameColumns
+from opauc.engines.spark_scheduler import SCHEMA, merged_partitions, refusals, value_batch
+from opauc.errors import InputError
+from opauc.reading.column_values import label_values
+from opauc.rows import Array
+from opauc.scorers import LinearScorer
+
+with needed("pyspark", "spark"):
+    from pyspark import TaskContext
+    from pyspark.ml.linalg import VectorUDT
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F  # noqa: N812
+
+# Labels are looked for in so many rows first, in all of them only where those are of one class.
+FIRST_ROWS = 10_000
+
+
+class ScoringModel(Protocol):
+    """A fitted model with a linear scorer."""
+
+    def _scorer(self) -> LinearScorer: ...
+
+    def _feature_names(self) -> tuple[str, ...] | None: ...
+
+
+def fit_spark(
+    model: AnyModel,
+    frame: DataFrame,
+    label: str = "label",
+    *,
+    features: Sequence[str] | str | None = None,
+    weight: str | None = None,
+) -> AnyModel:
+    """Return the model, fitted to the rows of a Spark frame.
+
+    Every partition becomes class statistics where it lies, batch by batch of
+    Arrow; those are merged by tasks of Spark in an order that depends on the
+    partitions alone. The weights are those of `model.fit` on all rows, to
+    rounding. Tasks that fail are done again, and no row counts twice.
+
+    Parameters
+    ----------
+    model : estimator
+        `OPAUC` with solver "exact", full or sketched, or `OPAUCCV`.
+    frame : pyspark.sql.DataFrame
+        Rows.
+    label : str, default="label"
+        The column of the labels, of two kinds; the greater one is the positive class.
+    features : str or sequence of str, default=None
+        A column of vectors (pyspark.ml.linalg, dense or sparse), or columns of
+        numbers; by default all but the label and the weight.
+    weight : str, default=None
+        The column of the weights of the rows.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model, the same object.
+
+    Notes
+    -----
+    With `OPAUCCV` the rows of each partition are counted first: its folds go by
+    row numbers. A partition must give its rows in the same order each time.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> from opauc.engines import fit_spark, score_spark
+    >>> def example(session):
+    ...     frame = session.createDataFrame([(0.0, "no"), (1.0, "no"), (4.0, "yes")], ["size", "bought"])
+    ...     model = fit_spark(OPAUC(), frame, label="bought")
+    ...     return score_spark(model, frame).select("size", "score")
+    """
+    columns = _columns(frame, features, label, weight)
+    rows = frame.select(*columns.used())
+    plan = PartitionPlan.of(model, _classes(rows, label), _width(rows, columns))
+    first_rows = _first_rows(rows) if plan.numbers_rows else {}
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = _partition()
+        yield value_batch(number, lambda: plan.learnt(number, first_rows.get(number, 0), _chunks(batches, columns)))
+
+    learnt = merged_partitions(rows.mapInArrow(task, SCHEMA))
+    return published(model, LearntShards(None) if learnt is None else learnt)
+
+
+def score_spark(
+    model: ScoringModel, frame: DataFrame, *, features: Sequence[str] | str | None = None, output: str = "score"
+) -> DataFrame:
+    """Return the frame with one more column: the score of each row, the higher, the more likely positive.
+
+    `features` are as in `fit_spark`; by default those of the model by their
+    names, or the one column of vectors.
+    """
+    scorer, names = model._scorer(), model._feature_names()
+    columns = _columns(frame, names if features is None else features)
+    if not columns.vectors and len(columns.features) != scorer.weights.size:
+        raise InputError(f"the model has {scorer.weights.size} features, {len(columns.features)} columns are given")
+
+    def scores(structs: pa.Array) -> pa.Array:
+        rows = columns.rows(pa.RecordBatch.from_struct_array(structs))
+        dense = np.column_stack([one.to_numpy() for one in rows.columns]) if isinstance(rows, pa.Table) else rows
+        return pa.array(scorer.scores(dense.astype(np.float64, copy=False)) if dense.shape[0] else [], pa.float64())
+
+    return frame.withColumn(output, F.arrow_udf(scores, "double")(F.struct(*columns.features)))
+
+
+def _columns(
+    frame: DataFrame, features: Sequence[str] | str | None, label: str | None = None, weight: str | None = None
+) -> FrameColumns:
+    """Return which columns of a frame are what, refused unless they are there."""
+    kinds = {field.name: field.dataType for field in frame.schema.fields}
+    if features is None:
+        chosen = [name for name in kinds if name not in (label, weight)]
+        vectors = [name for name in chosen if isinstance(kinds[name], VectorUDT)]
+        if len(vectors) == 1 and label is None:
+            chosen = vectors
+    else:
+        chosen = [features] if isinstance(features, str) else list(features)
+    for name in [*chosen, *(one for one in (label, weight) if one is not None)]:
+        if name not in kinds:
+            raise InputError(f"the frame has no column {name}; it has {', '.join(kinds)}")
+    vectors = [name for name in chosen if isinstance(kinds[name], VectorUDT)]
+    if not chosen or (vectors and len(chosen) > 1):
+        raise InputError(
+            f"features must be columns of numbers or one column of vectors, got {', '.join(chosen) or 'none'}"
+        )
+    return FrameColumns(tuple(chosen), bool(vectors), label, weight)
+
+
+def _classes(rows: DataFrame, label: str) -> Array:
+    """Return the two labels; of more than two the first."""
+    with refusals():
+        found = rows.select(label).limit(FIRST_ROWS).distinct().collect()
+        if len(found) < 2:
+            found = rows.select(label).distinct().limit(3).collect()
+    kinds = [row[0] for row in found if row[0] is not None]
+    if len(kinds) < 2:
+        raise InputError(f"column {label}: rows of two classes are needed, got {kinds or 'none'}")
+    if len(kinds) > 2:
+        raise InputError(f"column {label}: labels must be of two kinds, got {', '.join(map(repr, kinds[:3]))}")
+    return np.unique(np.array(kinds))
+
+
+def _width(rows: DataFrame, columns: FrameColumns) -> int:
+    """Return how many features rows have."""
+    if not columns.vectors:
+        return len(columns.features)
+    with refusals():
+        first = rows.select(columns.features[0]).head()
+    return 0 if first is None or first[0] is None else int(first[0].size)
+
+
+def _first_rows(rows: DataFrame) -> dict[int, int]:
+    """Return the number of the first row of each partition."""
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"number": [_partition()], "rows": [sum(batch.num_rows for batch in batches)]})
+
+    with refusals():
+        found = sorted(tuple(row) for row in rows.mapInArrow(count, "number long, rows long").collect())
+    firsts = accumulate((n_rows for _, n_rows in found), initial=0)
+    return dict(zip((number for number, _ in found), firsts, strict=False))
+
+
+def _chunks(batches: Iterator[pa.RecordBatch], columns: FrameColumns) -> Iterator[RawChunk]:
+    """Yield rows, labels and weights of each batch."""
+    for batch in batches:
+        labels, missing = label_values(batch, str(columns.label), "the frame")
+        if missing is not None and missing.any():
+            raise InputError(f"column {columns.label}: {int(missing.sum())} labels are missing")
+        weight = None
+        if columns.weight is not None:
+            weight = batch.column(batch.schema.get_field_index(columns.weight)).to_numpy(zero_copy_only=False)
+        yield columns.rows(batch), labels, weight
+
+
+def _partition() -> int:
+    return int(TaskContext.get().partitionId())

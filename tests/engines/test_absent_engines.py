@@ -1,0 +1,72 @@
+"""Engines that are not there are refused in one line."""
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCK = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def run(blocked, code):
+    text = BLOCK.format(names=blocked) + code
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "code"),
+    [
+        ("dask", "dask", "from opauc.engines import fit_dask"),
+        ("pyspark", "spark", "from opauc.engines import fit_spark"),
+        ("torch", "gpu", "from opauc import OPAUC; OPAUC(device='cuda').fit([[0.0], [1.0]], [0, 1])"),
+    ],
+)
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(package, extra, code):
+    ran = run([package], code)
+    assert ran.returncode == 1
+    last = ran.stderr.strip().splitlines()[-1]
+    assert last == (
+        f"opauc.errors.MissingEngine: {package} is not installed; it comes with opauc[{extra}]: "
+        f"pip install 'opauc[{extra}]'"
+    )
+
+
+@pytest.mark.parametrize(("package", "extra"), [("distributed", "dask"), ("pyspark", "spark"), ("torch", "gpu")])
+def test_the_command_names_the_extra(package, extra, tmp_path):
+    (tmp_path / "a.csv").write_text("a,label\n1,0\n2,1\n")
+    engine = {"distributed": "dask", "pyspark": "spark", "torch": "cuda"}[package]
+    words = ["opauc", "train", str(tmp_path / "a.csv"), "-o", str(tmp_path / "m"), "--engine", engine]
+    ran = run([package], f"import sys; sys.argv = {words!r}; from opauc.cli import main; main()")
+    assert ran.returncode == 2
+    assert f"pip install 'opauc[{extra}]'" in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_sums_on_a_device_need_torch_and_numpy_alone():
+    pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
+    absent = ["scipy", "numba", "sklearn", "pyarrow", "safetensors", "threadpoolctl", "xopen", "typer", "rich", "dask"]
+    code = "import opauc.engines.torch_sums, opauc.engines.torch_minimiser, benchmarks.gpu; print('here')"
+    ran = run(absent, code)
+    assert ran.stdout == "here\n", ran.stderr
+
+
+def test_nothing_of_an_engine_is_imported_unless_asked_for():
+    imports = "import sys, opauc.engines, opauc.cli.train, opauc.cli.evaluate, opauc.estimators"
+    assert run([], f"{imports}; print({{'torch', 'dask', 'pyspark'}} & set(sys.modules))").stdout == "set()\n"
+
+
+def test_without_a_client_one_is_asked_for():
+    pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
+    from opauc import OPAUC
+    from opauc.engines import fit_dask
+    from opauc.errors import EngineError
+
+    with pytest.raises(EngineError, match="there is no Dask client"):
+        fit_dask(OPAUC(), "a.csv")

@@ -1,0 +1,73 @@
+"""Shards of files, scored apart, give the AUC of all rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import roc_auc_score
+
+from opauc.engines.file_evaluation import score_files
+from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.errors import InputError, MalformedRow, TooManyBadRows
+from opauc.reading import BadRows, ReadOptions
+from opauc.training.opauc_recipe import OpaucRecipe
+from tests.problems import problem
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 2_000)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """A model, a file, and the labels and scores of its rows."""
+    rows, labels = problem(9, 800, 3)
+    path = tmp_path / "a.csv"
+    lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
+    path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
+    files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(drop=("word",)))
+    model = learn_files(files, ThreadScheduler(1)).model
+    return model, path, labels, model.scorer.scores(rows)
+
+
+def test_shards_bound_the_exact_auc(judged):
+    model, path, labels, scores = judged
+    found = score_files(model, [path], ThreadScheduler(2))
+    low, high = found.auc.interval()
+    assert low <= roc_auc_score(labels, scores) <= high
+    assert high - low < 1e-3
+    assert found.rows == 800
+    squared = np.mean((model.scorer.chances(scores) - labels) ** 2)
+    assert_allclose(found.bins.brier_score(), squared, rtol=1e-9)
+
+
+def test_bad_rows_are_named_skipped_and_limited(judged):
+    model, path, *_ = judged
+    path.write_text(path.read_text() + "x,1,2,u,0\n1,2,3,u,5\n")
+    with pytest.raises(MalformedRow, match="line 802, column a"):
+        score_files(model, [path], ThreadScheduler(2))
+    with pytest.raises(MalformedRow, match="line 803: label 5 besides 0 and 1"):
+        score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip"))
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    found = score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip"))
+    assert (found.rows, found.bad_rows) == (800, 1)
+    with pytest.raises(TooManyBadRows, match="1 bad rows, at most 0"):
+        score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip", 0))
+
+
+def test_unknown_categories_are_counted_over_all_shards(judged):
+    _, path, *_ = judged
+    files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(categorical=("word",)))
+    model = learn_files(files, ThreadScheduler(1)).model
+    path.write_text(path.read_text().replace(",u,", ",new,"))
+    unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]
+    assert unknown.rows == path.read_text().count(",new,")
+    assert unknown.examples == ("new",)
+
+
+def test_columns_that_the_model_does_not_know_are_refused(judged):
+    model, path, *_ = judged
+    path.write_text("a,b,label\n1,2,0\n")
+    with pytest.raises(InputError, match="no column c"):
+        score_files(model, [path], ThreadScheduler(2))

@@ -1,0 +1,92 @@
+"""Shards are merged in one order, whoever works on them."""
+
+import pickle
+import threading
+import time
+
+import pytest
+
+from opauc.engines.scheduler import in_pairs, quiet
+from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.errors import InputError, MalformedRow, Remedy
+
+
+class Named(str):
+    __slots__ = ()
+
+    def merge(self, other):
+        return Named(f"({self}{other})")
+
+
+def shown(number):
+    time.sleep(0.002 * (number * 7 % 5))  # none is done in order
+    return Named(number)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("n_items", [1, 2, 3, 6, 7, 8, 13])
+def test_threads_merge_in_the_order_of_pairs(n_items, n_jobs):
+    told = []
+    found = ThreadScheduler(n_jobs).reduced(shown, range(n_items), told.append)
+    assert found == in_pairs([Named(number) for number in range(n_items)])
+    assert told == list(range(1, n_items + 1))
+
+
+def test_pairs_of_blocks_are_pairs_of_all():
+    values = [Named(number) for number in range(21)]
+    blocks = [in_pairs(values[start : start + 8]) for start in range(0, 21, 8)]
+    assert in_pairs(blocks) == in_pairs(values)
+
+
+def test_nothing_stands_for_nothing():
+    assert in_pairs([None, Named("a"), None, Named("b")]) == "(ab)"
+    assert in_pairs([None, None]) is None
+    assert in_pairs([]) is None
+
+
+def test_an_error_ends_the_work():
+    begun = []
+
+    def failing(number):
+        begun.append(number)
+        if number == 2:
+            raise ValueError("shard 2")
+        return Named(number)
+
+    with pytest.raises(ValueError, match="shard 2"):
+        ThreadScheduler(2).reduced(failing, range(1000), quiet)
+    assert len(begun) < 20
+
+
+def test_only_a_few_values_are_held_at_a_time():
+    alive, most, lock = 0, 0, threading.Lock()
+
+    class Held:
+        def __init__(self):
+            nonlocal alive, most
+            with lock:
+                alive += 1
+                most = max(most, alive)
+
+        def __del__(self):
+            nonlocal alive
+            with lock:
+                alive -= 1
+
+        def merge(self, _):
+            return Held()
+
+    ThreadScheduler(2).reduced(lambda _: Held(), range(500), quiet)
+    assert most < 30
+
+
+def test_results_come_in_the_order_of_the_items():
+    assert ThreadScheduler(3).mapped(lambda number: shown(number) * 2, [4, 1, 3]) == ["44", "11", "33"]
+
+
+def test_errors_travel_whole():
+    row = MalformedRow("a.csv", 7, "'x' is not a number", "age", (Remedy("drop", "age"),))
+    there = pickle.loads(pickle.dumps(row))
+    assert (str(there), there.line, there.remedies) == (str(row), 7, (Remedy("drop", "age"),))
+    error = pickle.loads(pickle.dumps(InputError("name the label (label=...)", Remedy("label"))))
+    assert error.reworded(lambda remedy: f"(--{remedy.parameter})") == "name the label (--label)"

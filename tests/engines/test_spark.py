@@ -1,0 +1,184 @@
+"""Spark gives the model of one process: two cores, tasks that really fail."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import opauc
+from opauc import OPAUC, OPAUCCV
+from opauc.errors import InputError, UnsupportedOperation
+from tests.problems import problem
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not on this machine"),
+    pytest.mark.filterwarnings("ignore"),  # pyspark warns of the versions of its own dependencies
+]
+NAMES, N_ROWS = ["a", "b", "c", "d"], 600
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    from opauc.engines.spark_scheduler import spark_session
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with spark_session(None, 2) as found:
+        found.session.conf.set("spark.sql.shuffle.partitions", "2")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = problem(6, N_ROWS, 4, offset=20.0)
+    X[:, 2] *= np.arange(N_ROWS) % 3 == 0
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def frame(scheduler, rows):
+    given = [(*map(float, row), int(label)) for row, label in zip(*rows, strict=True)]
+    return scheduler.session.createDataFrame(given, [*NAMES, "label"]).cache()
+
+
+def fit_spark(*given, **more):
+    from opauc.engines import fit_spark as fit
+
+    return fit(*given, **more)
+
+
+@pytest.mark.parametrize("model", [OPAUC(alpha=1e-3), OPAUCCV()], ids=["exact", "cross-validated"])
+def test_columns_give_the_weights_and_names_of_one_process(frame, rows, model):
+    found = fit_spark(model, frame)
+    assert found is model
+    assert_allclose(found.coef_, type(model)(**model.get_params()).fit(*rows).coef_, rtol=1e-10, atol=1e-12)
+    assert found.feature_names_in_.tolist() == NAMES
+    assert found.classes_.tolist() == [0, 1]
+
+
+def test_partitions_play_no_part_however_many_empty_or_of_one_class(frame, rows):
+    whole = OPAUC(alpha=1e-3).fit(*rows).coef_
+    for cut in (frame.repartition(11), frame.coalesce(1), frame.repartition(3, "label")):
+        assert_allclose(fit_spark(OPAUC(alpha=1e-3), cut).coef_, whole, rtol=1e-10)
+
+
+def test_the_same_partitions_give_the_same_file(frame, tmp_path):
+    for name in ("one", "two"):
+        opauc.save(fit_spark(OPAUC(), frame), tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_weights_of_rows_count_and_labels_may_be_words(frame, rows):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    weighed = frame.withColumn("w", 1.0 + F.col("label")).withColumn(
+        "label", F.when(F.col("label") == 1, "yes").otherwise("no")
+    )
+    found = fit_spark(OPAUC(alpha=1e-3), weighed, weight="w")
+    assert found.classes_.tolist() == ["no", "yes"]
+    assert_allclose(found.coef_, OPAUC(alpha=1e-3).fit(*rows, 1.0 + rows[1]).coef_, rtol=1e-10)
+    assert sum(found.moments_.counts) == N_ROWS + rows[1].sum()
+
+
+def test_vectors_dense_and_sparse_give_the_same_model_and_scores(scheduler, rows):
+    from pyspark.ml.linalg import Vectors
+
+    from opauc.engines import score_spark
+
+    X, y = rows
+    whole = OPAUC(alpha=1e-3).fit(X, y)
+    entries = [[(j, float(value)) for j, value in enumerate(row) if value] for row in X]
+    kinds = {
+        "dense": [Vectors.dense(row) for row in X],
+        "sparse": [Vectors.sparse(4, row) for row in entries],
+    }
+    kinds["mixed"] = [kinds["dense" if at % 2 else "sparse"][at] for at in range(N_ROWS)]
+    for vectors in kinds.values():
+        given = [(vector, int(label)) for vector, label in zip(vectors, y, strict=True)]
+        lazy = scheduler.session.createDataFrame(given, ["v", "label"])
+        found = fit_spark(OPAUC(alpha=1e-3), lazy, features="v")
+        assert_allclose(found.coef_, whole.coef_, rtol=1e-10)
+        scores = [row["score"] for row in score_spark(found, lazy, features="v").collect()]
+        assert_allclose(scores, whole.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_scores_come_back_as_a_column(frame, rows):
+    from opauc.engines import score_spark
+
+    model = fit_spark(OPAUC(alpha=1e-3), frame)
+    scored = score_spark(model, frame.select("d", "c", "b", "a"), output="rank").collect()  # columns go by their names
+    right = OPAUC(alpha=1e-3).fit(*rows).decision_function(rows[0])
+    assert_allclose([row["rank"] for row in scored], right, rtol=1e-9, atol=1e-9)
+    with pytest.raises(InputError, match="the frame has no column b"):
+        score_spark(model, frame.drop("b"))
+
+
+def test_a_task_that_fails_once_changes_nothing_and_no_row_counts_twice(frame, tmp_path):
+    folder = str(tmp_path)
+
+    def failing_once(batches):
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        with open(f"{folder}/{context.partitionId()}", "a") as file:
+            file.write("x")
+        batches = list(batches)
+        yield from batches[:1]
+        if context.partitionId() == 1 and context.attemptNumber() == 0:
+            raise RuntimeError("this machine is gone")
+        yield from batches[1:]
+
+    parts = frame.repartition(4).cache()
+    right = fit_spark(OPAUC(alpha=1e-3), parts)
+    before = {name: len((tmp_path / name).read_text()) for name in os.listdir(folder)}
+    found = fit_spark(OPAUC(alpha=1e-3), parts.mapInArrow(failing_once, parts.schema))
+    reads = {name: len((tmp_path / name).read_text()) for name in os.listdir(folder)}
+    assert before == {}
+    assert reads["1"] > min(reads.values()), "the partition must have been read again"
+    assert sum(found.moments_.counts) == N_ROWS
+    assert_array_equal(found.coef_, right.coef_)
+
+
+def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
+    from opauc.engines.file_evaluation import score_files
+    from opauc.engines.file_training import FilesToLearn, learn_files
+    from opauc.engines.thread_scheduler import ThreadScheduler
+    from opauc.training.opauc_recipe import OpaucRecipe
+
+    monkeypatch.setattr("opauc.engines.file_training.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 5_000)
+    path = tmp_path / "a.csv"
+    lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
+    path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
+    wanted, told = FilesToLearn([path], OpaucRecipe({}), {}), []
+    found, right = (
+        learn_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
+        for engine in (scheduler, ThreadScheduler(2))
+    )
+    assert_array_equal(found.model.scorer.weights, right.model.scorer.weights)
+    assert told[0][0] > 8, "more shards than are merged at once"
+    assert found.provenance() == right.provenance()
+    scored = score_files(found.model, [path], scheduler)
+    assert scored.auc.interval() == score_files(found.model, [path], ThreadScheduler(2)).auc.interval()
+    assert scheduler.address.startswith("http")
+
+
+def test_bad_input_is_one_clear_line(frame):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    with pytest.raises(InputError, match="the frame has no column y; it has a, b, c, d, label"):
+        fit_spark(OPAUC(), frame, "y")
+    with pytest.raises(InputError, match=r"rows of two classes are needed, got \[0\]"):
+        fit_spark(OPAUC(), frame.where("label = 0"))
+    with pytest.raises(InputError, match="labels must be of two kinds"):
+        fit_spark(OPAUC(), frame.withColumn("label", F.col("label") + F.floor(F.rand(0) * 3)))
+    with pytest.raises(ValueError, match=r"Input X contains NaN\."):
+        fit_spark(OPAUC(), frame.withColumn("a", F.lit(float("nan"))))
+    with pytest.raises(InputError, match="labels are missing"):
+        fit_spark(OPAUC(), frame.withColumn("label", F.when(F.col("a") > 19, F.col("label"))))
+    with pytest.raises(UnsupportedOperation, match="'sgd' learns rows one after the other"):
+        fit_spark(OPAUC(solver="sgd"), frame)
