@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.rows import Arrays, DenseRows, Labels, Rows
+from opauc.rows import Arrays, DenseRows, Floats, Labels, Rows
 
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 FOLDER = Path(os.environ.get("OPAUC_DATA", SHARED / "data"))
@@ -52,3 +54,42 @@ def _labels(parts: Arrays, seed: int) -> Labels:
         return (parts["y"] > 0).astype(np.int8)
     classes = np.random.default_rng(seed).permutation(np.unique(parts["y_multiclass"]))
     return np.isin(parts["y_multiclass"], classes[: classes.size // 2]).astype(np.int8)
+
+
+class RawTable(NamedTuple):
+    """The label of a raw table and its positive value, what leaks, and numbers that are codes."""
+
+    label: str
+    positive: str
+    drop: tuple[str, ...]
+    codes: tuple[str, ...] = ()
+
+
+RAW = {
+    "adult": RawTable("income", ">50K", ()),
+    "titanic": RawTable("Survived", "1", ("PassengerId", "Name", "Ticket")),
+    "hotel_bookings": RawTable(
+        "is_canceled", "1", ("reservation_status", "reservation_status_date"), ("agent", "company")
+    ),
+}
+MISSING_MARKS = ["?", "NULL", "NA", ""]
+
+
+def raw_available() -> list[str]:
+    """Those of the raw tables that are here."""
+    return [name for name in RAW if (FOLDER / "raw" / f"{name}.csv.gz").exists()]
+
+
+def raw_table(name: str) -> tuple[Floats, NDArray[np.int64], Labels]:
+    """Numbers with the categories of words numbered and nan where missing, which columns are words, and labels."""
+    import pandas as pd
+
+    about = RAW[name]
+    frame = pd.read_csv(FOLDER / "raw" / f"{name}.csv.gz", na_values=MISSING_MARKS)
+    labels = (frame.pop(about.label).astype(str) == about.positive).to_numpy().astype(np.int8)
+    frame = frame.drop(columns=list(about.drop))
+    words = [column for column in frame if column in about.codes or frame[column].dtype.kind not in "biuf"]
+    for column in words:
+        numbers, _ = pd.factorize(frame[column])
+        frame[column] = np.where(numbers < 0, np.nan, numbers)
+    return frame.to_numpy(np.float64), np.array([frame.columns.get_loc(column) for column in words]), labels

@@ -9,7 +9,7 @@ import pytest
 NAMES = {
     "opauc": {
         "DivergedError", "DivergenceWarning", "IncompatibleMoments", "InputChanged", "InputError", "MalformedRow",
-        "OPAUC", "OPAUCCV", "OpaucError", "StatisticsOverflow", "TooManyBadRows", "UnreadableFile",
+        "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError", "StatisticsOverflow", "TooManyBadRows", "UnreadableFile",
         "UnsupportedOperation",
         "__version__", "load", "save",
     },
@@ -18,8 +18,8 @@ NAMES = {
         "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu", "find_baselines",
     },
     "opauc.statistics": {
-        "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments", "Mergeable",
-        "Statistic", "find_statistics",
+        "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
+        "LinearisedSums", "Mergeable", "Statistic", "find_statistics",
     },
 }  # fmt: skip
 

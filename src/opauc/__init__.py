@@ -24,7 +24,7 @@ from opauc.errors import (
 from opauc.version import __version__
 
 if TYPE_CHECKING:
-    from opauc.estimators import OPAUC, OPAUCCV
+    from opauc.estimators import OPAUC, OPAUCCV, OnePassGAM
     from opauc.saving import load, save
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "InputChanged",
     "InputError",
     "MalformedRow",
+    "OnePassGAM",
     "OpaucError",
     "StatisticsOverflow",
     "TooManyBadRows",
@@ -47,7 +48,10 @@ __all__ = [
 ]
 
 # Names that need scikit-learn, and where they are: imported when first asked for, so that the command need not wait.
-_LAZY = {"OPAUC": "opauc.estimators", "OPAUCCV": "opauc.estimators", "load": "opauc.saving", "save": "opauc.saving"}
+_LAZY = {
+    "OPAUC": "opauc.estimators", "OPAUCCV": "opauc.estimators", "OnePassGAM": "opauc.estimators",
+    "load": "opauc.saving", "save": "opauc.saving",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

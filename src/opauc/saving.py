@@ -6,15 +6,21 @@ import os
 from functools import cache
 from typing import Any, TypedDict
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
 from opauc import estimators
 from opauc.baselines import find_baselines
 from opauc.errors import UnreadableFile
 from opauc.estimators.linear_classifier import LinearClassifier
 from opauc.estimators.model_lock import reading
+from opauc.estimators.one_pass_gam import OnePassGAM
 from opauc.estimators.projected_classifier import ProjectedClassifier
+from opauc.estimators.scoring_classifier import ScoringClassifier
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.files import json_as, read_sealed, write_sealed
 from opauc.statistics import find_statistics
+from opauc.training.additive.additive_file import ADDITIVE, AdditiveModel, additive_of_parts, save_additive
 from opauc.training.model_file import MODEL, Model, model_in, refusing, save_model
 from opauc.training.solution import Solved
 
@@ -51,7 +57,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if find_estimators().get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
-        save_model(model._known(), path)
+        if isinstance(model, OnePassGAM):
+            save_additive(additive_of(model), path)
+        else:
+            save_model(model._known(), path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -66,8 +75,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     opauc.errors.UnreadableFile: nothing.opauc: no such file
     """
     kind, header, arrays = read_sealed(path)
-    if kind not in (MODEL, STATISTICS):
+    if kind not in (MODEL, ADDITIVE, STATISTICS):
         raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
+    if kind == ADDITIVE:
+        with refusing(path):
+            return gam_of(additive_of_parts(header, arrays))
     if kind == MODEL:
         model = model_in(path, kind, header, arrays)
         with refusing(path):
@@ -80,7 +92,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 @cache
-def find_estimators() -> dict[str, type[LinearClassifier]]:
+def find_estimators() -> dict[str, type[ScoringClassifier]]:
     """Every estimator that can be saved and loaded, by its name: what the folders of estimators export.
 
     >>> from opauc.saving import find_estimators
@@ -90,10 +102,39 @@ def find_estimators() -> dict[str, type[LinearClassifier]]:
     return {name: getattr(estimators, name) for name in estimators.__all__} | find_baselines()
 
 
+def additive_of(estimator: OnePassGAM) -> AdditiveModel:
+    """Return all that a fitted additive model knows."""
+    check_is_fitted(estimator)
+    return AdditiveModel(
+        type(estimator).__name__,
+        estimator.get_params(deep=False),
+        estimator.solution_,
+        estimator.classes_,
+        estimator.n_features_in_,
+        estimator._feature_names(),
+        estimator.columns_,
+    )
+
+
+def gam_of(model: AdditiveModel) -> OnePassGAM:
+    """Return the fitted additive model that knows what the model does."""
+    if model.estimator != OnePassGAM.__name__:
+        raise ValueError(f"no additive estimator {model.estimator} is known here")
+    parameters = dict(model.parameters)
+    if isinstance(parameters["interactions"], list):
+        parameters["interactions"] = [tuple(pair) for pair in parameters["interactions"]]
+    estimator = OnePassGAM(**parameters)
+    estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
+    estimator.solution_, estimator.columns_ = model.solution, model.columns
+    if model.feature_names is not None:
+        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return estimator
+
+
 def estimator_of(model: Model) -> LinearClassifier:
     """Return the fitted estimator that knows what the model does."""
     kind = find_estimators().get(model.estimator)
-    if kind is None:
+    if kind is None or not issubclass(kind, LinearClassifier):
         raise ValueError(f"no estimator {model.estimator} is known here")
     if issubclass(kind, StreamClassifier) and isinstance(model.solution, Solved):
         raise ValueError(f"{model.estimator} can go on learning, but there is nothing here to go on from")

@@ -21,7 +21,7 @@ class StopHere(Exception):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few rows, so that a small file has many chunks."""
-    monkeypatch.setattr(byte_source.ByteSource.__init__, "__defaults__", (4096,))
+    monkeypatch.setattr(byte_source, "BLOCK_BYTES", 4096)
 
 
 def stop_after(monkeypatch, n_chunks):

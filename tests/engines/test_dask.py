@@ -49,9 +49,9 @@ def cut(rows, labels, chunks):
 
 
 def slow(path, part, rows, labels):
-    """Leave a mark, wait, and give a chunk."""
+    """Leave a mark, who left it, wait, and give a chunk."""
     with open(f"{path}/{part}", "a") as file:
-        file.write("x")
+        file.write(f"{os.getpid()} ")
     time.sleep(0.15)
     return rows, labels
 
@@ -124,23 +124,29 @@ def test_a_worker_killed_in_the_middle_changes_nothing_and_no_row_counts_twice(c
     parts = range(0, N_ROWS, 60)
     quick = fit_dask(OPAUC(alpha=1e-3), [delayed((X[at : at + 60], y[at : at + 60])) for at in parts], client=client)
     chunks = [delayed(slow, pure=False)(str(tmp_path), at, X[at : at + 60], y[at : at + 60]) for at in parts]
-    victim = next(iter(client.run(os.getpid).values()))
+    victims = []
 
     def kill():
-        while len(os.listdir(tmp_path)) < 10:
-            time.sleep(0.02)
-        os.kill(victim, signal.SIGKILL)
+        """Kill whoever has just begun to read a partition: it must be read again."""
+        known = set(os.listdir(tmp_path))
+        while len(known) < 10 or not (fresh := set(os.listdir(tmp_path)) - known):
+            known = set(os.listdir(tmp_path))
+            time.sleep(0.01)
+        while not (who := (tmp_path / fresh.copy().pop()).read_text().split()):
+            time.sleep(0.001)
+        victims.append(int(who[0]))
+        os.kill(victims[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
     found = fit_dask(OPAUC(alpha=1e-3), chunks, client=client)
     killer.join()
-    marks = [(tmp_path / str(at)).read_text() for at in parts]
+    marks = [(tmp_path / str(at)).read_text().split() for at in parts]
     assert all(marks)
     assert sum(map(len, marks)) > len(marks) + 1, "some partition must have been read again"
     assert sum(found.moments_.counts) == N_ROWS
     assert_array_equal(found.coef_, quick.coef_)
-    assert victim not in client.run(os.getpid).values()
+    assert victims[0] not in client.run(os.getpid).values()
 
 
 def test_a_partition_that_ends_every_worker_is_one_clear_line(client):

@@ -9,15 +9,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc import scorers
+from opauc.features.card import Card
+from opauc.scorers import LinearScorer
 from opauc.statistics.score_summary import ScoreSummary
 from tests.problems import problem
 
-KINDS = [
+
+def is_protocol(kind):
+    return getattr(kind, "_is_protocol", False)
+
+
+EVERY_KIND = [
     thing
     for module in iter_modules(scorers.__path__)
     for thing in vars(import_module(f"opauc.scorers.{module.name}")).values()
-    if isinstance(thing, type) and thing.__module__.startswith("opauc.scorers.")
+    if isinstance(thing, type) and thing.__module__.startswith("opauc.scorers.") and not is_protocol(thing)
 ]
+KINDS = [kind for kind in EVERY_KIND if issubclass(kind, LinearScorer)]
+MAPPED = [kind for kind in EVERY_KIND if kind not in KINDS]
 everyone = pytest.mark.parametrize("kind", KINDS)
 lengths = pytest.mark.parametrize("unit_rows", [False, True])
 ROWS, LABELS = problem(0, 20_000, 4)
@@ -31,6 +40,17 @@ def scorer_of(kind, unit_rows):
 
 def test_there_are_scorers():
     assert KINDS
+    assert MAPPED
+
+
+@pytest.mark.parametrize("kind", MAPPED)
+def test_a_mapped_score_depends_on_its_row_alone_and_is_the_log_odds(kind):
+    card = Card.of(ROWS, np.ones(len(ROWS)), np.zeros(ROWS.shape[1], bool), n_knots=5)
+    scorer = kind(card, np.random.default_rng(0).normal(size=card.n_columns))
+    whole = scorer.scores(ROWS)
+    assert_allclose(np.concatenate([scorer.scores(part) for part in np.array_split(ROWS, 7)]), whole, rtol=1e-12)
+    chances = scorer.chances(whole)
+    assert_allclose(np.log(chances / (1.0 - chances)), whole, rtol=1e-9, atol=1e-9)
 
 
 @lengths

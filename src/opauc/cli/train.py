@@ -11,7 +11,7 @@ import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
-from opauc.cli.engines import CLUSTERS, cluster, recipe_on, refuse_checkpoints, train_on
+from opauc.cli.engines import CLUSTERS, DEVICE, cluster, recipe_on, refuse_checkpoints, train_on
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
@@ -177,7 +177,8 @@ def command(
             text = f"no checkpoint {checkpoints.path}: starting from the first row"
             reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
         training = StreamTraining(recipe, shared.class_labels(classes, positive))
-    training.recipe = recipe
+    if engine == DEVICE:
+        training.recipe = recipe  # where learning takes place is no part of what a checkpoint keeps
     stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
     if groups is not None and not stream.has_columns:
         raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")

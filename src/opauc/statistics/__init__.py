@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opauc.statistics.feature_moments import FeatureMoments
     from opauc.statistics.fold_moments import FoldMoments
     from opauc.statistics.group_moments import GroupMoments
+    from opauc.statistics.linearised_sums import LinearisedSums
 
 __all__ = [
     "ClassMoments",
@@ -25,6 +26,7 @@ __all__ = [
     "FeatureMoments",
     "FoldMoments",
     "GroupMoments",
+    "LinearisedSums",
     "Mergeable",
     "Statistic",
     "find_statistics",
@@ -50,6 +52,6 @@ def find_statistics() -> dict[str, type[Mergeable]]:
     --------
     >>> from opauc.statistics import find_statistics
     >>> sorted(find_statistics())
-    ['ClassMoments', 'ClassSketch', 'ExactMoments', 'FeatureMoments', 'FoldMoments', 'GroupMoments']
+    ['ClassMoments', 'ClassSketch', 'ExactMoments', 'FeatureMoments', 'FoldMoments', 'GroupMoments', 'LinearisedSums']
     """
     return {kind.__name__: kind for _, kind in classes_in(sys.modules[__name__], Mergeable)}  # type: ignore[type-abstract]

@@ -129,3 +129,10 @@ def mirror_lower(matrix):
             for i in range(top, bottom):
                 for j in range(left, min(left + tile, i)):
                     matrix[j, i] = matrix[i, j]
+
+
+@kernel
+def clear_upper(matrix):
+    """Set everything above the diagonal of `matrix` to zero."""
+    for i in range(matrix.shape[0]):
+        matrix[i, i + 1 :] = 0.0

@@ -1,0 +1,46 @@
+"""CPU time of a row that OnePassGAM learns after its card, by the columns of the card.
+
+python -m benchmarks.additive_stream
+"""
+
+import time
+
+import numpy as np
+
+from opauc import OnePassGAM
+
+N_ROWS, REPEATS = 16_384, 5
+
+
+def rows_and_labels(seed, n_rows):
+    """Ten features, all pairs of which act together."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, 10))
+    score = np.zeros(n_rows)
+    for a in range(10):
+        for b in range(a):
+            score += np.sign(rows[:, a] * rows[:, b]) * 0.4
+    return rows, (rng.random(n_rows) < 1 / (1 + np.exp(-score))).astype(np.int8)
+
+
+def main():
+    """Print a line a width."""
+    rows, labels = rows_and_labels(0, N_ROWS)
+    later, marks = rows_and_labels(1, N_ROWS)
+    for width in (800, 1500):
+        model = OnePassGAM(max_columns=width, random_state=0).fit(rows, labels)
+        solution = model.solution_.with_card()
+        solution.after(later[:1024], marks[:1024])
+        times = []
+        for _ in range(REPEATS):
+            began = time.process_time()
+            solution.after(later, marks)
+            times.append(time.process_time() - began)
+        card = model.card_
+        entries = card.rows(later[:1000]).nnz / 1000
+        best = 1e6 * min(times) / N_ROWS
+        print(f"{card.n_columns} columns, {entries:.0f} entries a row: {best:.1f} µs a row")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What an additive model says of itself and of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from opauc.estimators.model_lock import reading
+from opauc.estimators.number_rows import next_rows
+from opauc.estimators.scoring_classifier import Scored, ScoringClassifier
+from opauc.features.card.card import Card
+from opauc.features.table_numbers import TableNumbers
+from opauc.learners.additive.ladder import Judgement
+from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.training.additive.effects import Effect, Effects, Explanation
+from opauc.training.additive.shifts import ShiftedFeatures, shifted_features
+
+
+class AdditiveClassifier(ScoringClassifier):
+    """A binary classifier whose `solution_` is a sum of effects of one or two features."""
+
+    solution_: AdditiveSolution
+    # What is known of the columns of the table it was fitted to; None for one fitted to arrays.
+    columns_: TableNumbers | None
+
+    def explain(self, X: ArrayLike) -> Explanation:
+        """Return the score of each row as a sum of named effects.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> explained = model.explain(rows)
+        >>> explained.names
+        ('x0', 'x1')
+        >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
+        True
+        """
+        with reading(self):
+            check_is_fitted(self)
+            rows, _ = next_rows(self, X, self.columns_, learn=False)
+            return self._effects().explained(rows)
+
+    @property
+    def card_(self) -> Card:
+        """What the columns are; until it is fixed, that of the rows so far."""
+        with reading(self):
+            return self.solution_.current.card
+
+    @property
+    def effects_(self) -> list[Effect]:
+        """Every effect with standard errors, the most important first."""
+        with reading(self):
+            return self._effects().all()
+
+    @property
+    def importances_(self) -> dict[str, float]:
+        """Standard deviation of each effect over the rows."""
+        with reading(self):
+            return self._effects().importances()
+
+    @property
+    def guard_(self) -> Judgement:
+        """Which model was taken, and how each of them ranked the rows after the card."""
+        with reading(self):
+            return self.solution_.final.judgement
+
+    @property
+    def shifted_(self) -> list[ShiftedFeatures]:
+        """Features whose values after the card do not look like those before."""
+        with reading(self):
+            return shifted_features(self.solution_, self._input_names())
+
+    def _input_names(self) -> tuple[str, ...]:
+        if self.columns_ is not None:
+            return self.columns_.inputs
+        return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _effects(self) -> Effects:
+        check_is_fitted(self)
+        names = self._input_names()
+        words = [{}] * len(names) if self.columns_ is None else self.columns_.words()
+        return Effects(self.solution_, names, words)
+
+    def _scored(self, X: ArrayLike) -> Scored:
+        with reading(self):
+            check_is_fitted(self)
+            rows, _ = next_rows(self, X, self.columns_, learn=False)
+            scorer, classes = self.solution_.scorer, self.classes_
+        return Scored(scorer, scorer.scores(rows), classes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,204 @@
+"""Rows of numbers to the columns of an additive model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from opauc.column_groups import ColumnGroups, Group, GroupKind
+from opauc.features.card.card_tables import checked_tables, main_tables, with_pair_tables
+from opauc.features.card.main_effects import MainEffect, main_effects
+from opauc.features.card.pair_basis import PairBasis
+from opauc.features.card.roughness import curve_roughness, surface_roughness
+from opauc.kernels.rows.card_rows import (
+    BINARY,
+    CATEGORICAL,
+    NUMERIC,
+    CardTables,
+    write_card_rows,
+)
+from opauc.rows import Arrays, Floats, NamedArrays, Rows
+
+ROWS_PER_BLOCK = 4096
+# Entries of a row: the intercept, at most three for an input, at most four for a pair.
+INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects first, then pairs.
+
+    Column 0 is the intercept. Hats of a curve add up to one and at most two of
+    them are not zero; beyond the end knots they are constant. The first
+    `n_certain` pairs are those that were found for certain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.features.card import Card
+    >>> sample = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 4.0], [1.0, np.nan]])
+    >>> card = Card.of(sample, np.ones(4), np.zeros(2, bool), n_knots=8)
+    >>> card.column_names(["sex", "age"])
+    ['intercept', 'sex', 'age', 'age at 1', 'age at 2', 'age at 4', 'age missing']
+    >>> card.rows(np.array([[1.0, 3.0]])).toarray()[:, 3:]
+    array([[0. , 0.5, 0.5, 0. ]])
+    """
+
+    tables: CardTables
+    n_certain: int = 0
+
+    @classmethod
+    def of(cls, sample: Floats, mass: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Card:
+        """Return the card of the main effects that suit a sample, whose rows have these masses."""
+        return cls.of_effects(main_effects(sample, mass, np.ones(len(sample)), categorical, n_knots))
+
+    @classmethod
+    def of_effects(cls, effects: Sequence[MainEffect]) -> Card:
+        """Return the card of main effects, one an input."""
+        return cls(main_tables(effects))
+
+    def with_pairs(
+        self, bases: Sequence[PairBasis], pairs: NDArray[np.int32], cells: Sequence[NDArray[np.bool_]], n_certain: int
+    ) -> Card:
+        """Return the card with pairs of inputs too, each with a column for each cell that is to have one."""
+        return Card(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+        return self.tables.kinds.size
+
+    @property
+    def n_features(self) -> int:
+        """Columns of a mapped row."""
+        return self.groups.n_columns
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a mapped row."""
+        return self.groups.n_columns
+
+    @cached_property
+    def groups(self) -> ColumnGroups:
+        """The columns in the groups that are penalised together."""
+        return ColumnGroups.of(self._groups())
+
+    @cached_property
+    def effects(self) -> dict[tuple[int, ...], slice]:
+        """The columns of each effect by its inputs, one for a main effect and two for a pair; none is empty."""
+        found: dict[tuple[int, ...], slice] = {}
+        for j in range(self.n_inputs):
+            if groups := list(self._groups_of(j)):
+                found[(j,)] = slice(groups[0].start, groups[-1].columns.stop)
+        pairs = zip(self.tables.pairs.tolist(), self._pair_groups(), strict=True)
+        return found | {(one, two): group.columns for (one, two), group in pairs}
+
+    def kept_numbers(self) -> list[NDArray[np.int64] | None]:
+        """Return the category numbers that have a level of their own, of each input; None of other inputs."""
+        t = self.tables
+        places = [t.levels[t.level_ends[j] : t.level_ends[j + 1]] for j in range(self.n_inputs)]
+        return [
+            np.flatnonzero(places[j] < t.n_levels[j] - 1) if t.kinds[j] == CATEGORICAL else None
+            for j in range(self.n_inputs)
+        ]
+
+    @cached_property
+    def roughness(self) -> tuple[Floats | None, ...]:
+        """The matrix of each group's penalty; None where it is the identity."""
+        curves: list[Floats | None] = [
+            curve_roughness(group.size) if group.kind == GroupKind.HATS else None
+            for j in range(self.n_inputs)
+            for group in self._groups_of(j)
+        ]
+        return (None, *curves, *self._surfaces())
+
+    def main_columns(self) -> int:
+        """Return how many columns come before the pairs."""
+        return int(sum(group.size for j in range(self.n_inputs) for group in self._groups_of(j))) + 1
+
+    def certain_columns(self) -> int:
+        """Return how many columns come before the pairs that are not certain."""
+        pairs = list(self._pair_groups())
+        return pairs[self.n_certain].start if self.n_certain < len(pairs) else self.n_columns
+
+    def rows(self, rows: Rows) -> csr_array:
+        """Return the columns of rows of numbers, canonical."""
+        most = 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs)
+        n_rows = rows.shape[0]
+        numbers = np.ascontiguousarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+        ends, indices, data = np.empty(n_rows + 1, np.int32), np.empty(n_rows * most, np.int32), np.empty(n_rows * most)
+        write_card_rows(numbers, self.tables, ends, indices, data)
+        made = csr_array((data[: ends[-1]], indices[: ends[-1]], ends), shape=(n_rows, self.n_columns))
+        made.has_canonical_format = True
+        return made
+
+    def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
+        """Yield the columns of some thousand rows at a time, and which rows they are."""
+        for start in range(0, rows.shape[0], ROWS_PER_BLOCK):
+            part = slice(start, min(start + ROWS_PER_BLOCK, rows.shape[0]))
+            yield part, self.rows(rows[part])
+
+    def column_names(self, inputs: Sequence[str], words: Sequence[dict[int, str]] | None = None) -> list[str]:
+        """Return a name for each column, from the names of the inputs and the words of their category numbers."""
+        from opauc.features.card.column_names import column_names
+
+        return column_names(self, inputs, words)
+
+    def to_arrays(self) -> Arrays:
+        """Return all there is to the card under flat names, for a file or the network."""
+        return {**self.tables._asdict(), "n_certain": np.array(self.n_certain)}
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the card that gave these arrays, refused unless one can have."""
+        tables = checked_tables({name: array for name, array in arrays.items() if name != "n_certain"})
+        found = arrays["n_certain"]
+        n_certain = int(found) if found.shape == () and found.dtype.kind in "iu" else -1
+        if not 0 <= n_certain <= len(tables.pairs):
+            raise ValueError(f"n_certain: expected at most {len(tables.pairs)} pairs, got {n_certain}")
+        return cls(tables, n_certain)
+
+    def _groups(self) -> Iterator[Group]:
+        yield Group(GroupKind.INTERCEPT, 0, 1)
+        for j in range(self.n_inputs):
+            yield from self._groups_of(j)
+        yield from self._pair_groups()
+
+    def _groups_of(self, j: int) -> Iterator[Group]:
+        straight, first, missing = self.tables.columns[j].tolist()
+        kind = self.tables.kinds[j]
+        if kind == BINARY:
+            yield Group(GroupKind.BINARY, straight, 1)
+        elif kind == NUMERIC:
+            yield Group(GroupKind.LINEAR, straight, 1)
+            if first >= 0:
+                yield Group(GroupKind.HATS, first, int(np.diff(self.tables.knot_ends)[j]))
+        elif kind == CATEGORICAL:
+            yield Group(GroupKind.LEVELS, first, int(self.tables.n_levels[j]))
+        if missing >= 0:
+            yield Group(GroupKind.BINARY, missing, 1)
+
+    def _surfaces(self) -> Iterator[Floats | None]:
+        """Yield the matrices of the pairs, smooth along inputs of which only a few of many values are knots."""
+        t = self.tables
+        many = np.diff(t.knot_ends) > t.pair_sizes
+        for (one, two), cells in zip(t.pairs.tolist(), self.cells(), strict=True):
+            shape = int(t.pair_sizes[one]), int(t.pair_sizes[two])
+            smooth = tuple(bool(t.kinds[j] == NUMERIC and many[j]) for j in (one, two))
+            yield surface_roughness(shape, (smooth[0], smooth[1]), cells >= 0)
+
+    def cells(self) -> list[NDArray[np.int32]]:
+        """Return the cells of each pair with their columns, -1 where there is none."""
+        return np.split(self.tables.cells, self.tables.cell_starts[1:]) if len(self.tables.pairs) else []
+
+    def _pair_groups(self) -> Iterator[Group]:
+        for cells in self.cells():
+            columns = cells[cells >= 0]
+            kind = GroupKind.PAIR if columns.size > 1 else GroupKind.PAIR_COLUMN
+            yield Group(kind, int(columns[0]), columns.size)

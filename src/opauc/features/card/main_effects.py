@@ -1,0 +1,99 @@
+"""What one input becomes by itself: nothing, a step, a curve, or a level for each of its categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.features.card.knots import knots_of, quantiles
+from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, LEFT_OUT, NUMERIC
+from opauc.rows import Floats
+
+# The straight column of a curve is clipped at these quantiles.
+CLIPPED = (0.002, 0.998)
+# Levels with fewer rows are pooled.
+LEAST_ROWS = 20
+# Fewer knots than this bend nothing: the straight column says it all.
+FEWEST_KNOTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class MainEffect:
+    """The columns of one input.
+
+    A binary one is clipped to between its two values, `scale` has them. A
+    numeric one has a straight column, clipped and standardised by `scale` (low,
+    high, mean, deviation), and a hat a knot. A categorical one has a column for
+    each kept category number, in rising order, and one for all others. A
+    missing value sets none of them but an indicator.
+    """
+
+    kind: int
+    scale: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
+    knots: Floats = field(default_factory=lambda: np.empty(0))
+    kept: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    missing: bool = False
+
+    @classmethod
+    def of(cls, values: Floats, mass: Floats, weight: Floats, categorical: bool, n_knots: int) -> MainEffect:
+        """Return the effect that suits an input's values in the sample, nan where missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from opauc.features.card.main_effects import MainEffect
+        >>> effect = MainEffect.of(np.array([2.0, 7.0, 2.0, np.nan]), np.ones(4), np.ones(4), False, 8)
+        >>> effect.kind, effect.scale[:2], effect.missing
+        (1, (2.0, 7.0), True)
+        """
+        there = ~np.isnan(values)
+        missing = not bool(there.all())
+        known = values[there]
+        if categorical:
+            return cls._levels(known, weight[there], missing)
+        distinct = np.unique(known)
+        if distinct.size < 2:
+            return cls(LEFT_OUT, missing=missing and distinct.size > 0)
+        if distinct.size == 2:
+            return cls(BINARY, (float(distinct[0]), float(distinct[1]), 0.0, 1.0), missing=missing)
+        scale = _scale(known, weight[there])
+        knots = knots_of(known, mass[there], n_knots) if n_knots >= FEWEST_KNOTS else np.empty(0)
+        return cls(NUMERIC, scale, knots if knots.size >= FEWEST_KNOTS else np.empty(0), missing=missing)
+
+    @classmethod
+    def _levels(cls, numbers: Floats, weight: Floats, missing: bool) -> MainEffect:
+        found, place = np.unique(numbers.astype(np.int64), return_inverse=True)
+        counts = np.bincount(place, weight)
+        if found.size < 2:
+            return cls(LEFT_OUT, missing=missing and found.size > 0)
+        kept = found[counts >= LEAST_ROWS]
+        return cls(CATEGORICAL, kept=kept, missing=missing) if kept.size else cls(LEFT_OUT, missing=missing)
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns it makes."""
+        own = {LEFT_OUT: 0, BINARY: 1, NUMERIC: 1 + self.knots.size, CATEGORICAL: self.kept.size + 1}
+        return own[self.kind] + self.missing
+
+
+def _scale(values: Floats, weight: Floats) -> tuple[float, float, float, float]:
+    """Return the quantiles at which a straight column is clipped, and the mean and deviation it then has."""
+    order = np.argsort(values, kind="stable")
+    low, high = quantiles(values[order], weight[order], np.array(CLIPPED)).tolist()
+    if low >= high:
+        low, high = float(values[order[0]]), float(values[order[-1]])
+    clipped = np.clip(values, low, high)
+    mean = float(weight @ clipped / weight.sum())
+    return low, high, mean, float(np.sqrt(weight @ (clipped - mean) ** 2 / weight.sum())) or 1.0
+
+
+def main_effects(
+    sample: Floats, mass: Floats, weight: Floats, categorical: NDArray[np.bool_], n_knots: int
+) -> tuple[MainEffect, ...]:
+    """Return the effect of every input; rows have a mass that balances the classes, and a weight."""
+    return tuple(
+        MainEffect.of(values, mass, weight, bool(words), n_knots)
+        for values, words in zip(sample.T, categorical, strict=True)
+    )

@@ -1,0 +1,50 @@
+"""Scores that are linear in what a map makes of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from opauc.rows import Floats, Rows
+
+
+class RowMap(Protocol):
+    """A map of rows to sparse rows of features."""
+
+    def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
+        """Yield the mapped rows, some at a time, and which they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class MappedScorer:
+    """A score weights.map(row), which is the log-odds of the positive class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.features.card import Card
+    >>> from opauc.scorers.mapped_scorer import MappedScorer
+    >>> card = Card.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
+    >>> MappedScorer(card, np.array([1.0, 0.0, 0.0, 0.0, 2.0])).scores(np.array([[4.0], [2.5]])).tolist()
+    [3.0, 2.0]
+    """
+
+    map: RowMap
+    weights: Floats
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the score of each row."""
+        out = np.empty(rows.shape[0])
+        for part, block in self.map.blocks(rows):
+            out[part] = block @ self.weights
+        return out
+
+    def chances(self, scores: Floats) -> Floats:
+        """Return the probability of the positive class for rows of these scores."""
+        chances: Floats = expit(scores)
+        return chances

@@ -1,0 +1,57 @@
+"""The fit to a sample is a maximum of the penalised likelihood."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from opauc.column_groups import ColumnGroups, Group, GroupKind
+from opauc.learners.additive import penalised_fit as module
+from opauc.learners.additive.penalised_fit import beginning, penalised_fit
+from opauc.learners.additive.penalties import Penalties
+
+GROUPS = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LANDMARKS, 1, 5)])
+PENALTIES = Penalties(GROUPS, (None, None))
+
+
+def sample(seed, n_rows=800):
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, 5))])
+    labels = (rng.random(n_rows) < expit(rows @ np.r_[-1.0, rng.normal(size=5)])).astype(np.int8)
+    return rows, labels, rng.integers(1, 4, n_rows).astype(float)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_weights_are_those_of_scikit_learns_ridge_at_the_strength_found(seed):
+    rows, labels, weight = sample(seed)
+    fit = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    peer = LogisticRegression(C=1.0 / fit.strengths[1], tol=1e-10, max_iter=1000)
+    peer.fit(rows[:, 1:], labels, sample_weight=weight)
+    assert_allclose(fit.weights[1:], peer.coef_[0], rtol=0.02, atol=0.01)
+    assert_allclose(fit.scores, rows @ fit.weights, rtol=1e-9, atol=1e-9)
+
+
+def test_perfectly_separated_rows_give_finite_weights():
+    rows = csr_array([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]] * 100)
+    labels = np.array([0, 1] * 100, np.int8)
+    fit = penalised_fit(rows, labels, np.ones(200), PENALTIES, beginning(labels, np.ones(200)), 30)
+    assert np.isfinite(fit.weights).all()
+    assert fit.weights[1] > 1.0
+
+
+def test_steps_on_a_part_lead_to_the_same_place(monkeypatch):
+    rows, labels, weight = sample(3, 4000)
+    whole = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    monkeypatch.setattr(module, "MANY_ROWS", 1000)
+    parts = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    assert_allclose(parts.weights, whole.weights, rtol=0.01, atol=2e-3)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.999])
+def test_rare_classes_begin_near_their_log_odds(share):
+    labels = (np.arange(10_000) < share * 10_000).astype(np.int8)
+    assert_allclose(beginning(labels, np.ones(10_000)).weights[0], np.log(share / (1 - share)), atol=0.06)
