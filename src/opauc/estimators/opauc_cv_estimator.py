@@ -147,8 +147,8 @@ class OPAUCCV(StatisticClassifier):
         """
         with changing(self):
             self._fit(X, y, sample_weight, groups)
-            found = self._selection()
-            if isinstance(found, Selection) and not found.scores.size:
+            learner = self._learner()
+            if isinstance(learner, ExactCV) and not learner.judged_folds(self.solution_.state):
                 warnings.warn(
                     f"folds={self.folds}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",

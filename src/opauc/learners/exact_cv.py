@@ -147,14 +147,19 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
         """Return the penalties, what they scored on each fold, and the choice."""
         alphas = self._alphas(state.whole())
         judge, columns = CRITERIA[self.criterion], []
-        for number in range(state.n_folds):
-            judged, learnt = state.fold(number), state.complement(number)
-            if judged.counts.both and learnt.counts.both:
-                weights = self._exact.path(learnt, alphas.tolist())
-                variances = np.maximum(0.0, np.einsum("ij,ij->i", weights @ judged.covariance_sum(), weights))
-                columns.append(judge(weights @ judged.mean_difference(), variances))
+        for number in self.judged_folds(state):
+            judged, weights = state.fold(number), self._exact.path(state.complement(number), alphas.tolist())
+            variances = np.maximum(0.0, np.einsum("ij,ij->i", weights @ judged.covariance_sum(), weights))
+            columns.append(judge(weights @ judged.mean_difference(), variances))
         scores = np.array(columns).T.reshape(alphas.size, len(columns))
         return Selection.of(alphas, scores, self.one_standard_error, self.criterion)
+
+    def judged_folds(self, state: FoldMoments) -> list[int]:
+        """Return the numbers of the folds with rows of both classes in them and outside them."""
+        counts = np.array([state.fold(number).counts for number in range(state.n_folds)])
+        seen = counts > 0.0
+        elsewhere = seen.sum(axis=0) - seen > 0
+        return np.flatnonzero((seen & elsewhere).all(axis=1)).tolist()
 
     def _refuse_other_folds(self, state: FoldMoments) -> None:
         if state.n_folds != self.folds:
