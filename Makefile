@@ -38,14 +38,14 @@ paper paper-quick: export OMP_NUM_THREADS := 1
 paper paper-quick: export OPENBLAS_NUM_THREADS := 1
 paper: .venv/installed
 	$(BIN)/python -m experiments.paper run --profile paper
-	$(BIN)/python -m experiments.paper report --profile paper
+	$(BIN)/python -m experiments.paper report --profile paper --figure docs/paper-running-time.svg
 
 paper-quick: .venv/installed
 	$(BIN)/python -m experiments.paper run --profile quick --store run/paper-quick
 	$(BIN)/python -m experiments.paper report --profile quick --store run/paper-quick --report run/paper-quick
 
 paper-report: .venv/installed
-	$(BIN)/python -m experiments.paper report --profile paper
+	$(BIN)/python -m experiments.paper report --profile paper --figure docs/paper-running-time.svg
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""`python -m experiments.paper run|plan|report`: compute, foresee or show the paper's evaluation."""
+"""`python -m experiments.paper run|plan|gather|report`: compute, foresee, bring together or show the evaluation."""
 
 import argparse
 import sys
@@ -26,8 +26,10 @@ def main() -> int:
     try:
         if given.verb == "plan":
             show_plan(given)
+        elif given.verb == "gather":
+            gather(Store(given.source), Store(given.store), given.profile)
         elif given.verb == "report":
-            write_report(Evidence(Store(given.store), given.profile, Catalogue()), given.report)
+            write_report(Evidence(Store(given.store), given.profile, Catalogue()), given.report, given.figure)
         else:
             Runner(
                 PROFILES[given.profile], Store(given.store), n_workers=given.workers,
@@ -44,10 +46,12 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m experiments.paper", description=__doc__)
-    parser.add_argument("verb", choices=("run", "plan", "report"))
+    parser.add_argument("verb", choices=("run", "plan", "gather", "report"))
     parser.add_argument("--profile", choices=sorted(PROFILES), default="paper")
     parser.add_argument("--store", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--source", type=Path, help="folder of other results, to be gathered into the store")
     parser.add_argument("--report", type=Path, default=REPORT, help="folder of the report")
+    parser.add_argument("--figure", type=Path, help="file for the figure of running times, for documents")
     parser.add_argument("--workers", type=int, default=2, help="processes, one core each")
     parser.add_argument("--retry", action="store_true", help="compute lines that failed once more")
     parser.add_argument("--sets", nargs="*", default=(), help="these data sets only")
@@ -55,18 +59,34 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def write_report(evidence: Evidence, folder: Path) -> None:
-    """Write the page, the cells and the tables into a folder."""
+def gather(source: Store, store: Store, profile: str) -> None:
+    """Add to a store the lines of another that it lacks, such as those of a run elsewhere."""
+    for fault in (*source.faults, *store.faults):
+        print(fault, file=sys.stderr)
+    lacking = [line for line in source.lines(profile) if line.key not in store]
+    for line in lacking:
+        store.add(line)
+    store.tidy()
+    print(f"{len(lacking)} lines more, {sum(1 for _ in store.lines(profile))} in all")
+
+
+def write_report(evidence: Evidence, folder: Path, figure: Path | None = None) -> None:
+    """Write the page, the cells and the tables into a folder, and the first wide figure into a file."""
     for fault in evidence.store.faults:
         print(fault, file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {"report.html": render_page, "cells.csv": as_csv, "tables.md": as_markdown}
-    for name, render in texts.items():
-        with atomic_write(folder / name) as partial:
-            partial.write_text(render(evidence), encoding="utf-8")
-        print(folder / name)
-    for number, figure in enumerate((one for one in all_figures(evidence) if one.wide), start=1):
-        (folder / f"running-time-{number}.svg").write_text(standalone(figure), encoding="utf-8")
+    texts = {
+        folder / "report.html": render_page(evidence),
+        folder / "cells.csv": as_csv(evidence),
+        folder / "tables.md": as_markdown(evidence),
+    }
+    wide = next((one for one in all_figures(evidence) if one.wide), None)
+    if figure is not None and wide is not None:
+        texts[figure] = standalone(wide)
+    for path, text in texts.items():
+        with atomic_write(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+        print(path)
 
 
 def show_plan(given: argparse.Namespace) -> None:

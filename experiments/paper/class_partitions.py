@@ -3,7 +3,9 @@
 Run `python -m experiments.paper.class_partitions [SET ...]`. The paper drew
 one partition into equal halves and does not say which. For every partition,
 or 200 random ones where there are more, the exact minimiser (alpha = 2^-10)
-learns from four fifths of the rows and is judged by the rest.
+learns from four fifths of the rows and is judged by the rest; on the sets
+whose printed AUC we want to reach, OPAUC does so too, with the setting that was
+chosen most often in the store.
 """
 
 import sys
@@ -18,14 +20,17 @@ from numpy.typing import NDArray
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_folder import arrays_of, load_task
 from experiments.paper.data_set import DataSet, class_halves
-from experiments.paper.printed import printed_table
+from experiments.paper.printed import Printed, printed_table
 from opauc.evaluation import exact_auc
 from opauc.learners.exact import Exact
+from opauc.learners.sgd import SGD
 from opauc.rows import DenseRows, Floats
 from opauc.statistics import ClassMoments, ExactMoments
 from opauc.statistics.group_moments import GroupMoments
 
 MOST, ALPHA = 200, 2.0**-10
+# Step size and penalty of OPAUC.
+CHOSEN = {"connect-4": (2.0**-9, 2.0**-10), "usps": (2.0**-10, 2.0**-10)}
 MOST_ROWS = 60_000
 
 
@@ -58,9 +63,8 @@ def spread(rows: DenseRows, classes: NDArray[np.integer]) -> Spread:
     >>> found.aucs.size, bool(found.aucs.min() < 0.7), bool(found.aucs.max() > 0.9)
     (3, True, True)
     """
-    order = np.random.default_rng(0).permutation(classes.size)[:MOST_ROWS]
-    rows, classes = rows[order], classes[order]
-    cut, learner, names = classes.size * 4 // 5, Exact(ALPHA), np.unique(classes)
+    rows, classes, cut = _shuffled(rows, classes)
+    learner, names = Exact(ALPHA), np.unique(classes)
     of_class = GroupMoments(*(ExactMoments.of(rows[:cut][classes[:cut] == name]) for name in names))
 
     def auc(positive: NDArray[np.integer]) -> float:
@@ -72,6 +76,23 @@ def spread(rows: DenseRows, classes: NDArray[np.integer]) -> Spread:
     return Spread(np.array([auc(part) for part in partitions(names)]), auc(ours))
 
 
+def descent_aucs(rows: DenseRows, classes: NDArray[np.integer], eta0: float, alpha: float) -> Floats:
+    """The AUC of OPAUC on every partition with one setting."""
+    rows, classes, cut = _shuffled(rows, classes)
+    learner, aucs = SGD(alpha, eta0, "constant", average=False), []
+    for part in partitions(np.unique(classes)):
+        labels = np.isin(classes, part).astype(np.int8)
+        weights = learner.weights(learner.step(learner.start(rows.shape[1]), rows[:cut], labels[:cut]))
+        aucs.append(exact_auc(labels[cut:], rows[cut:] @ weights))
+    return np.array(aucs)
+
+
+def _shuffled(rows: DenseRows, classes: NDArray[np.integer]) -> tuple[DenseRows, NDArray[np.integer], int]:
+    """Rows and classes in a random order, and how many of them are learnt."""
+    order = np.random.default_rng(0).permutation(classes.size)[:MOST_ROWS]
+    return rows[order], classes[order], order.size * 4 // 5
+
+
 def multi_class() -> dict[str, DataSet]:
     """The dense sets of more than two classes."""
     return {
@@ -81,20 +102,28 @@ def multi_class() -> dict[str, DataSet]:
 
 
 def main() -> None:
-    """Print a line a set."""
-    print("| set | partitions | least | median | largest AUC | ours | printed LS-SVM | partitions below print |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    """Print a line a set, and one more where OPAUC itself is learnt on every partition."""
+    print("| set | method | partitions | least | median | largest AUC | ours | printed | below print | within ± |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in sys.argv[1:] or multi_class():
         data = multi_class()[name]
-        classes = arrays_of(data)["y_multiclass"][: data.shape.n_rows]
-        found = spread(load_task(data).rows, classes)
-        printed = printed_table("batch")[name, "batch LS-SVM"].auc or 0.0
-        least, middle, most = np.percentile(found.aucs, [0, 50, 100])
-        print(
-            f"| {name} | {found.aucs.size} | {least:.4f} | {middle:.4f} | {most:.4f} | {found.ours:.4f} "
-            f"| {printed:.4f} | {(found.aucs < printed).mean():.0%} |",
-            flush=True,
-        )
+        rows, classes = load_task(data).rows, arrays_of(data)["y_multiclass"][: data.shape.n_rows]
+        found = spread(rows, classes)
+        _tell(name, "exact", found.aucs, f"{found.ours:.4f}", printed_table("batch")[name, "batch LS-SVM"])
+        if name in CHOSEN:
+            aucs = descent_aucs(rows, classes, *CHOSEN[name])
+            _tell(name, "OPAUC", aucs, "", printed_table("online")[name, "OPAUC"])
+
+
+def _tell(name: str, method: str, aucs: Floats, ours: str, printed: Printed) -> None:
+    least, middle, most = np.percentile(aucs, [0, 50, 100])
+    auc, deviation = printed.auc or 0.0, printed.deviation or 0.0
+    within = (np.abs(aucs - auc) <= deviation).mean()
+    print(
+        f"| {name} | {method} | {aucs.size} | {least:.4f} | {middle:.4f} | {most:.4f} | {ours} "
+        f"| {auc:.4f} ± {deviation:.4f} | {(aucs < auc).mean():.0%} | {within:.0%} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

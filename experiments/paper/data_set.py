@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from experiments.datasets import scaled, sparse_or_dense
+from experiments.paper.public_source import PublicSource
 from opauc.rows import Arrays, DenseRows, Labels, Rows
 
 BENCHMARK, HIGH_DIMENSION = "benchmark", "high dimension"
@@ -39,7 +40,8 @@ class DataSet:
 
     `printed_as` names the paper's set if this is the same task, so that
     figures may stand side by side; substitutes have none. `about` says what it
-    is: published, a part, rebuilt or a substitute.
+    is: published, a part, rebuilt or a substitute. `public` says where it is
+    distributed, if it is there row for row.
     """
 
     name: str
@@ -53,6 +55,17 @@ class DataSet:
     scaling: Scaling | None = None
     first_rows: int | None = None
     printed_as: str | None = None
+    public: PublicSource | None = None
+
+    @property
+    def label_array(self) -> str:
+        """The name of the array that holds the classes."""
+        return "y" if self.labelling is None else "y_multiclass"
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows have an entry for every feature."""
+        return self.shape.entries == self.shape.n_features
 
     def task(self, arrays: Arrays) -> Task:
         """Return the rows, scaled, and their labels."""

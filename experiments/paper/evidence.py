@@ -10,6 +10,8 @@ import numpy as np
 
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_set import DataSet
+from experiments.paper.plan import planned
+from experiments.paper.protocol import PROFILES
 from experiments.paper.store import Line, Store
 from experiments.paper.tables import Cell, cells_of, compared, curves_of
 from opauc.rows import Floats
@@ -46,7 +48,23 @@ class Evidence:
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
         """Every cell, by set and column."""
-        return cells_of(self.store, self.profile)
+        return cells_of(self.store, self.profile, self.catalogue)
+
+    @cached_property
+    def n_planned(self) -> int:
+        """How many cells there are to be."""
+        work = planned(PROFILES[self.profile], self.catalogue)
+        return len({(one.data.name, one.column.name) for one in work})
+
+    @property
+    def n_whole(self) -> int:
+        """How many cells have all their runs."""
+        return sum(cell.is_whole for cell in self.cells.values())
+
+    def cell(self, name: str, column: str) -> Cell | None:
+        """A cell that has all its runs: nothing is decided by others."""
+        found = self.cells.get((name, column))
+        return found if found is not None and found.is_whole else None
 
     @cached_property
     def sets(self) -> dict[str, DataSet]:
@@ -68,17 +86,17 @@ class Evidence:
 
     def auc(self, name: str, column: str) -> float | None:
         """The mean AUC of a column on a set."""
-        cell = self.cells.get((name, column))
+        cell = self.cell(name, column)
         return None if cell is None else cell.auc
 
     def seconds(self, name: str, column: str) -> float:
         """The mean time of learning; NaN where there is none."""
-        cell = self.cells.get((name, column))
+        cell = self.cell(name, column)
         return float("nan") if cell is None or cell.seconds is None else cell.seconds
 
     def outcome(self, name: str, first: str, second: str) -> str:
         """ "win", "tie" or "loss" of the first column; empty where it cannot be told."""
-        one, other = self.cells.get((name, first)), self.cells.get((name, second))
+        one, other = self.cell(name, first), self.cell(name, second)
         test = compared(one, other) if one and other else None
         return test.outcome() if test else ""
 

@@ -46,9 +46,10 @@ def all_figures(evidence: Evidence) -> Iterator[Figure]:
 
 def running_time(evidence: Evidence, suite: str, columns: Sequence[str], number: str) -> Iterator[Figure]:
     """Processor time of learning once, a line a set, on a log scale."""
-    names = [name for name in evidence.names(columns[0], suite=suite) if _times(evidence, name, columns)]
-    if names:
-        drawing = _dots({name: _times(evidence, name, columns) for name in names}, columns, f"time-{number[-1]}")
+    found = {name: _times(evidence, name, columns) for name in evidence.names(columns[0], suite=suite)}
+    times = {name: some for name, some in found.items() if len(some) > 1}
+    if times:
+        drawing = _dots(times, columns, f"time-{number[-1]}")
         note = "Mean processor time of learning from four fifths of the rows, one core"
         yield Figure(f"{number}: running time, {suite} sets", note, drawing, columns, wide=True)
 

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from experiments.paper.claims import all_claims
 from experiments.paper.evidence import FAILS, HOLDS, UNTESTED, Claim, Evidence, Verdict
 from experiments.paper.figures import LOOKS, Figure, all_figures
-from experiments.paper.printed import Printed
-from experiments.paper.protocol import PROFILES, RELUCTANT, RULES
-from experiments.paper.tables import Cell, Table, all_tables
+from experiments.paper.protocol import PROFILES, RELUCTANT
+from experiments.paper.table_section import LETTERS, section, table_section
+from experiments.paper.tables import all_tables
 from opauc.report.page import POLICY
 from opauc.report.style import style_sheet
 from opauc.report.text import plain, safe
 
-MARKS = {"win": "●", "loss": "○", "tie": "", "": ""}
-SHORTENED = [f"{profile.set_rows:,} rows of the set" for profile in PROFILES.values() if profile.set_rows]
-LETTERS = dict(zip([*(rule.name for rule in RULES), *SHORTENED], "abcdefghij", strict=False))
+VERDICT_LOOKS = {HOLDS: "holds", FAILS: "fails", UNTESTED: "untested"}
 TITLE = "One-Pass AUC Optimization: the evaluation, ours beside the printed one"
 COLOURS = {
     "one": ("#0a5ea8", "#6fb6ff"), "two": ("#b04a00", "#ffac5f"), "three": ("#1a7f37", "#6fdd8b"),
@@ -32,9 +30,13 @@ section{padding-top:2.25rem}
 .wide .chart{min-width:42rem;max-width:52rem}
 section>figure{margin:1.5rem 0 0}
 .auc-table td,.auc-table th{white-space:nowrap;padding-right:1rem}
-.auc-table tbody th{min-width:0}
+.auc-table tbody th{min-width:0;position:sticky;left:0;background:var(--paper)}
+.auc-table .mark{margin-left:.25em}
 .printed{display:block;color:var(--soft);font-size:.8125rem}
 .verdict{white-space:nowrap;font-weight:650}
+.verdict.holds::before{content:"✓ "}
+.verdict.fails::before{content:"✗ "}
+.verdict.untested{font-weight:400;color:var(--soft)}
 .claims{min-width:44rem}
 .claims tbody th{width:44%}
 .claims td:first-child{white-space:nowrap}
@@ -47,11 +49,22 @@ section>figure{margin:1.5rem 0 0}
 sup{font-size:.6875rem;line-height:0}
 dl.notes{display:grid;grid-template-columns:auto 1fr;gap:.25rem .75rem;font-size:.875rem;margin:.75rem 0 0}
 dl.notes dd{margin:0}
+@media (max-width:44rem){
+  .claims,.claims tbody,.claims tr,.claims td,.claims tbody th{display:block;width:auto;min-width:0}
+  .claims thead{display:none}
+  .claims tr{padding:.5rem 0}
+  .claims td,.claims tbody th{padding:.125rem 0;border:0}
+  .claims tr{border-bottom:1px solid var(--line)}
+}
 @media print{
   .claims,.wide .chart{min-width:0}
   .auc-table{font-size:.75rem}
   .auc-table td,.auc-table th{padding-right:.4rem}
+  .auc-table tbody th{position:static}
+  h2,.under{break-after:avoid}
+  .many{page:landscape}
 }
+@page landscape{size:A4 landscape}
 """
 
 
@@ -62,7 +75,7 @@ def render_page(evidence: Evidence) -> str:
     parts = [
         _summary(evidence, verdicts),
         _claims(verdicts),
-        *(_table(table) for table in tables if table.sets),
+        *(table_section(table, evidence.catalogue.columns()) for table in tables if table.sets),
         _figures(list(all_figures(evidence))),
         _sets(evidence),
         _protocol(evidence),
@@ -107,16 +120,21 @@ def _looks() -> str:
 
 def _summary(evidence: Evidence, verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
     counts = Counter(verdict.verdict for _, verdict in verdicts)
-    runs = sum(len(cell.runs) for cell in evidence.cells.values())
-    facts = {
+    n_whole, n_planned = evidence.n_whole, evidence.n_planned
+    finished = plain(n_whole) if n_whole >= n_planned else f"{plain(n_whole)} of {plain(n_planned)}"
+    facts: dict[str, str | int] = {
         "Claims that hold": counts[HOLDS],
         "Claims that do not": counts[FAILS],
         "Claims not tested": counts[UNTESTED],
         "Data sets": len({name for name, _ in evidence.cells}),
         "Methods": len({column for _, column in evidence.cells}),
-        "Runs": runs,
+        "Cells finished": finished,
+        "Runs": sum(len(cell.runs) for cell in evidence.cells.values()),
     }
-    listed = "".join(f"<div><dt>{name}</dt><dd>{plain(value)}</dd></div>" for name, value in facts.items())
+    listed = "".join(
+        f"<div><dt>{name}</dt><dd>{value if isinstance(value, str) else plain(value)}</dd></div>"
+        for name, value in facts.items()
+    )
     return f'<section aria-label="Summary"><dl class="facts">{listed}</dl></section>'
 
 
@@ -124,69 +142,16 @@ def _claims(verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
     rows = "".join(
         f'<tr><td>{safe(claim.where)}</td><th scope="row">{safe(claim.says)}'
         f'<span class="criterion">{safe(claim.criterion)}</span></th>'
-        f'<td class="verdict">{safe(found.verdict)}</td><td>{safe(found.because)}</td></tr>'
+        f'<td class="verdict {VERDICT_LOOKS[found.verdict]}">{safe(found.verdict)}</td>'
+        f"<td>{safe(found.because)}</td></tr>"
         for claim, found in verdicts
     )
     head = (
         "<tr>" + "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Claim", "Verdict", "Because")) + "</tr>"
     )
-    note = "Decided by the program from the cells below. Counts are wins / ties / losses by paired t-tests at 95 %."
+    note = "Decided by the program from finished cells. Counts are wins / ties / losses by paired t-tests at 95 %."
     table = f'<table class="claims"><thead>{head}</thead><tbody>{rows}</tbody></table>'
-    return _section("Claims", note, table)
-
-
-def _table(table: Table) -> str:
-    head = '<th scope="col">Data set</th>' + "".join(f'<th scope="col">{safe(name)}</th>' for name in table.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{safe(name)}</th>'
-        + "".join(f"<td>{_cell(table, name, column)}</td>" for column in table.columns)
-        + "</tr>"
-        for name in table.sets
-    )
-    counts = "".join(f"<td>{_counts(table, column)}</td>" for column in table.columns)
-    foot = f'<tr><th scope="row">win / tie / loss</th>{counts}</tr>'
-    whole = f'<table class="auc-table"><thead><tr>{head}</tr></thead><tbody>{rows}{foot}</tbody></table>'
-    note = (
-        f"Mean AUC ± deviation over the runs; beneath it, grey, what the paper printed. ● {table.reference} is "
-        "significantly better, ○ worse. Letters: how the protocol was thinned, see below."
-    )
-    return _section(table.title, note, whole)
-
-
-def _cell(table: Table, name: str, column: str) -> str:
-    cell, printed = table.cell(name, column), table.printed_cell(name, column)
-    return _ours(cell, table.outcome(name, column)) + _printed(printed)
-
-
-def _ours(cell: Cell | None, outcome: str) -> str:
-    if cell is None:
-        return "–"
-    if cell.auc is None:
-        return f'<span title="{safe(cell.why_not)}">{"N/A" if "N/A" in cell.why_not else "error"}</span>'
-    letters = "".join(LETTERS.get(rule, "?") for rule in cell.rules)
-    deviation = "" if cell.deviation is None else f" ± {_short(cell.deviation)}"
-    note = f"<sup>{letters}</sup>" if letters else ""
-    return f'<span title="{len(cell.runs)} runs">{_short(cell.auc)}{deviation}{MARKS[outcome]}{note}</span>'
-
-
-def _printed(printed: Printed | None) -> str:
-    if printed is None:
-        return ""
-    if printed.auc is None or printed.deviation is None:
-        return '<span class="printed">N/A</span>'
-    return f'<span class="printed">{_short(printed.auc)} ± {_short(printed.deviation)}{MARKS[printed.outcome]}</span>'
-
-
-def _counts(table: Table, column: str) -> str:
-    if column == table.reference:
-        return ""
-    ours = "/".join(map(str, table.counts(column)))
-    if not any(table.printed_counts(column)):
-        return ours
-    here, all_sets = (
-        "/".join(map(str, counts)) for counts in (table.printed_counts_here(column), table.printed_counts(column))
-    )
-    return f'{ours}<span class="printed">{here} on these, {all_sets} in all</span>'
+    return section("Claims", note, table)
 
 
 def _figures(figures: Sequence[Figure]) -> str:
@@ -218,7 +183,7 @@ def _sets(evidence: Evidence) -> str:
     )
     head += '<th scope="col">Printed as</th><th scope="col">What it is</th>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return _section("Data sets", "Substitutes keep their own names and stand beside no printed number.", table)
+    return section("Data sets", "Substitutes keep their own names and stand beside no printed number.", table)
 
 
 def _protocol(evidence: Evidence) -> str:
@@ -236,14 +201,3 @@ def _protocol(evidence: Evidence) -> str:
     listed = f'<dl class="notes">{rules}</dl>' if rules else ""
     broken = f'<p class="under">Cells without a result:</p><dl class="notes">{troubles}</dl>' if troubles else ""
     return f'<section><h2>Protocol</h2><p class="under">{safe(note)}</p>{listed}{broken}</section>'
-
-
-def _section(title: str, note: str, table: str) -> str:
-    name = safe(title)
-    scroll = f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
-    return f'<section><h2>{name}</h2><p class="under">{safe(note)}</p>{scroll}</section>'
-
-
-def _short(value: float) -> str:
-    """A share of one with four digits and no leading zero, as the paper has it."""
-    return f"{value:.4f}".removeprefix("0")

@@ -11,25 +11,40 @@ import numpy as np
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.column import BATCH, ONLINE, OURS, PROJECTED
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION
+from experiments.paper.plan import FIRST
 from experiments.paper.printed import Printed, printed_table
+from experiments.paper.protocol import FOLDS, PROFILES, thinned
 from experiments.paper.store import Line, Store
 from experiments.paper.trial import CHOICE
 from opauc.evaluation import PairedTest, paired_t_test
 from opauc.rows import Floats
 
 Runs = dict[tuple[int, int], float]
+# Wins, ties and losses.
+Counts = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One column on one set: the AUCs of its runs by trial and fold, and what there is to say about them."""
+    """One column on one set: the AUCs of its runs by trial and fold, and what there is to say about them.
+
+    `planned` is how many runs there are to be.
+    """
 
     lines: Sequence[Line]
+    planned: int = 0
 
     @cached_property
     def runs(self) -> Runs:
         """AUC of every run that worked."""
         return {(line.trial, line.fold): line.auc for line in self.lines if line.auc is not None}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing more is to come: all runs are there, a limit was passed, or no setting could be chosen."""
+        if any(line.not_available or (line.fold == CHOICE and line.setting is None) for line in self.lines):
+            return True
+        return sum(line.fold != CHOICE for line in self.lines) >= self.planned
 
     @property
     def aucs(self) -> Floats:
@@ -67,7 +82,9 @@ class Cell:
 
 
 def compared(one: Cell, other: Cell) -> PairedTest | None:
-    """The paired test of two cells over the runs both have; None with fewer than two."""
+    """The paired test of two whole cells over the runs both have; None with fewer than two."""
+    if not (one.is_whole and other.is_whole):
+        return None
     both = sorted(one.runs.keys() & other.runs.keys())
     if len(both) < 2:
         return None
@@ -104,37 +121,48 @@ class Table:
         test = self.test(name, column)
         return test.outcome() if test else ""
 
-    def counts(self, column: str) -> tuple[int, int, int]:
+    def counts(self, column: str) -> Counts:
         """Our wins, ties and losses of the reference."""
         return _counts(self.outcome(name, column) for name in self.sets)
 
-    def printed_counts(self, column: str) -> tuple[int, int, int]:
+    def counts_in_print(self, column: str) -> Counts:
+        """Ours on the sets that the paper has too."""
+        return _counts(self.outcome(name, column) for name in self.sets if self.printed_cell(name, column))
+
+    def printed_counts(self, column: str) -> Counts:
         """The printed ones, over all sets of the paper."""
         return _counts(cell.outcome for (_, method), cell in self.printed.items() if method == column)
 
-    def printed_counts_here(self, column: str) -> tuple[int, int, int]:
+    def printed_counts_here(self, column: str) -> Counts:
         """The printed ones over the sets that are in our table too, and computed."""
         names = [name for name in self.sets if self.outcome(name, column)]
         found = (self.printed_cell(name, column) for name in names)
         return _counts(cell.outcome for cell in found if cell)
 
 
-def _counts(outcomes: Iterator[str]) -> tuple[int, int, int]:
+def _counts(outcomes: Iterator[str]) -> Counts:
     found = list(outcomes)
     return found.count("win"), found.count("tie"), found.count("loss")
 
 
-def cells_of(store: Store, profile: str) -> dict[tuple[str, str], Cell]:
+def cells_of(store: Store, profile: str, catalogue: Catalogue) -> dict[tuple[str, str], Cell]:
     """Every cell of a profile, by set and column."""
+    sets, columns = catalogue.sets(), catalogue.columns()
+
+    def planned(name: str, method: str) -> int:
+        if name not in sets or method not in columns:
+            return 0
+        return FOLDS * thinned(columns[method], sets[name].shape, PROFILES[profile]).trials
+
     lines: dict[tuple[str, str], list[Line]] = {}
     for line in sorted(store.lines(profile), key=lambda line: line.key):
         lines.setdefault((line.set, line.method), []).append(line)
-    return {names: Cell(found) for names, found in lines.items()}
+    return {names: Cell(found, planned(*names)) for names, found in lines.items()}
 
 
 def all_tables(store: Store, profile: str, catalogue: Catalogue) -> list[Table]:
     """Table 2, 3 and 5 of the paper, and our own columns on both kinds of sets."""
-    cells, sets, columns = cells_of(store, profile), catalogue.sets(), catalogue.columns()
+    cells, sets, columns = cells_of(store, profile, catalogue), catalogue.sets(), catalogue.columns()
     names = {name: data.printed_as for name, data in sets.items() if data.printed_as}
 
     def table(title: str, reference: str, suite: str, kinds: tuple[str, ...], printed: str) -> Table:
@@ -144,7 +172,7 @@ def all_tables(store: Store, profile: str, catalogue: Catalogue) -> list[Table]:
         ]  # fmt: skip
         given = printed_table(printed) if printed else {}
         order = [method for _, method in given] + wanted
-        chosen = (reference, *sorted(wanted, key=order.index))
+        chosen = (reference, *sorted(wanted, key=lambda name: (name not in FIRST, order.index(name))))
         rows = [data for data in sets.values() if data.suite == suite and (data.name, reference) in cells]
         rows.sort(key=lambda data: (data.printed_as is None, data.shape.n_rows))
         return Table(title, reference, chosen, [data.name for data in rows], cells, given, names)

@@ -10,18 +10,23 @@ ALL_ROWS = ("LS-SVM, all rows", "Uni-Squ, all rows")
 
 
 def as_printed(evidence: Evidence) -> Verdict:
-    """OPAUC against its printed AUC where the task is the same."""
-    off, found = [], 0
+    """OPAUC against its printed AUC where the task is the same; where classes were drawn, it need not be."""
+    off: dict[bool, list[str]] = {True: [], False: []}
+    n_within, n_same = 0, 0
     for name in WANTED:
         auc, printed = evidence.auc(name, "OPAUC"), printed_table("online")[name, "OPAUC"]
         if auc is None or printed.auc is None or printed.deviation is None:
             continue
-        found += 1
-        if abs(auc - printed.auc) > printed.deviation:
-            off.append(f"{name} {auc - printed.auc:+.4f} (printed ± {printed.deviation:.4f})")
-    if not found:
+        is_same = evidence.sets[name].labelling is None
+        is_within = abs(auc - printed.auc) <= printed.deviation
+        n_same += is_same
+        n_within += is_same and is_within
+        if not is_within:
+            off[is_same].append(f"{name} {auc - printed.auc:+.4f} (printed ± {printed.deviation:.4f})")
+    if not n_same:
         return untested(NOT_COMPUTED)
-    return decided(not off, f"{found - len(off)} of {found} sets within; off: {', '.join(off) or 'none'}")
+    drawn = f"; of another class partition: {', '.join(off[False])}" if off[False] else ""
+    return decided(not off[True], f"{n_within} of {n_same} sets within; off: {', '.join(off[True]) or 'none'}{drawn}")
 
 
 def exact_is_no_worse(evidence: Evidence) -> Verdict:
@@ -55,7 +60,7 @@ def exact_is_as_good_as_batch(evidence: Evidence) -> Verdict:
 CLAIMS = [
     Claim(
         "Our aim", "OPAUC by descent reaches its printed AUC where the task is the same",
-        "within one printed deviation on the ten sets", as_printed,
+        "within one printed deviation on the sets of two classes; others depend on the partition drawn", as_printed,
     ),
     Claim(
         "Our aim", "The closed form is never worse than descent", "no significant loss against OPAUC",

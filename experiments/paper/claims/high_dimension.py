@@ -61,7 +61,7 @@ def components_are_worse(evidence: Evidence) -> Verdict:
 
 def components_take_too_long(evidence: Evidence) -> Verdict:
     """Whether principal components pass the limit on the two largest sets."""
-    found = {name: evidence.cells.get((name, "OPAUC_pca")) for name in LARGEST}
+    found = {name: evidence.cell(name, "OPAUC_pca") for name in LARGEST}
     if not all(found.values()):
         return untested(NOT_COMPUTED)
     told = [f"{name}: {cell.why_not or f'{cell.auc:.4f}'}" for name, cell in found.items() if cell]

@@ -1,6 +1,7 @@
 """covtype: published; a random three of the seven classes are positive."""
 
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+from experiments.paper.public_source import LIBSVM_SITE, PublicSource
 
 SET = DataSet(
     "covtype",
@@ -12,4 +13,8 @@ SET = DataSet(
     labelling=class_halves,
     scaling=to_unit_box,
     printed_as="covtype",
+    public=PublicSource(
+        (f"{LIBSVM_SITE}/multiclass/covtype.bz2",),
+        "aca2eb20b792af559ae24e10a7392e823c660365c3181ee7a5b13379183d95aa",
+    ),
 )

@@ -1,6 +1,11 @@
 """letter: published, its first 15,000 rows as in the paper; a random half of the 26 letters is positive."""
 
+from string import ascii_uppercase
+
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+from experiments.paper.public_source import UCI_SITE, PublicSource, table_rows
+
+LETTERS = {letter: place for place, letter in enumerate(ascii_uppercase, start=1)}
 
 SET = DataSet(
     "letter",
@@ -13,4 +18,9 @@ SET = DataSet(
     scaling=to_unit_box,
     first_rows=15_000,
     printed_as="letter",
+    public=PublicSource(
+        (f"{UCI_SITE}/letter-recognition/letter-recognition.data",),
+        "4e7a9ddaf3fee1b0f0bd86b54ff93402381f5e08f7d12aa59d5c4ae09e1ea80a",
+        table_rows(0, ",", LETTERS),
+    ),
 )

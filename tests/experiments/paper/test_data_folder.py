@@ -2,24 +2,19 @@
 
 import hashlib
 import io
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 from experiments.paper import data_folder
 from experiments.paper.catalogue import Catalogue
-from experiments.paper.data_folder import MissingSet, downloaded, is_here, load_task
+from experiments.paper.data_folder import downloaded, is_here, load_task
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, largest_class
+from experiments.paper.download import MissingSet
 from scipy import sparse
 
+from tests.experiments.paper.local_server import serving
+
 SETS = Catalogue().sets()
-
-
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
 
 
 @pytest.fixture
@@ -34,10 +29,8 @@ def server(tmp_path, archive):
     folder = tmp_path / "server"
     folder.mkdir()
     (folder / "made.npz").write_bytes(archive)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(folder))) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_address[1]}/"
-        running.shutdown()
+    with serving(folder) as address:
+        yield f"{address}/"
 
 
 def made(sha256, archive="made.npz"):
@@ -69,7 +62,7 @@ def test_a_file_that_the_server_lacks_is_told_with_its_address(server, tmp_path)
 
 
 def test_without_a_server_the_message_says_what_to_set(tmp_path):
-    with pytest.raises(MissingSet, match="set OPAUC_DATA to a folder that has it, or OPAUC_DATA_URL"):
+    with pytest.raises(MissingSet, match=r"set OPAUC_DATA to a folder that has made\.npz, or OPAUC_DATA_URL"):
         downloaded(made("0" * 64), "", tmp_path)
 
 

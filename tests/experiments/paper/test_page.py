@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from experiments.paper.__main__ import write_report
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.evidence import Evidence
 from experiments.paper.figures import all_figures
@@ -23,7 +24,7 @@ def evidence(tmp_path_factory):
     store, rng = Store(tmp_path_factory.mktemp("store")), np.random.default_rng(0)
     for place, name in enumerate(("diabetes", "a9a", "nomao", "kddcup04_bio")):
         for column in BENCHMARK:
-            for run in range(10):
+            for run in range(25):
                 curve = [[20, 0.6], [200, 0.7], [2000, 0.8 + 0.01 * len(column)]] if run < 5 else ()
                 line = Line(
                     "paper", name, column, run // 5, run % 5, auc=float(0.8 + rng.normal(scale=0.01)),
@@ -32,8 +33,11 @@ def evidence(tmp_path_factory):
                 )  # fmt: skip
                 store.add(line)
     for name in ("news20", "news20_binary_rebuilt"):
-        for run in range(5):
-            store.add(Line("paper", name, "OPAUCr", 0, run, auc=0.9, seconds=1.0, curve=[[1, 0.7], [50, 0.9]]))
+        for run in range(25):
+            store.add(
+                Line("paper", name, "OPAUCr", run // 5, run % 5, auc=0.9, seconds=1.0, curve=[[1, 0.7], [50, 0.9]])
+            )
+            store.add(Line("paper", name, "online Uni-Exp", run // 5, run % 5, auc=0.9, seconds=0.1))
         store.add(Line("paper", name, "OPAUC_pca", 0, 0, not_available="900 s of one core"))
         store.add(Line("paper", name, "OAM_gra", 0, 0, error="<script>alert(1)</script>"))
     grid = [[2.0**k, 2.0**r, 0.5 + 0.3 * (k < 0)] for k in range(-12, 11) for r in range(-10, 3)]
@@ -80,6 +84,13 @@ def test_running_times_stand_alone_as_a_drawing(evidence):
             drawn = ElementTree.fromstring(standalone(figure))
             texts = "".join(drawn.itertext())
             assert all(name in texts for name in figure.key)
+
+
+def test_a_report_is_a_page_two_texts_and_a_figure_where_one_is_asked_for(tmp_path, evidence, capsys):
+    write_report(evidence, tmp_path / "report", tmp_path / "figure.svg")
+    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["cells.csv", "report.html", "tables.md"]
+    assert "Seconds of processor time" in (tmp_path / "figure.svg").read_text()
+    assert len(capsys.readouterr().out.splitlines()) == 4
 
 
 def test_an_empty_store_still_gives_a_page(tmp_path):

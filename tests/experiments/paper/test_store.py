@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from experiments.paper.__main__ import gather
 from experiments.paper.protocol import VERSION
 from experiments.paper.store import Key, Line, Store, StoreError
 
@@ -109,3 +110,17 @@ def test_tidy_files_do_not_depend_on_the_order_of_their_lines(tmp_path):
         texts.append((store.folder / "a9a.jsonl").read_bytes())
     assert texts[0] == texts[1]
     assert texts[0].count(b"\n") == 4
+
+
+def test_what_another_store_has_is_gathered_and_what_is_there_stays(tmp_path, capsys):
+    filled(tmp_path / "here")
+    other = Store(tmp_path / "there")
+    for fold, auc in ((2, 0.9), (3, 0.7)):
+        other.add(line(fold, auc=auc))
+    path = tmp_path / "there" / "a9a.jsonl"
+    path.write_text(path.read_text() + '{"profile": "qui')
+    gather(Store(tmp_path / "there"), Store(tmp_path / "here"), "quick")
+    assert {one.fold: one.auc for one in Store(tmp_path / "here").lines("quick")} == {0: 0.0, 1: 0.1, 2: 0.2, 3: 0.7}
+    told = capsys.readouterr()
+    assert told.out == "1 lines more, 4 in all\n"
+    assert told.err == "a9a.jsonl, line 3: cut off or damaged: computed again\n"

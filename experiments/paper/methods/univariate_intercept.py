@@ -1,0 +1,49 @@
+"""Online univariate losses with an intercept, by a constant feature: what they printed on magic04 needs one."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_array
+
+from experiments.methods import weights_method
+from experiments.paper.column import OURS, STEPS, Column, Context, Cost, Setting
+from experiments.paper.data_set import BENCHMARK
+from experiments.paper.methods.univariate import row_cost
+from opauc.evaluation import FittedMethod
+from opauc.learners.uni_exp import UniExp
+from opauc.learners.uni_squ import UniSqu
+from opauc.rows import Floats, Labels, Rows
+
+ABOUT = "with a constant feature, so that the loss has an intercept, which a ranking does not need but the loss does"
+
+
+def with_constant(rows: Rows) -> Rows:
+    """Rows with one more feature that is always one.
+
+    >>> with_constant(np.array([[3.0], [4.0]])).tolist()
+    [[3.0, 1.0], [4.0, 1.0]]
+    """
+    ones = np.ones((rows.shape[0], 1))
+    return csr_array(sparse.hstack([rows, ones], format="csr")) if sparse.issparse(rows) else np.hstack([rows, ones])
+
+
+def made(kind: type[UniExp] | type[UniSqu]) -> Callable[[Setting, Context], FittedMethod]:
+    """A univariate method with one step size; its intercept changes no ranking and is left out again."""
+
+    def method(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
+        learner = kind(learning_rate="constant", average=False, **setting)
+
+        def fit(rows: Rows, labels: Labels) -> Floats:
+            state = learner.start(rows.shape[1] + 1)
+            return learner.weights(learner.step(state, with_constant(rows), labels))[:-1]
+
+        return weights_method(kind.__name__, fit)
+
+    return method
+
+
+# Rows are copied, too.
+COST = Cost(lambda shape: 1.3 * row_cost(shape))
+EXPONENTIAL = Column("online Uni-Exp, intercept", OURS, (BENCHMARK,), made(UniExp), COST, {"eta0": STEPS}, about=ABOUT)
+SQUARE = Column("online Uni-Squ, intercept", OURS, (BENCHMARK,), made(UniSqu), COST, {"eta0": STEPS}, about=ABOUT)

@@ -1,0 +1,104 @@
+"""A table of the page: our cells with the printed ones beneath, marks, and wins, ties and losses at its foot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.paper.column import Column
+from experiments.paper.printed import Printed
+from experiments.paper.protocol import PROFILES, RULES
+from experiments.paper.tables import Cell, Counts, Table
+from opauc.report.text import safe
+
+MARKS = {"win": "●", "loss": "○", "tie": "", "": ""}
+SHORTENED = [f"{profile.set_rows:,} rows of the set" for profile in PROFILES.values() if profile.set_rows]
+LETTERS = dict(zip([*(rule.name for rule in RULES), *SHORTENED], "abcdefghij", strict=False))
+
+# Columns that fit on a sheet of paper held upright.
+MOST_UPRIGHT = 7
+
+
+def table_section(table: Table, columns: Mapping[str, Column]) -> str:
+    """Return a table with its title and what there is to know to read it."""
+    head = '<th scope="col">Data set</th>' + "".join(f'<th scope="col">{safe(name)}</th>' for name in table.columns)
+    rows = "".join(
+        _row(safe(name), [_cell(table, name, column) for column in table.columns]) for name in table.sets
+    ) + "".join(_foot(table))
+    whole = f'<table class="auc-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    printed = "; beneath it, grey, what the paper printed" if table.printed else ""
+    note = (
+        f"Mean AUC ± deviation over the runs{printed}. ● {table.reference} is significantly better, ○ worse. "
+        f"Counts are of {table.reference}. Letters: how the protocol was thinned, see below."
+    )
+    return section(table.title, note, whole, _abouts(table, columns), is_wide=len(table.columns) > MOST_UPRIGHT)
+
+
+def section(title: str, note: str, table: str, after: str = "", is_wide: bool = False) -> str:
+    """Return a titled part of the page whose table scrolls by itself; one that is wide is printed on a sheet turned."""
+    name, look = safe(title), ' class="many"' if is_wide else ""
+    scroll = f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
+    return f'<section{look}><h2>{name}</h2><p class="under">{safe(note)}</p>{scroll}{after}</section>'
+
+
+def _row(name: str, cells: list[str]) -> str:
+    return f'<tr><th scope="row">{name}</th>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _abouts(table: Table, columns: Mapping[str, Column]) -> str:
+    told = [(name, columns[name].about) for name in table.columns if columns[name].about]
+    listed = "".join(f"<dt>{safe(name)}</dt><dd>{safe(about)}</dd>" for name, about in told)
+    return f'<dl class="notes">{listed}</dl>' if listed else ""
+
+
+def _cell(table: Table, name: str, column: str) -> str:
+    cell, printed = table.cell(name, column), table.printed_cell(name, column)
+    return _ours(cell, table.outcome(name, column)) + _printed(printed)
+
+
+def _ours(cell: Cell | None, outcome: str) -> str:
+    if cell is None:
+        return "–"
+    if cell.auc is None:
+        return f'<span title="{safe(cell.why_not)}">{"N/A" if "N/A" in cell.why_not else "error"}</span>'
+    letters = "".join(LETTERS.get(rule, "?") for rule in cell.rules)
+    deviation = "" if cell.deviation is None else f" ± {_short(cell.deviation)}"
+    note = f"<sup>{letters}</sup>" if letters else ""
+    unfinished = "" if cell.is_whole else f'<span class="printed">{len(cell.runs)} of {cell.planned} runs</span>'
+    told = f"{_short(cell.auc)}{deviation}{_mark(outcome)}{note}"
+    return f'<span title="{len(cell.runs)} runs">{told}</span>{unfinished}'
+
+
+def _printed(printed: Printed | None) -> str:
+    if printed is None:
+        return ""
+    if printed.auc is None or printed.deviation is None:
+        return '<span class="printed">N/A</span>'
+    return f'<span class="printed">{_short(printed.auc)} ± {_short(printed.deviation)}{_mark(printed.outcome)}</span>'
+
+
+def _mark(outcome: str) -> str:
+    return f'<span class="mark">{MARKS[outcome]}</span>' if MARKS[outcome] else ""
+
+
+def _foot(table: Table) -> list[str]:
+    """Wins, ties and losses on all sets, and, where the paper has them too, on the sets of both."""
+    others = [column for column in table.columns if column != table.reference]
+    found = [_row("win / tie / loss", ["", *(_counts(table.counts(column)) for column in others)])]
+    if table.printed:
+        beside = [_counts(table.counts_in_print(column)) + _printed_counts(table, column) for column in others]
+        found.append(_row("on sets of the paper", ["", *beside]))
+    return found
+
+
+def _printed_counts(table: Table, column: str) -> str:
+    here, in_all = _counts(table.printed_counts_here(column)), _counts(table.printed_counts(column))
+    return f'<span class="printed">{here} printed, {in_all} in all</span>'
+
+
+def _counts(counts: Counts) -> str:
+    return "/".join(map(str, counts)) if any(counts) else "–"
+
+
+def _short(value: float) -> str:
+    """A share of one with four digits and no leading zero, as the paper has it."""
+    return f"{value:.4f}".removeprefix("0")
