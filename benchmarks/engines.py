@@ -1,4 +1,4 @@
-"""More than one core: `python -m benchmarks.engines FOLDER [data files dask memory parts]`; FOLDER takes 4 GB."""
+"""More than one core: `python -m benchmarks.engines FOLDER [data files dask memory parts]`; FOLDER takes 10 GB."""
 
 import os
 import pickle
@@ -86,8 +86,8 @@ def in_turns(*runs):
 
 def sets(folder):
     return {
-        "Parquet, 50 float32 columns": parquet_files(folder, 50, 4),
-        "Parquet, 500 float32 columns": parquet_files(folder, 500, 4),
+        "Parquet, 50 float32 columns": parquet_files(folder, 50, 8),
+        "Parquet, 500 float32 columns": parquet_files(folder, 500, 8),
         "LIBSVM, 123 features, 14 a row": libsvm_file(folder),
     }
 
@@ -110,10 +110,9 @@ def files(folder):
 
 
 def dask(folder):
-    from distributed import Client, LocalCluster
-
     from opauc import OPAUC
     from opauc.engines import fit_dask
+    from opauc.engines.dask_scheduler import dask_cluster
 
     paths = parquet_files(folder, 500, 4)
     size = sum(map(os.path.getsize, paths)) / 1e9
@@ -121,14 +120,11 @@ def dask(folder):
     [free] = in_turns(lambda: command(paths, *NO_CHECKPOINTS))
     found = {}
     for workers in (1, 2):
-        with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
+        with dask_cluster(None, workers) as cluster:
             times = []
             for _ in range(TURNS + 1):
                 began = time.perf_counter()
-                fit_dask(OPAUC(), paths, client=client)
+                fit_dask(OPAUC(), paths, client=cluster.client)
                 times.append(time.perf_counter() - began)
             found[workers] = statistics.median(times[1:])
     print(f"{size:.2f} GB of Parquet, 500 float32 columns, s: one process on one core {one:.1f}, on two {free:.1f}; ")
@@ -139,19 +135,15 @@ def dask(folder):
 
 def memory(folder):
     """Print the largest resident size of two workers for more and more rows."""
-    from distributed import Client, LocalCluster
-
     from opauc import OPAUC
     from opauc.engines import fit_dask
+    from opauc.engines.dask_scheduler import dask_cluster
 
-    for n_files in (1, 2, 4):
+    for n_files in (1, 2, 4, 8):
         paths = parquet_files(folder, 500, n_files)
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
-            fit_dask(OPAUC(), paths, client=client)
-            peaks = client.run(peak)
+        with dask_cluster(None, 2) as cluster:
+            fit_dask(OPAUC(), paths, client=cluster.client)
+            peaks = cluster.client.run(peak)
         n_rows = n_files * GROUPS_A_FILE * rows_a_group(500)
         print(f"{n_rows:,} rows: a worker at most {max(peaks.values()) / 2**20:,.0f} MiB", flush=True)
 

@@ -83,6 +83,27 @@ def test_mistakes_are_one_line(opauc, data, tmp_path, words, message, monkeypatc
     assert not (tmp_path / "m").exists()
 
 
+def test_groups_stay_together_in_shards(opauc, data, tmp_path):
+    lines = data.read_text().splitlines()
+    grouped = [f"p{number // 7}," + line for number, line in enumerate(lines[1:])]
+    data.write_text("\n".join(["patient," + lines[0], *grouped]) + "\n")
+    options = ["--alpha", "auto", "--groups", "patient"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert opauc("train", data, "-o", one, *options).code == 0
+    ran = opauc("train", data, "-o", two, "--n-jobs", 2, *options)
+    assert ran.code == 0
+    assert "progressive AUC" not in ran.err  # shards have none
+    assert_allclose(library.load(two).coef_, library.load(one).coef_, rtol=1e-10)
+    assert library.load(two).moments_.grouped
+
+
+def test_a_device_chooses_the_penalty_with_sgd_alone(opauc, data, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
+    ran = opauc("train", data, "-o", tmp_path / "m", "--engine", "cuda", "--alpha", "auto")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "--engine cuda with --alpha auto needs --solver sgd" in ran.err
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_cluster_trains_and_evaluates_and_says_where_to_watch(opauc, data, tmp_path):
     distributed = pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")

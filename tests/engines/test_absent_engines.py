@@ -49,10 +49,11 @@ def test_the_command_names_the_extra(package, extra, tmp_path):
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
-def test_sums_on_a_device_need_torch_and_numpy_alone():
+def test_sums_and_grids_on_a_device_need_torch_and_numpy_alone():
     pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
     absent = ["scipy", "numba", "sklearn", "pyarrow", "safetensors", "threadpoolctl", "xopen", "typer", "rich", "dask"]
-    code = "import opauc.engines.torch_sums, opauc.engines.torch_minimiser, benchmarks.gpu; print('here')"
+    modules = [f"opauc.engines.{name}" for name in ("torch_sums", "torch_minimiser", "torch_grid")]
+    code = f"import {', '.join(modules)}, benchmarks.gpu, benchmarks.gpu_grid; print('here')"
     ran = run(absent, code)
     assert ran.stdout == "here\n", ran.stderr
 

@@ -19,6 +19,7 @@ from opauc import OPAUC, OPAUCCV
 from opauc.errors import EngineError, IncompatibleMoments, InputError, UnsupportedOperation
 from tests.problems import problem
 
+dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
 da = pytest.importorskip("dask.array", reason="dask is not installed: opauc[dask]")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed: opauc[dask]")
 from dask.delayed import delayed  # noqa: E402
@@ -156,6 +157,29 @@ def test_a_partition_that_ends_every_worker_is_one_clear_line(client):
     with pytest.raises(EngineError, match="ended every worker that took it on"):
         fit_dask(OPAUC(), [good, ending], client=client)
     client.wait_for_workers(2)
+
+
+def test_a_worker_that_takes_more_memory_than_it_has_is_one_clear_line():
+    def hungry():
+        taken = [np.ones(2**26) for _ in range(4)]  # 2 GiB
+        time.sleep(30.0)
+        return taken[0][:2, None], np.array([0, 1])
+
+    good = delayed((np.eye(1), np.array([0])))
+    few = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(memory_limit="800MB", **few) as cluster,
+        Client(cluster) as client,
+        pytest.raises(EngineError, match="most likely it does not fit their memory; give workers more"),
+    ):
+        fit_dask(OPAUC(), [good, delayed(hungry, pure=False)()], client=client)
+
+
+def test_an_array_for_which_a_worker_has_no_memory_is_one_clear_line(client):
+    huge = delayed(np.ones, pure=False)(2**50)
+    with pytest.raises(EngineError, match=r"a worker has not enough memory for a shard .*give workers more"):
+        fit_dask(OPAUC(), [huge], client=client)
 
 
 def test_bad_input_is_one_clear_line(client, rows):

@@ -165,6 +165,31 @@ def test_columns_that_differ_between_files_are_refused_by_name(files, tmp_path):
         in_shards([*files["parquet"], str(other)], 900)
 
 
+@pytest.mark.parametrize("size", [1, 3_000])
+def test_groups_stay_together_however_files_are_cut(tmp_path, size):
+    rows, labels = problem(2, 600, 3)
+    people = np.random.default_rng(0).integers(0, 40, 600).astype(str)
+    for name, part in (("a", slice(0, 350)), ("b", slice(350, 600))):
+        columns = {"u": rows[part, 0], "v": rows[part, 1], "w": rows[part, 2]}
+        table = pa.table({**columns, "who": people[part], "label": labels[part]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=50)
+    options = ReadOptions(groups="who")
+    found = in_shards([tmp_path], size, CROSS, options).model.learnt()
+    right = one_process([tmp_path], CROSS, options)[0].learnt()
+    assert found.state.grouped
+    for mine, theirs in zip(found.state.moments.groups, right.state.moments.groups, strict=True):
+        assert mine.count == theirs.count
+    assert_allclose(found.scorer.weights, right.scorer.weights, rtol=1e-10)
+    assert found.chosen_settings == pytest.approx(right.chosen_settings)
+
+
+def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
+    with pytest.raises(InputError, match="only tables have columns, of which groups could be one"):
+        in_shards(files["libsvm"], 900, CROSS, ReadOptions(groups="who"))
+    with pytest.raises(UnsupportedOperation, match="groups are for folds, of which 'exact' has none"):
+        in_shards(files["csv"], 900, EXACT, ReadOptions(groups="word"))
+
+
 @pytest.mark.parametrize(
     ("parameters", "options", "message"),
     [

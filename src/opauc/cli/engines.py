@@ -64,11 +64,13 @@ def recipe_on(engine: str | None, recipe: EstimatorRecipe) -> EstimatorRecipe:
         raise InputError(f"--engine must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
     if engine != DEVICE:
         return recipe
-    if recipe.owner != "OPAUC":
-        raise InputError(f"--engine {DEVICE} is for a given penalty; leave --alpha auto out")
-    from opauc.engines.device_recipe import DeviceRecipe
+    from opauc.engines.device_recipe import DeviceCVRecipe, DeviceRecipe
 
-    return DeviceRecipe(recipe.parameters, device=DEVICE)
+    if recipe.owner == "OPAUC":
+        return DeviceRecipe(recipe.parameters, device=DEVICE)
+    if recipe.parameters["solver"] != "sgd":
+        raise InputError(f"--engine {DEVICE} with --alpha auto needs --solver sgd; or leave --alpha auto out")
+    return DeviceCVRecipe(recipe.parameters, device=DEVICE)
 
 
 def refuse_checkpoints(engine: str | None, asked: bool) -> None:

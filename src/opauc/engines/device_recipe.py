@@ -1,12 +1,15 @@
-"""What `OPAUC` learns with on a device."""
+"""What `OPAUC` and `OPAUCCV` learn with on a device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from opauc.engines.device_exact import DeviceExact
+from opauc.engines.device_grid import DeviceGrid
 from opauc.engines.device_rows import checked_device
+from opauc.learners.descent_grid import DescentGrid
 from opauc.learners.exact import Exact
+from opauc.training.opauc_cv_recipe import OpaucCVRecipe
 from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.recipe import Choice
 
@@ -42,3 +45,30 @@ class DeviceRecipe(OpaucRecipe):
                 f"device={self.device!r} forgets nothing: forgetting must be 1.0, got {choice.learner.forgetting}"
             )
         return choice._replace(learner=DeviceExact(choice.learner, device))
+
+
+@dataclass(frozen=True)
+class DeviceCVRecipe(OpaucCVRecipe):
+    """The recipe of `OPAUCCV` for a device of torch, which steps all pairs with full covariance and nothing else.
+
+    Examples
+    --------
+    >>> from opauc.engines.device_recipe import DeviceCVRecipe
+    >>> DeviceCVRecipe({"solver": "exact", "rank": None}, device="cpu").choose(3, "float32")
+    Traceback (most recent call last):
+        ...
+    ValueError: device='cpu' needs solver='sgd' with full covariance, rank=None; here it is 'exact' with rank None
+    """
+
+    device: str = "cuda"
+
+    def choose(self, n_features: int, dtype: str) -> Choice:
+        """Return the learner for rows of so many features."""
+        choice, device = super().choose(n_features, dtype), checked_device(self.device)
+        chosen, found = choice.published or {}, choice.learner
+        if not isinstance(found, DescentGrid):
+            raise ValueError(
+                f"device={self.device!r} needs solver='sgd' with full covariance, rank=None; here it is "
+                f"{chosen.get('solver_')!r} with rank {chosen.get('rank_')}"
+            )
+        return choice._replace(learner=DeviceGrid(found.etas, found.alphas, found.average, device))

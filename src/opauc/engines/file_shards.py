@@ -108,7 +108,8 @@ class ShardReader:
         return sum(chunk.rows.shape[0] for chunk in self.chunks(shard, stream))
 
     def _encoder(self) -> TableEncoder:
-        encoder = encoder_of(self.options)
+        # Rows that are only scored need no groups.
+        encoder = encoder_of(self.options, groups=None if self.frozen else self.options.groups)
         return encoder if self.encoding is None else encoder.with_state(self.encoding, self.frozen)
 
 

@@ -62,7 +62,7 @@ class ShardPlan:
                 with Transaction(training) as transaction, lines_of_file(shard):
                     labels = self.labels.encoded(chunk)
                     prepare_for(training, chunk, transaction)
-                    training.step(training.fitted(chunk.rows), labels)
+                    training.step(training.fitted(chunk.rows), labels, groups=chunk.groups)
             except MemoryError as error:
                 raise too_wide(chunk) from error
             rows, last = rows + labels.size, chunk
@@ -104,8 +104,6 @@ def learn_files(
     """
     if wanted.options.missing == "mean":
         raise UnsupportedOperation("missing='mean' takes the mean of the rows before: they must be read in order")
-    if wanted.options.groups is not None:
-        raise UnsupportedOperation("rows that stay together in groups are learnt in order")
     policy, paths = bad_rows or BadRows(), whole_files(wanted.paths)
     first, labels = first_chunk(wanted)
     choice = wanted.recipe.choose(first.rows.shape[1], str(first.rows.dtype))
@@ -113,7 +111,7 @@ def learn_files(
     sums = int(SUMS_A_SHARD * bytes_of_state(learner, first.rows.shape[1]))
     shards = file_shards(paths, wanted.options, max(sums, size or shard_bytes(paths)), scheduler)
     reader = ShardReader(wanted.options, first.bookmark.learnt(), skip_bad_rows=policy.policy == "skip")
-    if learner.numbers_rows:
+    if learner.numbers_rows and wanted.options.groups is None:
         first_rows = accumulate(scheduler.mapped(reader.n_rows, shards), initial=0)
         shards = [shard._replace(first_row=row) for shard, row in zip(shards, first_rows, strict=False)]
     plan = ShardPlan(reader, wanted.recipe, labels, wanted.estimator, learner.shard_key())
@@ -130,6 +128,8 @@ def first_chunk(wanted: FilesToLearn) -> tuple[LabelledChunk, ClassLabels]:
     They are read on until there are rows of both, as one process would.
     """
     stream = open_stream(wanted.paths, wanted.options, bad_rows=BadRows("skip"))
+    if wanted.options.groups is not None and not stream.has_columns:
+        raise InputError(f"{', '.join(stream.sources)}: only tables have columns, of which groups could be one")
     for found in chunks_of_known_classes(stream.chunks(ahead=False), wanted.labels):
         return found
     raise InputError(f"{', '.join(stream.sources)}: learning needs rows of two classes, got 0 rows")

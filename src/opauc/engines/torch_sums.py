@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from opauc.engines.pinned_staging import PinnedStaging
 
 # Columns of a block of the Gram matrix: blocks above the diagonal are never computed.
 BLOCK = 512
@@ -165,25 +168,25 @@ def _sent(rows: Tensor, size: int, device: torch.device) -> Iterator[Tensor]:
     """Yield pieces of the rows on the device; while one is worked on the next is on its way."""
     compute, copying = torch.cuda.current_stream(device), torch.cuda.Stream(device)
     there = [torch.empty((size, rows.shape[1]), dtype=rows.dtype, device=device) for _ in range(2)]
-    staged = None if rows.is_pinned() else [torch.empty_like(one, device="cpu").pin_memory() for one in there]
     sent, used = ([torch.cuda.Event(), torch.cuda.Event()] for _ in range(2))
+    with nullcontext() if rows.is_pinned() else PinnedStaging(rows) as staging:
 
-    def send(number: int) -> None:
-        turn, part = number % 2, rows[number * size : (number + 1) * size]
-        if staged is not None:
-            sent[turn].synchronize()
-            part = staged[turn][: part.shape[0]].copy_(part)
-        copying.wait_event(used[turn])
-        with torch.cuda.stream(copying):
-            there[turn][: part.shape[0]].copy_(part, non_blocking=True)
+        def send(number: int) -> None:
+            turn, part = number % 2, rows[number * size : (number + 1) * size]
+            copying.wait_event(used[turn])
+            if staging is None:
+                with torch.cuda.stream(copying):
+                    there[turn][: part.shape[0]].copy_(part, non_blocking=True)
+            else:
+                staging.send(part, there[turn], copying)
             sent[turn].record(copying)
 
-    last = -(-rows.shape[0] // size) - 1
-    if last >= 0:
-        send(0)
-    for number in range(last + 1):
-        if number < last:
-            send(number + 1)
-        compute.wait_event(sent[number % 2])
-        yield there[number % 2][: min(size, rows.shape[0] - number * size)]
-        used[number % 2].record(compute)
+        last = -(-rows.shape[0] // size) - 1
+        if last >= 0:
+            send(0)
+        for number in range(last + 1):
+            if number < last:
+                send(number + 1)
+            compute.wait_event(sent[number % 2])
+            yield there[number % 2][: min(size, rows.shape[0] - number * size)]
+            used[number % 2].record(compute)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -64,6 +64,10 @@ class OPAUCCV(StatisticClassifier):
         Threads that gather the statistics; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         Seed of the random codes of a sketch.
+    device : str, default=None
+        A device of torch ("cuda", "cuda:1", "cpu") on which solver="sgd" with
+        full covariance steps all pairs, in float64. None is this machine,
+        without torch. X may be a torch tensor of dense rows.
 
     Attributes
     ----------
@@ -92,6 +96,8 @@ class OPAUCCV(StatisticClassifier):
     True
     """
 
+    _unsaved: ClassVar[tuple[str, ...]] = ("device",)
+
     def __init__(
         self,
         *,
@@ -106,6 +112,7 @@ class OPAUCCV(StatisticClassifier):
         standardize: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
         self.solver = solver
         self.rank = rank
@@ -118,6 +125,7 @@ class OPAUCCV(StatisticClassifier):
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.device = device
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -263,4 +271,9 @@ class OPAUCCV(StatisticClassifier):
         return learner
 
     def _recipe(self) -> OpaucCVRecipe:
-        return OpaucCVRecipe(self.get_params(deep=False), type(self).__name__)
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        if self.device is None:
+            return OpaucCVRecipe(parameters, name)
+        from opauc.engines.device_recipe import DeviceCVRecipe  # torch, which others do not wait for
+
+        return DeviceCVRecipe(parameters, name, self.device)

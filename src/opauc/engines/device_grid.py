@@ -1,0 +1,115 @@
+"""A grid of step sizes and penalties stepped on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opauc.engines.device_rows import as_tensor
+from opauc.engines.grid_plan import GridProgress, planned
+from opauc.engines.installed import needed
+from opauc.engines.torch_grid import PIECE_ROWS, GridTensors, TorchGrid
+from opauc.kernels.descent.grid_descent import GridState
+from opauc.kernels.descent.pair_contest import ALL_PAIRS, BEYOND, STEPS, Contest
+from opauc.kernels.descent.progressive_pairs import PAIRS
+from opauc.kernels.sums.panel_product import PANEL
+from opauc.learners.descent_grid import DescentGrid
+from opauc.learners.row_squares import refuse_large
+from opauc.rows import Floats, Json, Labels, Rows
+
+with needed("torch", "gpu"):
+    import torch
+
+
+@dataclass(frozen=True)
+class DeviceGrid(DescentGrid):
+    """What `DescentGrid` learns, each row for all pairs at once on a device of torch.
+
+    Its state is that of a `DescentGrid`, and lies on this machine between
+    chunks. In files it is one: where a model was learnt is no part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.engines.device_grid import DeviceGrid
+    >>> learner = DeviceGrid(etas=(0.1,), alphas=(0.0,), average=False, device="cpu")
+    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> learner.weights(state).tolist()
+    [0.2]
+    """
+
+    device: str = "cuda"
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the learner in files."""
+        return DescentGrid.name()
+
+    def settings(self) -> Json:
+        """Return the hyper-parameters as files have them."""
+        return {name: value for name, value in super().settings().items() if name != "device"}
+
+    def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
+        """Return the state after every pair has scored, compared and learnt each row in order."""
+        self.refuse_other_grid(state.contest)
+        given = as_tensor(rows, self.device)
+        length = float(torch.linalg.vector_norm(given, dtype=torch.float64))
+        refuse_large(length * length)
+        kept = state.contest.order[: state.contest.active[0]]
+        etas, alphas = (part[kept] for part in self.pairs())
+        grid = TorchGrid(_tensors(state), etas, alphas, bool(self.average), self.device)
+        weights, progress = np.ones(labels.size) if weight is None else np.asarray(weight, np.float64), _progress(state)
+        for begin in range(0, labels.size, PIECE_ROWS):
+            piece = slice(begin, begin + PIECE_ROWS)
+            plan, progress = planned(labels[piece], weights[piece], progress, PAIRS)
+            grid.learn(given[piece], plan)
+        after = _state(state, grid, progress)
+        self.warn_where_all_diverged(state.contest.active[0], after.contest.active[0])
+        return after
+
+
+def _tensors(state: GridState) -> GridTensors:
+    """Return what a device takes of a state: the columns that have not diverged, side by side."""
+    active = state.contest.active[0]
+    weights, sums = (
+        part.transpose(1, 0, 2).reshape(part.shape[1], -1)[:, :active] for part in (state.weights, state.weight_sums)
+    )
+    contest = state.contest
+    return GridTensors(
+        state.means, state.scatters, weights, sums, contest.recent[..., :active], contest.wins[:active]
+    )  # fmt: skip
+
+
+def _progress(state: GridState) -> GridProgress:
+    done = state.contest.progress
+    return GridProgress(done[:STEPS], state.counts, float(done[STEPS]), float(done[ALL_PAIRS]),
+                        state.contest.kept_weights)  # fmt: skip
+
+
+def _state(before: GridState, grid: TorchGrid, progress: GridProgress) -> GridState:
+    """Return the state as the kernels take it: columns that have diverged come last and hold nothing."""
+    found, worst = grid.given_back()
+    well = worst <= BEYOND  # False of a number that is none, too
+    kept, order = np.flatnonzero(well), before.contest.order
+    lost = np.flatnonzero(~well)
+
+    def columns(values: Floats, width: int) -> Floats:
+        wide = np.zeros((*values.shape[:-1], width))
+        wide[..., : kept.size] = values[..., kept]
+        return wide
+
+    def panels(values: Floats) -> Floats:
+        flat = columns(values, before.weights.shape[0] * PANEL)
+        return np.ascontiguousarray(flat.reshape(len(values), -1, PANEL).transpose(1, 0, 2))
+
+    contest = Contest(
+        order=np.concatenate([order[kept], order[lost], order[worst.size :]]),
+        active=np.full(1, kept.size),
+        wins=columns(found.wins, order.size),
+        recent=columns(found.recent, before.contest.recent.shape[2]),
+        kept_weights=progress.kept_weights,
+        progress=np.array([*progress.n_rows, progress.steps, progress.all_pairs]),
+    )
+    sums = panels(found.weight_sums)
+    return GridState(progress.counts, found.means, found.scatters, panels(found.weights), sums, contest)
