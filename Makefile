@@ -1,5 +1,6 @@
 # Every target sets up what it needs: a virtual environment in .venv with the
-# package, its tools and compiled bytecode. Nothing is installed by hand.
+# package, compiled bytecode and, but for `make run`, its tools. Nothing is
+# installed by hand.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +14,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc/kernels
 
 .PHONY: run test check format bench paper paper-quick paper-report clean
 
-run: .venv/installed
+run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
 test: .venv/installed
@@ -50,8 +51,13 @@ paper-report: .venv/installed
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.venv/installed: pyproject.toml
+# What a user of the package has.
+.venv/package: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable .
 	$(BIN)/python -m compileall -q -j 0 src
+	touch $@
+
+.venv/installed: .venv/package
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' '$(TORCH)'
 	touch $@

@@ -27,8 +27,8 @@ def main():
     """Print a line a width."""
     rows, labels = rows_and_labels(0, N_ROWS)
     later, marks = rows_and_labels(1, N_ROWS)
-    for width in (800, 1500):
-        model = OnePassGAM(max_columns=width, random_state=0).fit(rows, labels)
+    for width, interactions in ((800, 45), (1500, 45), (1500, "auto")):
+        model = OnePassGAM(max_columns=width, interactions=interactions, random_state=0).fit(rows, labels)
         solution = model.solution_.with_card()
         solution.after(later[:1024], marks[:1024])
         times = []
@@ -39,7 +39,10 @@ def main():
         card = model.card_
         entries = card.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
-        print(f"{card.n_columns} columns, {entries:.0f} entries a row: {best:.1f} µs a row")
+        landmarks = card.landmarks.size if card.landmarks else 0
+        print(
+            f"{card.n_columns} columns, {landmarks} of them landmarks, {entries:.0f} entries a row: {best:.1f} µs a row"
+        )
 
 
 if __name__ == "__main__":

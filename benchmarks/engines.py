@@ -65,7 +65,8 @@ def libsvm_file(folder, n_rows=3_000_000, n_features=123, per_row=14):
 
 def command(paths, *more, cores=None, verb="train"):
     """Return the seconds of a command without compiling, as it says them, on some cores only if they are given."""
-    words = [sys.executable, "-m", "opauc", verb, *paths, "-o", "/dev/shm/model.opauc", "--json", *more]
+    solver = ["--solver", "auto"] if verb == "train" else []
+    words = [sys.executable, "-m", "opauc", verb, *solver, *paths, "-o", "/dev/shm/model.opauc", "--json", *more]
     pinned = None if cores is None else lambda: os.sched_setaffinity(0, cores)
     began = time.perf_counter()
     out = subprocess.run(words, check=True, capture_output=True, text=True, preexec_fn=pinned).stdout

@@ -49,7 +49,7 @@ from opauc.cli import main
 WARM = (
     IMPORTS
     + """
-given, sys.argv = sys.argv, ["opauc", "train", sys.argv[1], "-o", sys.argv[2], "--quiet"]
+given, sys.argv = sys.argv, ["opauc", "train", "--solver", "auto", sys.argv[1], "-o", sys.argv[2], "--quiet"]
 try:
     main()
 except SystemExit:

@@ -1,45 +1,103 @@
-"""From a file to a page: train a model on a CSV file, evaluate it on another, write a report. Run it with `make run`.
+"""From files to a model and a page about it, as a user would meet the command. Run it with `make run`.
 
-The data are scikit-learn's bundled breast-cancer measurements, written to files first.
+First scikit-learn's bundled breast-cancer measurements as a CSV file nobody cleaned (`messy_table.py` says what
+was done to them), trained with no options and set beside logistic regression; then a million made-up purchases
+in a folder of Parquet files (`million_rows.py`), learnt in constant memory.
 """
 
+import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
+from logistic_by_hand import logistic_auc
+from messy_table import LABEL, write_messy_table
+from million_rows import N_FILES, purchases, write_million_rows
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from opauc.evaluation import exact_auc
 
 FOLDER = Path("run")
+SHOWN_LINES, SHOWN_LETTERS = 4, 110
+console = Console(highlight=False)
 
 
 def main() -> None:
     """Write the data, run the commands, say where everything is."""
     FOLDER.mkdir(exist_ok=True)
-    frame = load_breast_cancer(as_frame=True).frame.rename(columns={"target": "diagnosis"})
-    frame["diagnosis"] = np.where(frame["diagnosis"] == 1, "benign", "malignant")
-    learn, rest = train_test_split(frame, test_size=0.4, random_state=0, stratify=frame["diagnosis"])
-    learn.to_csv(FOLDER / "learn.csv", index=False)
-    rest.to_csv(FOLDER / "rest.csv", index=False)
-
-    model, page = FOLDER / "cancer.opauc", FOLDER / "report.html"
-    run("train", FOLDER / "learn.csv", "--label", "diagnosis", "-o", model)
-    run("evaluate", model, FOLDER / "rest.csv", "--report", page)
-    run("compare", FOLDER / "learn.csv", "--label", "diagnosis", "--learners", "exact,sgd,class_means,uni_squ,oam")
-    print("data   ", (FOLDER / "learn.csv").resolve(), "and", (FOLDER / "rest.csv").resolve())
-    print("model  ", model.resolve())
-    print("report ", page.resolve())
+    page = a_table_nobody_cleaned()
+    a_million_rows()
+    console.print(f"\n[bold]The page about the first model:[/bold] {page.resolve().as_uri()}", soft_wrap=True)
 
 
-def run(*arguments: str | Path) -> None:
-    """Run the command as a user would, showing it first."""
+def a_table_nobody_cleaned() -> Path:
+    """Train on the messy table, evaluate, compare with logistic regression; return the report page."""
+    console.rule("[bold]A table nobody cleaned")
+    learn, rest, model, page = (FOLDER / name for name in ("learn.csv", "rest.csv", "patients.opauc", "report.html"))
+    write_messy_table(learn, rest)
+    console.print(f"{learn}: measurements, an id column, a column of words, gaps and '?'\n")
+    for line in learn.read_text(encoding="utf-8").splitlines()[:SHOWN_LINES]:
+        console.print(f"  {line[:SHOWN_LETTERS]}…", style="dim", markup=False, soft_wrap=True)
+    console.print()
+    opauc("train", learn, "--label", LABEL, "-o", model)
+    opauc("evaluate", model, rest, "--report", page)
+    table = Table(
+        "model", "work by hand", "held-out AUC", title="The same rows, side by side", title_justify="left", box=SIMPLE
+    )
+    table.add_row("opauc train", "none", f"{auc_of(model, rest):.4f}")
+    steps = "id dropped, gaps filled and marked, columns scaled, words one-hot"
+    table.add_row("LogisticRegression", steps, f"{logistic_auc(learn, rest, LABEL):.4f}")
+    console.print(table)
+    console.print("The interval above says how much of such a difference may be chance.\n")
+    return page
+
+
+def a_million_rows() -> None:
+    """Learn the folder of purchases, and say how much memory that took."""
+    console.rule("[bold]A million rows")
+    folder, held_out, model = FOLDER / "purchases", FOLDER / "held-out.parquet", FOLDER / "purchases.opauc"
+    size = write_million_rows(folder, held_out)
+    console.print(f"{folder}: {N_FILES} Parquet files, {size / 1e6:.0f} MB; made up, so that the truth is known\n")
+    peak = opauc("train", folder, "--label", "fraud", "-o", model)
+    few = [folder / f"part-{number:02d}.parquet" for number in range(N_FILES // 10)]
+    peak_of_few = opauc("train", *few, "--label", "fraud", "-o", FOLDER / "few.opauc", "--quiet")
+    console.print(
+        f"[bold]Peak memory:[/bold] {peak / 1024:.0f} MB for a million rows, "
+        f"{peak_of_few / 1024:.0f} MB for a tenth of them\n"
+    )
+    rows = purchases(N_FILES, with_truth=True)
+    best = exact_auc(rows["fraud"].to_numpy() == "yes", rows["truth"].to_numpy())
+    console.print(
+        f"Held-out AUC {auc_of(model, held_out):.4f}; the odds that the purchases were drawn by reach {best:.4f}, "
+        "and no model can do better.\n"
+    )
+    opauc("inspect", model)
+
+
+def opauc(*arguments: str | Path) -> int:
+    """Run the command as a user would, showing it first; return its peak memory in kilobytes."""
     words = [str(word) for word in arguments]
-    print("$ opauc", *words, flush=True)
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "opauc", *words], check=True)
-    print(f"  ({time.perf_counter() - start:.1f} s, starting the program and, the first time, compiling included)\n")
+    console.print(f"[bold cyan]$ opauc {' '.join(words)}", soft_wrap=True)
+    began = time.perf_counter()
+    child = subprocess.Popen([sys.executable, "-m", "opauc", *words])
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(child.returncode)
+    seconds = time.perf_counter() - began
+    console.print(f"  ({seconds:.1f} s, starting the program and, the first time, compiling included)\n", style="dim")
+    return used.ru_maxrss
+
+
+def auc_of(model: Path, rows: Path) -> float:
+    """Return the AUC that `opauc evaluate` finds."""
+    words = [sys.executable, "-m", "opauc", "evaluate", str(model), str(rows), "--json"]
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return float(json.loads(printed.splitlines()[-1])["auc"])
 
 
 if __name__ == "__main__":

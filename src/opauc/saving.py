@@ -113,6 +113,7 @@ def additive_of(estimator: OnePassGAM) -> AdditiveModel:
         estimator.n_features_in_,
         estimator._feature_names(),
         estimator.columns_,
+        estimator._reading,
     )
 
 
@@ -121,11 +122,13 @@ def gam_of(model: AdditiveModel) -> OnePassGAM:
     if model.estimator != OnePassGAM.__name__:
         raise ValueError(f"no additive estimator {model.estimator} is known here")
     parameters = dict(model.parameters)
-    if isinstance(parameters["interactions"], list):
+    if isinstance(parameters.get("interactions"), list):
         parameters["interactions"] = [tuple(pair) for pair in parameters["interactions"]]
     estimator = OnePassGAM(**parameters)
     estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
     estimator.solution_, estimator.columns_ = model.solution, model.columns
+    if model.reading:
+        estimator._reading = model.reading
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
     return estimator

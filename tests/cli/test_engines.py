@@ -28,8 +28,8 @@ def small_shards(monkeypatch):
 
 def test_threads_learn_what_one_learns(opauc, data, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    assert opauc("train", data, "-o", one).code == 0
-    ran = opauc("train", data, "-o", two, "--n-jobs", 2)
+    assert opauc("train", "--solver", "auto", data, "-o", one).code == 0
+    ran = opauc("train", "--solver", "auto", data, "-o", two, "--n-jobs", 2)
     assert ran.code == 0
     assert "2,000 rows, 3 features, exact" in ran.err
     found, right = library.load(two), library.load(one)
@@ -46,20 +46,20 @@ IN_ORDER = [("--solver", "sgd"), ("--missing", "mean"), ("--forgetting", "0.99")
 
 @pytest.mark.parametrize("more", IN_ORDER)
 def test_what_must_come_in_order_does_with_many_threads_too(opauc, data, tmp_path, more):
-    ran = opauc("train", data, "-o", tmp_path / "two", "--n-jobs", 2, *more)
+    ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "two", "--n-jobs", 2, *more)
     assert ran.code == 0
     assert "progressive AUC" in ran.err  # which only rows in order have
-    assert opauc("train", data, "-o", tmp_path / "one", *more).code == 0
+    assert opauc("train", "--solver", "auto", data, "-o", tmp_path / "one", *more).code == 0
     assert_allclose(library.load(tmp_path / "two").coef_, library.load(tmp_path / "one").coef_, rtol=1e-9)
 
 
 def test_bad_rows_are_reported(opauc, data, tmp_path):
     data.write_text(data.read_text() + "x,1,2,0\n")
-    ran = opauc("train", data, "-o", tmp_path / "m", "--n-jobs", 2)
+    ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "m", "--n-jobs", 2)
     assert ran.code == 2
     assert ran.err.startswith(f"opauc: {data}, line 2002, column a: 'x' is not a number")
     assert "(--categorical a)" in ran.err
-    ran = opauc("train", data, "-o", tmp_path / "m", "--n-jobs", 2, "--on-bad-row", "skip")
+    ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "m", "--n-jobs", 2, "--on-bad-row", "skip")
     assert ran.code == 0
     assert "skipped 1 bad row" in ran.err
     assert "line 2002" in ran.err
@@ -76,7 +76,7 @@ def test_bad_rows_are_reported(opauc, data, tmp_path):
 def test_mistakes_are_one_line(opauc, data, tmp_path, words, message, monkeypatch):
     pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
     monkeypatch.setattr("opauc.engines.dask_scheduler.SECONDS_TO_ANSWER", 1.0)
-    ran = opauc("train", data, "-o", tmp_path / "m", *words)
+    ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "m", *words)
     assert ran.code == 2
     assert message in ran.err
     assert ran.err.count("\n") == 1
@@ -108,11 +108,11 @@ def test_a_device_chooses_the_penalty_with_sgd_alone(opauc, data, tmp_path):
 def test_a_cluster_trains_and_evaluates_and_says_where_to_watch(opauc, data, tmp_path):
     distributed = pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
     one, two = tmp_path / "one", tmp_path / "two"
-    opauc("train", data, "-o", one)
+    opauc("train", "--solver", "auto", data, "-o", one)
     workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(**workers) as cluster:
         there = ("--engine", "dask", "--scheduler", cluster.scheduler_address)
-        trained = opauc("train", data, "-o", two, *there, "--json")
+        trained = opauc("train", "--solver", "auto", data, "-o", two, *there, "--json")
         shown = [json.loads(line) for line in trained.out.splitlines()]
         assert shown[0]["event"] == "engine"
         assert shown[0]["dashboard"].startswith("http")
@@ -129,6 +129,6 @@ def test_a_cluster_trains_and_evaluates_and_says_where_to_watch(opauc, data, tmp
 
 
 def test_a_device_does_not_evaluate(opauc, data, tmp_path):
-    opauc("train", data, "-o", tmp_path / "m")
+    opauc("train", "--solver", "auto", data, "-o", tmp_path / "m")
     ran = opauc("evaluate", tmp_path / "m", data, "--engine", "cuda")
     assert (ran.code, ran.err) == (2, "opauc: --engine: cuda does not work on shards; there are dask and spark\n")

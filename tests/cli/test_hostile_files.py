@@ -88,6 +88,6 @@ def test_every_verb_refuses_a_strange_model_in_one_line(opauc, strange):
 def test_a_strange_checkpoint_is_not_taken_up(opauc, place, value):
     spoil("table.checkpoint", place, value)
     options = ["--categorical", "word", "--missing", "mean", "--checkpoint", "bad", "--resume"]
-    ran = opauc("train", "table-1.csv", "table-2.csv", "-o", "model", *options)
+    ran = opauc("train", "--solver", "auto", "table-1.csv", "table-2.csv", "-o", "model", *options)
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert ran.err.startswith("opauc: bad: cannot be used: ")

@@ -45,7 +45,7 @@ def train_each(opauc, one, two, *options):
     two.to_csv("two.csv", index=False)
     pd.concat([one, two]).to_csv("both.csv", index=False)
     for number, name in enumerate(("one", "two", "both")):
-        ran = opauc("train", f"{name}.csv", "-o", name, "--seed", number, *options)
+        ran = opauc("train", "--solver", "auto", f"{name}.csv", "-o", name, "--seed", number, *options)
         assert ran.code == 0, ran.err
 
 
@@ -99,7 +99,7 @@ def test_libsvm_shards_of_which_one_knows_fewer_features_merge(tmp_path, opauc):
     texts = {"one": "+1 1:1 4:2\n-1 2:1 1:3\n".replace("2:1 1:3", "1:3 2:1") * 10, "two": "+1 1:2\n-1 2:2\n" * 10}
     for name, text in {**texts, "both": texts["one"] + texts["two"]}.items():
         (tmp_path / f"{name}.svm").write_text(text)
-        assert opauc("train", tmp_path / f"{name}.svm", "-o", tmp_path / name).code == 0
+        assert opauc("train", "--solver", "auto", tmp_path / f"{name}.svm", "-o", tmp_path / name).code == 0
     for first, second in (("one", "two"), ("two", "one")):
         assert opauc("merge", tmp_path / first, tmp_path / second, "-o", tmp_path / "merged").code == 0
         merged = library.load(tmp_path / "merged")
@@ -119,8 +119,8 @@ def test_shards_that_do_not_match_are_refused_in_words(shards, opauc, change, op
     one, two = shards
     one.drop(columns="city").to_csv("one.csv", index=False)
     two.drop(columns="city").rename(columns=change).to_csv("two.csv", index=False)
-    assert opauc("train", "one.csv", "-o", "one").code == 0
-    assert opauc("train", "two.csv", "-o", "two", *options).code == 0
+    assert opauc("train", "--solver", "auto", "one.csv", "-o", "one").code == 0
+    assert opauc("train", "--solver", "auto", "two.csv", "-o", "two", *options).code == 0
     line = one_line(opauc("merge", "one", "two", "-o", "merged"))
     assert re.search(said, line)
     assert "{" not in line

@@ -32,7 +32,7 @@ def messy(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("messy")
 def test_one_message_names_every_column_at_fault_with_the_flags_that_settle_it(opauc):
-    said = one_line(opauc("train", "t.csv", "-o", "m"))
+    said = one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m"))
     for part in (
         "name the label (--label)",
         "columns Name, Sex hold words",
@@ -41,25 +41,27 @@ def test_one_message_names_every_column_at_fault_with_the_flags_that_settle_it(o
         "values are missing in Age (--missing zero or mean)",
     ):
         assert part in said
-    said = one_line(opauc("train", "t.csv", "-o", "m", "--label", "Survived"))
+    said = one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m", "--label", "Survived"))
     assert said == (
         "t.csv, line 2, column Name: 'Braund, Mr.' is not a number, nor are values of column Sex; columns of words "
         "must be declared categorical (--categorical Name,Sex) or left out (--drop Name,Sex); values are missing in "
         "Age (--missing zero or mean)"
     )
     settled = ["--label", "Survived", "--categorical", "Sex", "--drop", "id,Name", "--missing", "mean"]
-    assert opauc("train", "t.csv", "-o", "m", *settled).code == 0
+    assert opauc("train", "--solver", "auto", "t.csv", "-o", "m", *settled).code == 0
     assert library.load("m").feature_names_in_.tolist() == ["Age", "Sex=male", "Sex=female"]
 
 
 @pytest.mark.usefixtures("messy")
 def test_missing_values_are_not_mentioned_where_something_stands_for_them(opauc):
-    assert "missing" not in one_line(opauc("train", "t.csv", "-o", "m", "--label", "Survived", "--missing", "zero"))
+    assert "missing" not in one_line(
+        opauc("train", "--solver", "auto", "t.csv", "-o", "m", "--label", "Survived", "--missing", "zero")
+    )
 
 
 def test_typed_tables_name_every_column_of_words_at_once(tmp_path, opauc):
     pd.DataFrame({"a": ["x"], "last, first": ["z"], "b": [1.0], "label": [1]}).to_parquet(tmp_path / "t.parquet")
-    said = one_line(opauc("train", tmp_path / "t.parquet", "-o", tmp_path / "m"))
+    said = one_line(opauc("train", "--solver", "auto", tmp_path / "t.parquet", "-o", tmp_path / "m"))
     assert "columns a, last, first hold words" in said
     assert """(--categorical 'a,"last, first"')""" in said
 
@@ -67,14 +69,17 @@ def test_typed_tables_name_every_column_of_words_at_once(tmp_path, opauc):
 def test_names_with_commas_are_quoted_as_in_csv(tmp_path, opauc):
     (tmp_path / "t.csv").write_text('"a,b",c,"d ""e""",label\n1,2,u,0\n2,1,v,1\n3,5,u,0\n1,7,v,1\n')
     options = ["--features", '"a,b", c', "--categorical", '"d ""e"""']
-    assert opauc("train", tmp_path / "t.csv", "-o", tmp_path / "m", *options).code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "m", *options).code == 0
     assert library.load(tmp_path / "m").feature_names_in_.tolist() == ["a,b", "c", 'd "e"=u', 'd "e"=v']
 
 
 def test_columns_are_found_by_position_beside_columns_that_are_left_out(tmp_path, opauc):
     (tmp_path / "t.csv").write_text("a,b,c,d\n1,2,0,4\n3,1,1,1\n2,2,0,1\n4,4,1,2\n")
     for options in (["--features", "0"], ["--drop", "1,-1"], ["--drop", "b,3"]):
-        assert opauc("train", tmp_path / "t.csv", "-o", tmp_path / "m", "--label", "2", *options).code == 0
+        assert (
+            opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "m", "--label", "2", *options).code
+            == 0
+        )
         assert library.load(tmp_path / "m").feature_names_in_.tolist() == ["a"]
 
 
@@ -90,7 +95,7 @@ def test_columns_are_found_by_position_beside_columns_that_are_left_out(tmp_path
 )
 @pytest.mark.usefixtures("messy")
 def test_mistakes_about_columns_are_one_line(opauc, options, said):
-    assert said in one_line(opauc("train", "t.csv", "-o", "m", "--label", "Survived", *options))
+    assert said in one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m", "--label", "Survived", *options))
 
 
 def test_numbers_with_decimal_commas_are_read_and_the_model_remembers(tmp_path, opauc):
@@ -98,8 +103,8 @@ def test_numbers_with_decimal_commas_are_read_and_the_model_remembers(tmp_path, 
     frame = pd.DataFrame(rows, columns=["a", "b"]).assign(label=(rows[:, 0] > 0.2).astype(int))
     frame.to_csv(tmp_path / "point.csv", index=False)
     frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
-    assert opauc("train", tmp_path / "point.csv", "-o", tmp_path / "p").code == 0
-    assert opauc("train", tmp_path / "comma.csv", "-o", tmp_path / "c", "--decimal", ",").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "point.csv", "-o", tmp_path / "p").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "comma.csv", "-o", tmp_path / "c", "--decimal", ",").code == 0
     assert (library.load(tmp_path / "c").coef_ == library.load(tmp_path / "p").coef_).all()
     assert opauc("predict", tmp_path / "c", tmp_path / "comma.csv").out == (
         opauc("predict", tmp_path / "p", tmp_path / "point.csv").out
@@ -113,13 +118,13 @@ def test_truth_values_in_text_are_those_of_typed_tables(tmp_path, opauc):
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
     for name in ("csv", "parquet"):
-        assert opauc("train", tmp_path / f"t.{name}", "-o", tmp_path / name).code == 0
+        assert opauc("train", "--solver", "auto", tmp_path / f"t.{name}", "-o", tmp_path / name).code == 0
     text, typed = library.load(tmp_path / "csv"), library.load(tmp_path / "parquet")
     assert text.classes_.tolist() == typed.classes_.tolist() == [False, True]
     np.testing.assert_allclose(text.coef_, typed.coef_, rtol=1e-12)
     for model, data in (("csv", "parquet"), ("parquet", "csv")):
         assert opauc("evaluate", tmp_path / model, tmp_path / f"t.{data}", "--json").code == 0
-    ran = opauc("train", tmp_path / "t.csv", "-o", tmp_path / "p", "--positive", "True")
+    ran = opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "p", "--positive", "True")
     assert ran.code == 0, ran.err
     np.testing.assert_allclose(library.load(tmp_path / "p").coef_, typed.coef_, rtol=1e-12)
 
@@ -129,15 +134,15 @@ def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path, opauc):
     random = np.random.default_rng(2)
     frame = pd.DataFrame({"a": random.normal(size=30), "label": [0, 1] * 15})
     frame.to_csv(tmp_path / "t.csv")
-    ran = opauc("train", tmp_path / "t.csv", "-o", tmp_path / "m")
+    ran = opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "m")
     assert ran.code == 0
     assert "t.csv: the first column has no name and counts the rows; it is left out" in ran.err
     assert library.load(tmp_path / "m").feature_names_in_.tolist() == ["a"]
     assert opauc("predict", tmp_path / "m", tmp_path / "t.csv").code == 0
     frame.set_index(np.arange(30) + 5).to_csv(tmp_path / "u.csv")
-    said = one_line(opauc("train", tmp_path / "u.csv", "-o", tmp_path / "n"))
+    said = one_line(opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n"))
     assert said.endswith("column 0, from 0, has no name; give it one, or leave it out (--drop 0)")
-    assert opauc("train", tmp_path / "u.csv", "-o", tmp_path / "n", "--drop", "0").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n", "--drop", "0").code == 0
 
 
 @pytest.mark.usefixtures("messy")
@@ -145,7 +150,7 @@ def test_a_missing_value_in_new_rows_is_refused_by_how_the_model_was_trained(opa
     clean = MESSY.replace("female,,1", "female,38,1")
     Path("clean.csv").write_text(clean)
     options = ["--label", "Survived", "--drop", "id,Name"]
-    assert opauc("train", "clean.csv", "-o", "m", *options, "--categorical", "Sex").code == 0
+    assert opauc("train", "--solver", "auto", "clean.csv", "-o", "m", *options, "--categorical", "Sex").code == 0
     said = one_line(opauc("predict", "m", "t.csv"))
     assert said == (
         "t.csv, line 3, column Age: the value is missing, and the model was trained to refuse missing values; to score "
@@ -161,7 +166,7 @@ def test_rows_that_have_no_auc_are_one_line(tmp_path, monkeypatch, opauc, verb, 
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,label\n1,0\n2,1\n3,1\n")
     Path("new.csv").write_text("a,label\n" + rows)
-    assert opauc("train", "t.csv", "-o", "m").code == 0
+    assert opauc("train", "--solver", "auto", "t.csv", "-o", "m").code == 0
     line = one_line(opauc(verb, "m", "new.csv", *(["-o", "page.html"] if verb == "report" else [])))
     assert line.startswith("new.csv: ")
     assert said in line
@@ -172,7 +177,20 @@ def test_rows_that_have_no_auc_are_one_line(tmp_path, monkeypatch, opauc, verb, 
 def test_unknown_categories_are_counted_and_said(opauc):
     clean = MESSY.replace("female,,1", "female,38,1")
     Path("clean.csv").write_text(clean)
-    assert opauc("train", "clean.csv", "-o", "m", "--label", "Survived", "--drop", "id,Name", "--categorical", "Sex")
+    assert opauc(
+        "train",
+        "--solver",
+        "auto",
+        "clean.csv",
+        "-o",
+        "m",
+        "--label",
+        "Survived",
+        "--drop",
+        "id,Name",
+        "--categorical",
+        "Sex",
+    )
     Path("new.csv").write_text(clean.replace("female", "other"))
     said = "column Sex: 2 rows have categories not met in training (other); they count as none"
     assert said in opauc("predict", "m", "new.csv").err
@@ -185,7 +203,7 @@ def test_unknown_categories_are_counted_and_said(opauc):
 def test_a_column_of_very_many_categories_is_said_in_training(tmp_path, opauc):
     lines = ["name,kind,label", *(f"n{i},k{i % 7},{i % 2}" for i in range(400))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    ran = opauc("train", tmp_path / "t.csv", "-o", tmp_path / "m", "--categorical", "name,kind")
+    ran = opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "m", "--categorical", "name,kind")
     assert "column name: 400 categories so far, a feature each; --hash-bits spreads them over fewer" in ran.err
     assert "--drop name leaves the column out" in ran.err
     assert "column kind" not in ran.err
@@ -198,7 +216,7 @@ def test_columns_are_carried_through_predictions(tmp_path, opauc, form):
     frame["label"] = [0, 1] * 25
     path = tmp_path / f"t.{form}"
     frame.to_csv(path, index=False) if form == "csv" else frame.to_parquet(path)
-    assert opauc("train", path, "-o", tmp_path / "m", "--drop", "id,name").code == 0
+    assert opauc("train", "--solver", "auto", path, "-o", tmp_path / "m", "--drop", "id,name").code == 0
     plain = opauc("predict", tmp_path / "m", path).out.split()
     kept = list(csv.reader(io.StringIO(opauc("predict", tmp_path / "m", path, "--keep", "id,name,a,label").out)))
     assert kept[0] == ["id", "name", "a", "label", "score"]
@@ -215,14 +233,14 @@ def test_columns_are_carried_through_predictions(tmp_path, opauc, form):
 def test_kept_columns_stay_beside_their_rows_where_bad_ones_are_skipped(tmp_path, opauc):
     (tmp_path / "t.csv").write_text('id,a,label\nr1,1,0\nr2,2,1\n"r\n3",x,0\nr4,4,1\nr5,5\nr6,,0\n\nr7,7,1\n')
     (tmp_path / "clean.csv").write_text("a,label\n1,0\n2,1\n3,0\n9,1\n")
-    assert opauc("train", tmp_path / "clean.csv", "-o", tmp_path / "m").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "clean.csv", "-o", tmp_path / "m").code == 0
     ran = opauc("predict", tmp_path / "m", tmp_path / "t.csv", "--keep", "id,a", "--on-bad-row", "skip")
     assert [line.rsplit(",", 1)[0] for line in ran.out.splitlines()] == ["id,a", "r1,1", "r2,2", "r4,4", "r7,7"]
 
 
 def test_only_tables_have_columns_to_keep(tmp_path, opauc):
     (tmp_path / "t.svm").write_text("+1 1:1\n-1 1:0\n" * 5)
-    assert opauc("train", tmp_path / "t.svm", "-o", tmp_path / "m").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "t.svm", "-o", tmp_path / "m").code == 0
     said = one_line(opauc("predict", tmp_path / "m", tmp_path / "t.svm", "--keep", "id"))
     assert said.endswith("only tables have columns that can be kept")
 
@@ -238,10 +256,10 @@ def test_only_tables_have_columns_to_keep(tmp_path, opauc):
 )
 def test_public_tables_train_after_one_message_to_what_pandas_and_arrays_give(tmp_path, opauc, name, label, drop):
     path, model_file = RAW / f"{name}.csv.gz", tmp_path / "m"
-    said = one_line(opauc("train", path, "-o", model_file, "--label", label, "--drop", drop))
+    said = one_line(opauc("train", "--solver", "auto", path, "-o", model_file, "--label", label, "--drop", drop))
     words = re.search(r"\(--categorical ([^)]*)\)", said)[1].strip("'").split(",")
     options = ["--label", label, "--categorical", ",".join(words), "--missing", "zero", "--drop", drop]
-    ran = opauc("train", path, "-o", model_file, *options)
+    ran = opauc("train", "--solver", "auto", path, "-o", model_file, *options)
     assert ran.code == 0, ran.err
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     numbers = frame.drop(columns=[label, *words, *drop.split(",")]).apply(pd.to_numeric, errors="coerce").fillna(0.0)

@@ -59,7 +59,7 @@ def test_bad_libsvm_is_refused_with_file_and_line_and_nothing_is_written(folder,
 )
 def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, said):
     (folder / "bad.csv").write_text(content)
-    assert re.search(said, one_line(opauc("train", "bad.csv", "-o", "model")))
+    assert re.search(said, one_line(opauc("train", "--solver", "auto", "bad.csv", "-o", "model")))
     assert not (folder / "model").exists()
 
 
@@ -77,7 +77,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         (["train", "good.svm", "-o", "m", "--on-bad-row", "cry"], r"'error' or 'skip'"),
         (["train", "good.svm", "-o", "m", "--hash-bits", "99"], r"hash_bits must lie between 1 and 30"),
         (["train", "good.svm", "-o", "m", "--checkpoint-every", "0"], r"checkpoint-every"),
-        (["train", "good.svm"], r"Missing option.*output"),
+        (["merge", "good.svm"], r"Missing option.*output"),
         (["train", "-", "-o", "m"], r"standard input: its format cannot be told"),
         (["train", "good.svm", "-o", "m", "--n-features", "1"], r"good.svm, line 1: .*2"),
         (["predict", "good.svm", "good.svm"], r"good.svm: broken, or not a file of opauc"),

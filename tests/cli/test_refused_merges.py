@@ -15,8 +15,8 @@ LEARNT_IN_TURN = [
 @pytest.mark.parametrize(("options", "called"), LEARNT_IN_TURN, ids=[called for _, called in LEARNT_IN_TURN])
 def test_merge_and_forget_name_the_solver_that_learnt(tmp_path, opauc, options, called):
     data, model, exact = write_rows(tmp_path, "npz", *rows_and_labels()), tmp_path / "model", tmp_path / "exact"
-    assert opauc("train", data, "-o", model, *options).code == 0
-    assert opauc("train", data, "-o", exact).code == 0
+    assert opauc("train", "--solver", "auto", data, "-o", model, *options).code == 0
+    assert opauc("train", "--solver", "auto", data, "-o", exact).code == 0
     needs = f"needs solver='exact': what {called} has learnt depends on each row in turn\n"
     merge = ["merge", "-o", tmp_path / "out"]
     for models in ((model, model), (model, exact), (exact, model)):

@@ -46,13 +46,17 @@ def test_feature_names_and_class_labels_are_shown_with_their_escapes_written_out
 def test_names_of_files_and_columns_in_messages_are_shown_with_their_escapes_written_out(folder, opauc):
     name = f"rows{CLEAR}.csv"
     (folder / name).write_text(f"a{CLEAR},b\n1,2\n")
-    for arguments in (["train", name, "-o", "model"], ["inspect", f"none{CLEAR}"], [f"dance{CLEAR}"]):
+    for arguments in (
+        ["train", "--solver", "auto", name, "-o", "model"],
+        ["inspect", f"none{CLEAR}"],
+        [f"dance{CLEAR}"],
+    ):
         ran = opauc(*arguments)
         assert (ran.code, ran.err.count("\n")) == (2, 1)
         assert is_safe(ran)
         assert r"\x1b[2J" in ran.err
     (folder / name).write_text("a,label\n" + "1,0\n3,1\n" * 20 + "x,1\n")
-    ran = opauc("train", name, "-o", f"model{CLEAR}", "--on-bad-row", "skip")
+    ran = opauc("train", "--solver", "auto", name, "-o", f"model{CLEAR}", "--on-bad-row", "skip")
     assert ran.code == 0
     assert is_safe(ran)
     shown = opauc("evaluate", f"model{CLEAR}", name, "--on-bad-row", "skip")
@@ -92,14 +96,14 @@ def test_where_nothing_can_be_written_is_found_out_before_learning(folder, opauc
     (folder / "astray").symlink_to("nowhere/model")
     monkeypatch.setattr("opauc.cli.train.run", lambda *_: pytest.fail("learnt before it was known"))
     for arguments in (["-o", target], ["-o", "model", "--checkpoint", target]):
-        ran = opauc("train", "good.svm", *arguments)
+        ran = opauc("train", "--solver", "auto", "good.svm", *arguments)
         assert (ran.code, ran.err.count("\n")) == (2, 1)
         assert ran.err.startswith(f"opauc: {said}")
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_checkpoint_does_not_take_the_place_of_the_model(opauc):
-    ran = opauc("train", "good.svm", "-o", "model", "--checkpoint", "./model")
+    ran = opauc("train", "--solver", "auto", "good.svm", "-o", "model", "--checkpoint", "./model")
     assert (ran.code, ran.err) == (2, "opauc: model: cannot be both the model and its checkpoint\n")
 
 
@@ -109,7 +113,7 @@ def test_more_features_than_there_is_memory_for_are_refused_with_file_line_and_r
 
     monkeypatch.setattr("opauc.learners.progressive_selection.ProgressiveSelection.start", start)
     (folder / "wide.svm").write_text("-1 1:1\n+1 2:1 2147483647:1\n")
-    ran = opauc("train", "wide.svm", "-o", "model")
+    ran = opauc("train", "--solver", "auto", "wide.svm", "-o", "model")
     said = "opauc: wide.svm, line 2: not enough memory for 2,147,483,647 features; hash them into fewer (--hash-bits)\n"
     assert (ran.code, ran.err) == (2, said)
 
@@ -117,7 +121,7 @@ def test_more_features_than_there_is_memory_for_are_refused_with_file_line_and_r
 def training_from_a_pipe(folder, rows):
     """Start to learn from a pipe whose writer sends some rows and then nothing."""
     os.mkfifo(folder / "pipe.svm")
-    command = [sys.executable, "-m", "opauc", "train", "pipe.svm", "-o", "model"]
+    command = [sys.executable, "-m", "opauc", "train", "--solver", "auto", "pipe.svm", "-o", "model"]
     running = subprocess.Popen([*command, "--checkpoint-every", "1"], cwd=folder, stderr=subprocess.PIPE, text=True)
     writer = (folder / "pipe.svm").open("wb", buffering=0)
     writer.write(rows)
@@ -144,5 +148,5 @@ def test_what_a_killed_run_left_is_gone_after_the_next(folder, opauc):
     stale.mkdir()
     (stale / "file").write_text("half")
     Path(folder / ".model.abcd1234.part").mkdir()
-    assert opauc("train", "good.svm", "-o", "model").code == 0
+    assert opauc("train", "--solver", "auto", "good.svm", "-o", "model").code == 0
     assert sorted(os.listdir(folder)) == ["good.svm", "model"]

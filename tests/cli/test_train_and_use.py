@@ -18,7 +18,7 @@ from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 def test_every_format_gives_the_model_of_the_arrays_themselves(tmp_path, opauc, form):
     rows, labels = rows_and_labels()
     data = write_rows(tmp_path, form, rows, labels)
-    ran = opauc("train", data, "-o", tmp_path / "model", "--alpha", "0.01", "--json")
+    ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "model", "--alpha", "0.01", "--json")
     assert ran.code == 0, ran.err
     wanted = OPAUC(alpha=0.01).fit(rows, labels)
     found = library.load(tmp_path / "model")
@@ -42,7 +42,7 @@ def test_every_format_gives_the_model_of_the_arrays_themselves(tmp_path, opauc, 
 def test_other_solvers_learn_from_files_what_they_learn_from_arrays(tmp_path, opauc, options):
     rows, labels = rows_and_labels(1)
     data = write_rows(tmp_path, "npz", rows, labels)
-    assert opauc("train", data, "-o", tmp_path / "model", *options, "--seed", "7").code == 0
+    assert opauc("train", "--solver", "auto", data, "-o", tmp_path / "model", *options, "--seed", "7").code == 0
     named = dict(zip([option.removeprefix("--") for option in options[::2]], options[1::2], strict=True))
     named |= {"rank": int(named["rank"])} if "rank" in named else {}
     wanted = OPAUC(random_state=7, **named).fit(rows, labels)
@@ -55,14 +55,16 @@ def test_files_folders_and_patterns_are_one_stream(tmp_path, opauc):
         write_rows(tmp_path, "parquet", rows[part], labels[part], name)
     wanted = OPAUC().fit(rows, labels).coef_
     for given in ([tmp_path], [tmp_path / "?.parquet"], [tmp_path / f"{name}.parquet" for name in "abc"]):
-        assert opauc("train", *given, "-o", tmp_path / "model").code == 0
+        assert opauc("train", "--solver", "auto", *given, "-o", tmp_path / "model").code == 0
         assert_allclose(library.load(tmp_path / "model").coef_, wanted, rtol=1e-8)
 
 
 def test_features_that_turn_up_late_and_unknown_ones_in_new_data_are_right(tmp_path, opauc):
     (tmp_path / "a.svm").write_text("+1 1:1\n-1 1:0.5\n" * 20)
     (tmp_path / "b.svm").write_text("+1 1:1 4:2\n-1 1:0.5 3:1\n" * 20)
-    assert opauc("train", tmp_path / "a.svm", tmp_path / "b.svm", "-o", tmp_path / "model").code == 0
+    assert (
+        opauc("train", "--solver", "auto", tmp_path / "a.svm", tmp_path / "b.svm", "-o", tmp_path / "model").code == 0
+    )
     model = library.load(tmp_path / "model")
     rows = np.array([[1, 0, 0, 0], [0.5, 0, 0, 0]] * 20 + [[1, 0, 0, 2], [0.5, 0, 1, 0]] * 20)
     assert_allclose(model.coef_, OPAUC().fit(rows, [1, -1] * 40).coef_, rtol=1e-8)
@@ -75,7 +77,7 @@ def test_categories_words_and_positive_labels(tmp_path, opauc):
     lines = ["size,colour,kind"] + [f"{i % 7},{'red' if i % 3 else 'blue'},{'abc'[i % 3]}" for i in range(90)]
     (tmp_path / "rows.csv").write_text("\n".join(lines))
     options = ["--label", "kind", "--categorical", "colour", "--positive", "a"]
-    assert opauc("train", tmp_path / "rows.csv", "-o", tmp_path / "model", *options).code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "rows.csv", "-o", tmp_path / "model", *options).code == 0
     model = library.load(tmp_path / "model")
     assert model.feature_names_in_.tolist() == ["size", "colour=blue", "colour=red"]
     assert model.classes_.tolist() == ["not a", "a"]
@@ -87,7 +89,10 @@ def test_categories_words_and_positive_labels(tmp_path, opauc):
 
 def test_hashing_keeps_the_number_of_features(tmp_path, opauc):
     (tmp_path / "rows.svm").write_text("+1 1:1 1000000:1\n-1 2:1 77:3\n" * 50)
-    assert opauc("train", tmp_path / "rows.svm", "-o", tmp_path / "model", "--hash-bits", "6").code == 0
+    assert (
+        opauc("train", "--solver", "auto", tmp_path / "rows.svm", "-o", tmp_path / "model", "--hash-bits", "6").code
+        == 0
+    )
     assert library.load(tmp_path / "model").n_features_in_ == 64
     scores = np.array(opauc("predict", tmp_path / "model", tmp_path / "rows.svm").out.split(), float)
     assert scores[0] > 0 > scores[1]
@@ -98,7 +103,7 @@ def test_merged_files_are_one_model_and_rows_can_be_forgotten(tmp_path, opauc):
     parts = {"a": slice(0, 150), "b": slice(150, 400)}
     for name, part in parts.items():
         data = write_rows(tmp_path, "svm", rows[part], labels[part], name)
-        assert opauc("train", data, "-o", tmp_path / f"{name}.opauc").code == 0
+        assert opauc("train", "--solver", "auto", data, "-o", tmp_path / f"{name}.opauc").code == 0
     ran = opauc("merge", tmp_path / "a.opauc", tmp_path / "b.opauc", "-o", tmp_path / "c.opauc")
     assert ran.code == 0, ran.err
     merged = library.load(tmp_path / "c.opauc")
@@ -112,7 +117,7 @@ def test_merged_files_are_one_model_and_rows_can_be_forgotten(tmp_path, opauc):
 def test_forgetting_files_that_were_never_learnt_or_are_forgotten_already_is_warned_of(tmp_path, opauc):
     for part, n_rows in enumerate((1000, 20, 20)):  # so few that taking them out is plausible
         write_rows(tmp_path, "svm", *rows_and_labels(part, n_rows), str(part))
-    assert opauc("train", tmp_path / "0.svm", tmp_path / "1.svm", "-o", tmp_path / "m").code == 0
+    assert opauc("train", "--solver", "auto", tmp_path / "0.svm", tmp_path / "1.svm", "-o", tmp_path / "m").code == 0
     learnt = opauc("forget", tmp_path / "m", tmp_path / "1.svm", "-o", tmp_path / "left")
     assert (learnt.code, "warning" in learnt.err) == (0, False)
     stranger = opauc("forget", tmp_path / "m", tmp_path / "2.svm", "-o", tmp_path / "wrong")
@@ -127,8 +132,8 @@ def test_rows_of_a_sketched_model_are_forgotten_by_their_numbers(tmp_path, opauc
     last = write_rows(tmp_path, "npz", rows[300:], labels[300:], "last")
     first = write_rows(tmp_path, "npz", rows[:300], labels[:300], "first")
     options = ["--solver", "exact", "--rank", "4"]
-    assert opauc("train", whole, "-o", tmp_path / "whole", *options).code == 0
-    assert opauc("train", first, "-o", tmp_path / "wanted", *options).code == 0
+    assert opauc("train", "--solver", "auto", whole, "-o", tmp_path / "whole", *options).code == 0
+    assert opauc("train", "--solver", "auto", first, "-o", tmp_path / "wanted", *options).code == 0
     refused = opauc("forget", tmp_path / "whole", last, "-o", tmp_path / "left")
     assert (refused.code, "row_numbers" in refused.err) == (2, True)
     ran = opauc("forget", tmp_path / "whole", last, "-o", tmp_path / "left", "--first-row", "300")
@@ -140,7 +145,7 @@ def test_rows_of_a_sketched_model_are_forgotten_by_their_numbers(tmp_path, opauc
 def test_inspect_tells_what_a_model_was_made_of(tmp_path, opauc):
     rows, labels = rows_and_labels(5)
     data = write_rows(tmp_path, "csv", rows, labels)
-    opauc("train", data, "-o", tmp_path / "model")
+    opauc("train", "--solver", "auto", data, "-o", tmp_path / "model")
     told = json.loads(opauc("inspect", tmp_path / "model", "--json").out)
     assert told["kind"] == "model"
     [record] = told["header"]["provenance"]["inputs"]
@@ -176,7 +181,7 @@ def test_compare_ranks_every_learner_on_the_same_rows(tmp_path, opauc):
 def test_the_report_is_written_by_both_verbs(tmp_path, opauc):
     rows, labels = rows_and_labels(7, 3000)
     data = write_rows(tmp_path, "csv", rows, labels)
-    opauc("train", data, "-o", tmp_path / "model")
+    opauc("train", "--solver", "auto", data, "-o", tmp_path / "model")
     assert opauc("evaluate", tmp_path / "model", data, "--report", tmp_path / "a.html").code == 0
     assert opauc("report", tmp_path / "model", data, "-o", tmp_path / "b.html").code == 0
     for name in ("a.html", "b.html"):

@@ -42,7 +42,17 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(package, extra,
 def test_the_command_names_the_extra(package, extra, tmp_path):
     (tmp_path / "a.csv").write_text("a,label\n1,0\n2,1\n")
     engine = {"distributed": "dask", "pyspark": "spark", "torch": "cuda"}[package]
-    words = ["opauc", "train", str(tmp_path / "a.csv"), "-o", str(tmp_path / "m"), "--engine", engine]
+    words = [
+        "opauc",
+        "train",
+        "--solver",
+        "exact",
+        str(tmp_path / "a.csv"),
+        "-o",
+        str(tmp_path / "m"),
+        "--engine",
+        engine,
+    ]
     ran = run([package], f"import sys; sys.argv = {words!r}; from opauc.cli import main; main()")
     assert ran.returncode == 2
     assert f"pip install 'opauc[{extra}]'" in ran.stderr

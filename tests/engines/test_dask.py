@@ -26,6 +26,7 @@ from dask.delayed import delayed  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
 
 from opauc.engines import fit_dask  # noqa: E402
+from opauc.engines.dask_scheduler import dask_cluster  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -174,6 +175,18 @@ def test_a_worker_that_takes_more_memory_than_it_has_is_one_clear_line():
         pytest.raises(EngineError, match="most likely it does not fit their memory; give workers more"),
     ):
         fit_dask(OPAUC(), [good, delayed(hungry, pure=False)()], client=client)
+
+
+def test_workers_started_here_keep_their_memory_and_nothing_is_left_of_it_in_the_settings(monkeypatch):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # other clusters of this process leave it behind
+    settings = ["distributed.nanny.pre-spawn-environ", "distributed.worker.profile.interval"]
+    before = [dask.config.get(name) for name in settings]
+    with dask_cluster(None, 1) as found:
+        assert [dask.config.get(name) for name in settings] == before
+        [trimmed] = found.client.run(lambda: os.environ.get("MALLOC_TRIM_THRESHOLD_")).values()
+        [threads] = found.client.run(lambda: os.environ["OPENBLAS_NUM_THREADS"]).values()
+        [interval] = found.client.run(lambda: dask.config.get("distributed.worker.profile.interval")).values()
+    assert (trimmed, threads, interval) == (None, "1", "1s")
 
 
 def test_an_array_for_which_a_worker_has_no_memory_is_one_clear_line(client):

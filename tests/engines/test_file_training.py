@@ -13,17 +13,15 @@ from opauc.engines.file_training import FilesToLearn, learn_files
 from opauc.engines.thread_scheduler import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
 from opauc.features import open_stream
-from opauc.learners.exact_cv import ExactCV
 from opauc.reading import BadRows, ReadOptions
 from opauc.training.class_labels import ClassLabels
 from opauc.training.model_file import save_model
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.recipe import LearnerRecipe
+from opauc.training.opauc_recipe import OpaucRecipe, recipe_of
 from opauc.training.stream_training import StreamTraining
 from tests.problems import problem
 
 ALPHA = {"alpha": 1e-3}
-EXACT, CROSS = OpaucRecipe(ALPHA), LearnerRecipe("OPAUCCV", ExactCV, {})
+EXACT, CROSS = OpaucRecipe(ALPHA), recipe_of("OPAUCCV", {})
 
 
 def one_process(paths, recipe=EXACT, options=ReadOptions()):  # noqa: B008

@@ -1,12 +1,7 @@
 """The report page: safe, whole and self-contained as text, and sound in a real browser."""
 
-import json
 import re
-import shutil
 import subprocess
-from html import escape
-from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,132 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opauc.evaluation.calibration import CalibrationBins
-from opauc.evaluation.progressive_auc import ProgressiveAuc, ProgressPoint
+from opauc.evaluation.progressive_auc import ProgressPoint
 from opauc.evaluation.ranking import Ranking
 from opauc.evaluation.streaming_auc import StreamingAuc
 from opauc.report.axes import Axis
-from opauc.report.page import Report, render_report
+from opauc.report.page import render_report
 from opauc.report.style import DARK, LIGHT
 from opauc.report.text import outward, plain, safe, share
-from opauc.report.weight_table import WeightRow
-from tests.report.penalties import penalty_choice
+from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measured, svgs
+from tests.report.reports import PAGES, bare_report, full_report, offset_report, rare_report
 
-HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' \x00\ud800 \u202e https://example.org/x.png"
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=5000",
-]
-VOID = {"meta"}
-# Measures the page in a frame of the given width and leaves the figures in the outer page.
-MEASURE = """
-<pre id="found"></pre><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
-<script>
-window.onload = () => {{
-  const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
-  const boxes = [...page.querySelectorAll("svg.chart")].map(chart => [...chart.querySelectorAll("text")].map(text => {{
-    const box = text.getBoundingClientRect();
-    return [text.textContent, box.left, box.top, box.right, box.bottom];
-  }}));
-  const scale = page.querySelector("svg.chart").getBoundingClientRect().width / 400;
-  document.getElementById("found").textContent = JSON.stringify({{
-    scroll: root.scrollWidth, width: root.clientWidth, scripts: page.scripts.length, boxes: boxes,
-    paper: page.defaultView.getComputedStyle(page.body).backgroundColor,
-    text: scale * parseFloat(page.defaultView.getComputedStyle(page.querySelector("svg.chart text")).fontSize),
-  }});
-}};
-</script>
-"""
-
-
-def full_report(**changes):
-    rng = np.random.default_rng(0)
-    labels = rng.random(4000) < 0.2
-    scores = rng.normal(size=4000) + 1.5 * labels
-    parts = {
-        "title": HOSTILE,
-        "ranking": Ranking.of(labels, scores),
-        "model": HOSTILE,
-        "n_features": 40,
-        "calibration": CalibrationBins.of(labels, 1 / (1 + np.exp(2 - scores))),
-        "learning_curve": ProgressiveAuc.empty().update(labels, scores).curve(),
-        "penalty": penalty_choice(),
-        "weights": [
-            WeightRow(HOSTILE, -3.0e-7, -3.0),
-            WeightRow("x" * 200, 123456.0, 0.5),
-            *(WeightRow(f"feature {i}", 7.0, 0.1 / (i + 1)) for i in range(38)),
-        ],
-        "weight_order": "by effect",
-        "data": {"File": "a/very/long/path/" * 6, HOSTILE: HOSTILE},
-        "settings": {"alpha": 1e-4, "average": True, "rank": None},
-        "timings": {"Reading": 1.5, "Learning": 0.002},
-        "provenance": {"SHA-256": "0123456789abcdef" * 4},
-    }
-    return Report(**(parts | changes))
-
-
-def rare_report():
-    rng = np.random.default_rng(1)
-    labels = rng.random(200_000) < 0.002
-    scores = 1e6 * (rng.normal(size=200_000) + 2 * labels)
-    chances = 1 / (1 + np.exp(9 - 2e-6 * scores))
-    stream = StreamingAuc.of(labels, scores)
-    return full_report(ranking=Ranking.of_stream(stream), calibration=CalibrationBins.of(labels, chances))
-
-
-def offset_report():
-    """Scores a long way from zero that differ by little, learnt in few rows, with probabilities that are all small."""
-    rng = np.random.default_rng(2)
-    labels = rng.random(300) < 0.1
-    scores = -98_765.0 + 1e-3 * (rng.normal(size=300) + labels)
-    return full_report(
-        ranking=Ranking.of(labels, scores),
-        calibration=CalibrationBins.of(labels & (scores > -98_764.999), 1e-4 * (1 + rng.random(300))),
-        learning_curve=ProgressiveAuc.empty().update(labels, scores).curve(),
-    )
-
-
-def bare_report():
-    return Report(title="Two rows", ranking=Ranking.of([0, 1], [0.0, 1.0]))
-
-
-PAGES = {"full": full_report, "rare and streamed": rare_report, "offset": offset_report, "bare": bare_report}
-
-
-class Tags(HTMLParser):
-    """Checks that every element is closed in order, and notes which there are."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.seen, self.headings = [], [], []
-        self.feed(page)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("h1", "h2"):
-            self.headings.append(data)
-
-
-def svgs(page):
-    return [ElementTree.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+# Sheets of paper that a page may take; others take three.
+SHEETS = {"additive": 6, "bare": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -246,30 +127,9 @@ def test_text_and_classes_stand_out_from_the_paper(theme):
         assert contrast(theme[name], theme["paper"]) >= 4.5, name
 
 
-def chromium(folder, page, *flags):
-    """What the browser prints of a page, and what it logs."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium here; the page is checked as text only")
-    path = folder / "page.html"
-    path.write_text(page, encoding="utf-8")
-    profile = f"--user-data-dir={folder / 'profile'}"
-    done = subprocess.run(
-        [CHROMIUM, *FLAGS, profile, "--enable-logging=stderr", "--v=0", *flags, "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout, done.stderr
-
-
-def measured(folder, page, width, *flags):
-    printed, _ = chromium(folder, MEASURE.format(width=width, page=escape(page)), *flags)
-    return json.loads(re.search(r'<pre id="found">(.*?)</pre>', printed, re.DOTALL)[1].replace("&amp;", "&"))
-
-
-def test_the_browser_has_nothing_to_complain_about_and_would_say_so(tmp_path):
-    page = render_report(full_report())
+@pytest.mark.parametrize("name", ["full", "additive"])
+def test_the_browser_has_nothing_to_complain_about_and_would_say_so(tmp_path, name):
+    page = render_report(PAGES[name]())
     printed, logged = chromium(tmp_path, page)
     assert "<h1>" in printed
     assert "CONSOLE" not in logged
@@ -301,7 +161,7 @@ def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_printed_it_takes_two_sheets_or_three(tmp_path, name):
+def test_printed_it_takes_two_sheets_or_three_and_an_additive_model_twice_as_many(tmp_path, name):
     if CHROMIUM is None:
         pytest.skip("no chromium here; the page is checked as text only")
     (tmp_path / "page.html").write_text(render_report(PAGES[name]()), encoding="utf-8")
@@ -311,4 +171,4 @@ def test_printed_it_takes_two_sheets_or_three(tmp_path, name):
         [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={printed}", address], capture_output=True, timeout=120, check=True
     )
     sheets = len(re.findall(rb"/Type /Page\b", printed.read_bytes()))
-    assert 1 <= sheets <= (1 if name == "bare" else 3)
+    assert 1 <= sheets <= SHEETS.get(name, 3)

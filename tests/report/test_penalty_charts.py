@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from opauc.report.page import render_report
 from opauc.report.penalty_charts import _apart, criterion_chart, criterion_key, path_chart, path_names
+from tests.report.browser import Tags, measured, svgs
 from tests.report.penalties import penalty_choice
-from tests.report.test_page import Tags, full_report, measured, svgs
+from tests.report.reports import full_report
 
 
 def dots(chart, look):

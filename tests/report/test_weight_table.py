@@ -6,7 +6,8 @@ import numpy as np
 
 from opauc.report.page import render_report
 from opauc.report.weight_table import WeightRow
-from tests.report.test_page import full_report, svgs
+from tests.report.browser import svgs
+from tests.report.reports import full_report
 
 
 def rendered(rows, order="by effect"):

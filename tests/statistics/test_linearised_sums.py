@@ -160,3 +160,30 @@ def test_what_does_not_belong_together_is_refused():
         one.update(np.ones((1, 5)), np.ones(1, np.int8))
     with pytest.raises(StatisticsOverflow, match="overflow"), np.errstate(over="ignore", invalid="ignore"):
         one.update(np.full((1, 4), 1.7e308) * np.sign(one.point), np.ones(1, np.int8))
+
+
+@given(seeds, cuts(40))
+def test_parts_at_once_are_parts_one_by_one(seed, places):
+    rows, labels, point, weight = sums_of(seed)
+    parts = [(rows[at], labels[at], weight[at]) for at in np.split(np.arange(40), places)]
+    one_by_one = LinearisedSums.at(point)
+    for part in parts:
+        one_by_one = one_by_one.update(*part)
+    at_once = LinearisedSums.at(point).update_all(iter(parts))
+    assert_allclose(at_once.gram, one_by_one.gram, rtol=1e-12, atol=1e-12)
+    assert_allclose(at_once.moment, one_by_one.moment, rtol=1e-12, atol=1e-12)
+    assert at_once.counts == one_by_one.counts
+
+
+def test_an_error_in_a_later_part_leaves_the_sums():
+    rows, labels, point, weight = sums_of(0)
+    sums = LinearisedSums.at(point).update(rows, labels, weight)
+    before = sums.gram.copy()
+
+    def parts():
+        yield rows, labels, weight
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sums.update_all(parts())
+    assert_array_equal(sums.gram, before)

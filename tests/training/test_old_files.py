@@ -153,7 +153,7 @@ def test_training_begun_by_an_earlier_version_is_taken_up_and_ends_as_it_would_h
     options = [*(RENAMED.get(word, word) for word in told["options"]), "--checkpoint", name, "--resume", "--json"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        command(monkeypatch, "train", *told["data"], "-o", "model", *options)
+        command(monkeypatch, "train", "--solver", "auto", *told["data"], "-o", "model", *options)
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert (first["event"], first["rows"]) == ("resumed", told["rows_learnt"])
     check(opauc.load("model"), told, rtol=1e-9)

@@ -18,8 +18,8 @@ from opauc.errors import InputError, OpaucError
 from opauc.learners.parameters import Threads
 from opauc.reading import BadRows
 from opauc.reading.find_sources import find_sources
-from opauc.training.model_file import save_model
-from opauc.training.recipe import EstimatorRecipe
+from opauc.training.linear_recipe import LinearRecipe
+from opauc.training.model_file import Model, save_model
 
 CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
 ALL_CORES = -1
@@ -58,7 +58,7 @@ def _started(engine: str, address: str | None, workers: int) -> Iterator[Schedul
             yield of_spark
 
 
-def recipe_on(engine: str | None, recipe: EstimatorRecipe) -> EstimatorRecipe:
+def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
     """Return how to learn on an engine what is learnt so in one process."""
     if engine not in (None, *CLUSTERS, DEVICE):
         raise InputError(f"--engine must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
@@ -110,6 +110,8 @@ def evaluate_on(
     from opauc.engines.file_evaluation import score_files
     from opauc.evaluation import Ranking
 
+    if not isinstance(scored.model, Model):
+        raise InputError("--engine is for linear scorers; an additive model is evaluated on this machine")
     with stopwatch(reporter.compiling) as seconds:
         with _progress("scoring", data, reporter) as told:
             found = score_files(scored.model, data, workers, format_, scored.stream.bad_rows, told)

@@ -8,17 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.cli.console import Reporter
+from opauc.cli.noted_rows import NotedRows
 from opauc.cli.scored_stream import ScoredStream
+from opauc.cli.shown_effects import additive_part, effects_of
 from opauc.cli.shown_penalty import penalty_choice
-from opauc.cli.shown_weights import shown_weights
+from opauc.cli.shown_weights import ShownWeights, shown_weights
 from opauc.cli.stopwatch import stopwatch
 from opauc.errors import InputError
 from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
 from opauc.rows import Array, Settings
+from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.class_labels import shown_label
 from opauc.training.model_file import Model
+from opauc.training.saved_model import AnyModel
 from opauc.training.solution import Solved
 
 # Up to so many rows scores are kept and ranked exactly; after that only the streaming AUC goes on.
@@ -33,12 +37,13 @@ class Evaluation(NamedTuple):
     rows: int
     bad_rows: int
     seconds: float
+    noted: NotedRows = NotedRows()
 
 
 def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
     """Score all rows and rank them."""
     labels, scorer = scored.labels, scored.model.scorer
-    stream, bins, rows = StreamingAuc.empty(), CalibrationBins.empty(), 0
+    stream, bins, rows, noted = StreamingAuc.empty(), CalibrationBins.empty(), 0, NotedRows()
     kept: list[tuple[Array, Array]] | None = []
     with stopwatch(reporter.compiling) as seconds:
         with reporter.progress("scoring", scored.stream.total_bytes) as show:
@@ -46,6 +51,8 @@ def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
                 actual = labels.encoded(part.chunk)
                 stream = stream.update(actual, part.scores)
                 bins = bins.update(actual, scorer.chances(part.scores))
+                if isinstance(part.rows, np.ndarray):
+                    noted = noted.after(part.rows, actual, part.scores, rows)
                 rows += actual.size
                 if kept is not None:
                     kept.append((actual, part.scores))
@@ -58,7 +65,7 @@ def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
             ranking = Ranking.of(actual, scores)
         else:
             ranking = Ranking.of_stream(stream)
-        return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds())
+        return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds(), noted)
 
 
 def refuse_one_class(scored: ScoredStream, negatives: int, positives: int) -> None:
@@ -83,8 +90,14 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
     """Return all that the page shows."""
     model = scored.model
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
-    weights, penalty = shown_weights(model), penalty_choice(model)
-    chosen = {} if isinstance(model.solution, Solved) else model.solution.chosen_settings
+    weights, penalty, chosen = ShownWeights([], ""), None, dict[str, float]()
+    if isinstance(model, Model):
+        weights, penalty = shown_weights(model), penalty_choice(model)
+        chosen = {} if isinstance(model.solution, Solved) else model.solution.chosen_settings
+    additive = None
+    if isinstance(model, AdditiveModel):
+        effects = effects_of(model)
+        additive = additive_part(effects, list(found.noted.explained(effects)))
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
@@ -94,6 +107,7 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
         calibration=found.calibration,
         learning_curve=curve,
         penalty=penalty,
+        additive=additive,
         weights=weights.rows,
         weight_order=weights.order,
         data={
@@ -116,7 +130,7 @@ def _in_words(estimator: str, chosen: Settings) -> str:
     return f"{estimator}{solver}{rank}"
 
 
-def learnt_from(model: Model) -> dict[str, object]:
+def learnt_from(model: AnyModel) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
     known = model.provenance
     table: dict[str, object] = {"Library": f"opauc {known['library']}"} if "library" in known else {}

@@ -16,7 +16,7 @@ from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import Purpose, ScoredStream
 from opauc.errors import InputError
 from opauc.reading.labelled_chunk import SourceRecord
-from opauc.training.model_file import Model, save_model
+from opauc.training.saved_model import AnyModel, save_any, with_solution
 
 
 def command(
@@ -51,12 +51,12 @@ def command(
     provenance["rows"] = max(0, known.get("rows", rows) - rows)
     taken = {"data": list(data), "rows": rows, "sha256": [record["sha256"] for record in records]}
     provenance["forgotten"] = [*known.get("forgotten", ()), taken]
-    save_model(replace(left, provenance=provenance), output)
+    save_any(replace(left, provenance=provenance), output)
     reporter.say("forgotten", f"{output}: {rows:,} rows forgotten", model=str(output), rows=rows)
     return 0
 
 
-def strangers(model: Model, records: Sequence[SourceRecord]) -> Iterator[str]:
+def strangers(model: AnyModel, records: Sequence[SourceRecord]) -> Iterator[str]:
     """Yield what is wrong with files that were never learnt or were forgotten before, as far as the model knows."""
     learnt = Counter(record["sha256"] for record in model.provenance.get("inputs", ()))
     forgotten = Counter(sha256 for taken in model.provenance.get("forgotten", ()) for sha256 in taken.get("sha256", ()))
@@ -72,7 +72,7 @@ def strangers(model: Model, records: Sequence[SourceRecord]) -> Iterator[str]:
         forgotten[sha256] += 1
 
 
-def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, tuple[SourceRecord, ...]]:
+def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[AnyModel, tuple[SourceRecord, ...]]:
     """Return the model without the rows of a stream, and what there was of them."""
     labels, training, records = scored.labels, scored.model.training(), tuple[SourceRecord, ...]()
     for chunk, wide in scored.chunks():
@@ -83,4 +83,4 @@ def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[Model, tuple[
         except ValueError as error:
             raise InputError(f"{chunk.source}, from line {chunk.first_line} on: {error}") from error
         records = chunk.bookmark.records
-    return replace(scored.model, solution=training.solution), records
+    return with_solution(scored.model, training.solution), records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sized
 from pathlib import Path
 from typing import Annotated
@@ -11,18 +12,24 @@ import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, show_table
+from opauc.cli.shown_effects import additive_part, effects_as_json, effects_in_words, effects_of
 from opauc.cli.shown_penalty import penalty_as_json, penalty_choice, penalty_in_words
 from opauc.cli.shown_text import shortened
 from opauc.cli.shown_weights import shown_weights
 from opauc.files import read_sealed
+from opauc.report.additive import AdditivePart
 from opauc.report.weight_table import WeightRow
-from opauc.rows import Json
-from opauc.training.model_file import MODEL, model_in
+from opauc.rows import NamedArrays, Settings
+from opauc.training.additive.additive_file import ADDITIVE, AdditiveModel
+from opauc.training.model_file import MODEL, Model
+from opauc.training.saved_model import AnyModel, any_in
 
 # Parts of a header worth a line each.
 NESTED = ("bookmark", "plan", "reading", "provenance")
 # Of lists and of named values, so many are shown, and of what is within them, so deep.
 FEW_PARTS, MOST_PARTS, DEEPEST = 8, 40, 6
+# Of more files only their sums are shown.
+MOST_FILES = 3
 
 
 def command(
@@ -34,31 +41,57 @@ def command(
     """Print what a file holds; nothing in it is executed."""
     content = kind, header, arrays = read_sealed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
-    model = model_in(file, *content) if kind == MODEL else None
-    weights, penalty = (None, None) if model is None else (shown_weights(model), penalty_choice(model))
+    model = any_in(file, *content) if kind in (MODEL, ADDITIVE) else None
+    weights, penalty = (shown_weights(model), penalty_choice(model)) if isinstance(model, Model) else (None, None)
+    effects = effects_of(model) if isinstance(model, AdditiveModel) else None
+    additive = None if effects is None else additive_part(effects)
     if json:
         listed = [] if weights is None else [row._asdict() for row in weights.rows]
         emit(
             "inspected", kind=kind, header=header, arrays=shapes, largest_weights=listed,
             order=None if weights is None else weights.order, penalty=penalty_as_json(penalty),
+            additive=None if effects is None else effects_as_json(effects),
         )  # fmt: skip
         return 0
-    facts: Json = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
-    for name, value in header.items():
-        nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
-        for inner, part in nested:
-            facts[name if inner is None else f"{name}: {inner}"] = shown(part)
-    curve = header["provenance"].get("learning_curve") if kind == MODEL and "provenance" in header else None
-    if curve:
-        facts["provenance: learning_curve"] = f"AUC {curve[-1][1]:.4f} at its end, row {curve[-1][0]:,}"
-    show_table(str(file), {name: value for name, value in facts.items() if value != ""})
-    show_table("arrays", shapes)
+    show_table(str(file), _facts(file, kind, header, model))
+    show_table("arrays", shapes if additive is None else _by_part(arrays))
     if penalty is not None:
         folds = number_of(penalty.n_folds, "fold")
         show_table(f"penalties (alpha), {penalty.criterion} of {folds} held out", penalty_in_words(penalty))
     if weights is not None and weights.rows:
         show_table(f"largest weights, {weights.order}", {row.name: _weight(row) for row in weights.rows})
+    if additive is not None:
+        _show_additive(additive)
     return 0
+
+
+def _facts(file: Path, kind: str, header: Settings, model: AnyModel | None) -> dict[str, object]:
+    """Return what the header says, with sums in place of what would take pages."""
+    facts: dict[str, object] = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
+    for name, value in header.items():
+        nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
+        for inner, part in nested:
+            facts[name if inner is None else f"{name}: {inner}"] = shown(part)
+    if isinstance(model, AdditiveModel) and model.columns is not None:
+        kinds = Counter(column.kind for column in model.columns.columns)
+        facts["columns"] = ", ".join(f"{what}: {count}" for what, count in kinds.items())
+    provenance = {} if model is None else model.provenance
+    files, curve = provenance.get("inputs", ()), provenance.get("learning_curve")
+    if len(files) > MOST_FILES:
+        rows, size = (sum(record[part] for record in files) for part in ("rows", "bytes"))
+        facts["provenance: inputs"] = f"{len(files):,} files, {rows:,} rows, {size:,} bytes; --json lists them"
+    if curve:
+        facts["provenance: learning_curve"] = f"AUC {curve[-1][1]:.4f} at its end, row {curve[-1][0]:,}"
+    return {name: value for name, value in facts.items() if value != ""}
+
+
+def _show_additive(part: AdditivePart) -> None:
+    lines = effects_in_words(part.effects)
+    show_table(f"effects, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
+    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← taken' if rung.taken else ''}" for rung in part.rungs}
+    shifted = ", ".join(f"{name} (stability index {index:.2f})" for name, index in part.shifted)
+    found = {"shifted features": shifted or "none"} if part.watched else {}
+    show_table("guard", {"taken": part.guard, **aucs, **found})
 
 
 def shown(value: object, depth: int = DEEPEST) -> str:
@@ -71,6 +104,16 @@ def shown(value: object, depth: int = DEEPEST) -> str:
     if isinstance(value, list):
         return ", ".join(shown(part, depth - 1) for part in value[:FEW_PARTS]) + _rest(value, FEW_PARTS)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else shortened(value)
+
+
+def _by_part(arrays: NamedArrays) -> dict[str, str]:
+    """Return how many arrays each part of a model has, and how many numbers are in them."""
+    parts: dict[str, list[int]] = {}
+    for name, array in arrays.items():
+        parts.setdefault(name.partition(".")[0], []).append(array.size)
+    return {
+        part: f"{number_of(sum(sizes), 'number')} in {number_of(len(sizes), 'array')}" for part, sizes in parts.items()
+    }
 
 
 def _weight(row: WeightRow) -> str:

@@ -13,8 +13,8 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
 from opauc.errors import InputError
-from opauc.training.merging import merged_models
-from opauc.training.model_file import Model, load_model, save_model
+from opauc.training.merging import merged_any
+from opauc.training.saved_model import AnyModel, load_any, save_any
 from opauc.version import __version__
 
 
@@ -28,11 +28,11 @@ def command(
     if len(models) < 2:
         raise InputError("merge needs two models or more")
     refuse_unwritable(output)
-    parts = [load_model(path) for path in models]
+    parts = [load_any(path) for path in models]
     merged = parts[0]
     for path, other in zip(models[1:], parts[1:], strict=True):
         try:
-            merged = merged_models(merged, other)
+            merged = merged_any(merged, other)
         except ValueError as error:
             raise InputError(f"{path}: {error}") from error
     warn_of_overlap(parts)
@@ -41,14 +41,14 @@ def command(
         "rows": sum(part.provenance.get("rows", 0) for part in parts),
         "inputs": [record for part in parts for record in part.provenance.get("inputs", ())],
     }
-    save_model(replace(merged, provenance=provenance), output)
+    save_any(replace(merged, provenance=provenance), output)
     Reporter(json, quiet).say(
         "merged", f"{output}: {len(models)} models, {provenance['rows']:,} rows", model=str(output), **provenance
     )
     return 0
 
 
-def warn_of_overlap(parts: list[Model]) -> None:
+def warn_of_overlap(parts: list[AnyModel]) -> None:
     """Say so where two models learnt the same content: its rows would count twice."""
     seen: dict[str, str] = {}
     for part in parts:

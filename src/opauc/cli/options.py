@@ -28,6 +28,11 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
+NewModel = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", show_default=False,
+                 help="File to write. Default: the name of the data with .opauc, in this folder."),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Engine = Annotated[
@@ -64,6 +69,11 @@ Features = Annotated[
 Categorical = Annotated[
     str | None,
     typer.Option("--categorical", help="Categorical columns, separated by commas: one feature per value, or hashed.",
+                 rich_help_panel=READING),
+]  # fmt: skip
+Numeric = Annotated[
+    str | None,
+    typer.Option("--numeric", help="Columns of numbers, whatever they look like, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Drop = Annotated[
@@ -125,6 +135,7 @@ def reading_options(given: Settings) -> ReadOptions:
             features=None if features is None else columns(features),
             categorical=columns(given["categorical"] or ""),
             drop=columns(given["drop"] or ""),
+            numeric=columns(given.get("numeric") or ""),
             groups=given.get("groups"),
             delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
             **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header", "decimal")},

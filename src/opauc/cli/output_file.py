@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from opauc.errors import InputError
 from opauc.files import file_behind
+
+MODEL_SUFFIX = ".opauc"
+
+
+def named_after(data: Sequence[str]) -> Path:
+    """Return the file, in this folder, of a model that is given no name: that of its data up to the first dot.
+
+    Examples
+    --------
+    >>> from opauc.cli.output_file import named_after
+    >>> str(named_after(["tables/titanic.csv.gz"])), str(named_after(["-"])), str(named_after(["logs/*.csv", "x.csv"]))
+    ('titanic.opauc', 'model.opauc', 'model.opauc')
+    """
+    stem = Path(data[0]).absolute().name.partition(".")[0]
+    plain = len(data) == 1 and stem.strip("-") and not any(sign in stem for sign in "*?[")
+    return Path(f"{stem if plain else 'model'}{MODEL_SUFFIX}")
 
 
 def refuse_unwritable(*targets: Path) -> None:

@@ -17,7 +17,7 @@ from opauc.cli.shown_text import shown_text
 from opauc.errors import InputError
 from opauc.files import atomic_write
 from opauc.rows import Floats
-from opauc.scorers import LinearScorer
+from opauc.scorers.scorer import Scorer
 from opauc.training.class_labels import shown_label
 
 KINDS = ("score", "probability", "label")
@@ -80,7 +80,7 @@ def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str], kept: Se
             out.write("".join(f"{value}\n" for value in values))
 
 
-def write_json(part: ScoredChunk, scorer: LinearScorer, classes: list[object]) -> None:
+def write_json(part: ScoredChunk, scorer: Scorer, classes: list[object]) -> None:
     """Write all that is known of each row, one JSON line a row."""
     chances, kept = scorer.chances(part.scores).tolist(), part.chunk.kept_values()
     names = [] if part.chunk.kept is None else part.chunk.kept.schema.names
@@ -95,7 +95,7 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _values(what: str, scorer: LinearScorer, names: list[str], scores: Floats) -> list[object]:
+def _values(what: str, scorer: Scorer, names: list[str], scores: Floats) -> list[object]:
     if what == "label":
         return [names[positive] for positive in (scores > 0).tolist()]
     values: list[object] = (scores if what == "score" else scorer.chances(scores)).tolist()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
 from opauc.cli.console import Reporter
+from opauc.cli.train_report import report_unreadable
 from opauc.errors import IncompatibleMoments, InputError
+from opauc.features.numbers_encoder import pooled_in_words
 from opauc.features.table_features import TableFeatures
 from opauc.features.unknown_categories import unknown_in_words
 from opauc.reading.bad_rows import BadRows
@@ -16,14 +18,20 @@ from opauc.reading.encoder import UnknownCategories
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.reading.read_options import ReadOptions
 from opauc.rows import Floats, Rows
+from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.class_labels import ClassLabels
-from opauc.training.model_file import load_model, refusing
+from opauc.training.model_file import refusing
+from opauc.training.saved_model import load_any
 from opauc.training.training import as_wide
 
 
-def report_unknown(unknown: Mapping[str, UnknownCategories], reporter: Reporter) -> None:
+def report_unknown(
+    unknown: Mapping[str, UnknownCategories],
+    reporter: Reporter,
+    in_words: Callable[[Mapping[str, UnknownCategories]], list[str]] = unknown_in_words,
+) -> None:
     """Tell how many rows had categories that a model knows nothing of."""
-    for (column, (rows, examples)), text in zip(unknown.items(), unknown_in_words(unknown), strict=True):
+    for (column, (rows, examples)), text in zip(unknown.items(), in_words(unknown), strict=True):
         reporter.say("unknown_categories", text, column=column, rows=rows, examples=list(examples))
 
 
@@ -53,12 +61,17 @@ class ScoredStream:
         purpose: Purpose,
         kept: Sequence[str] = (),
     ) -> None:
-        self.model = load_model(path, to_learn=purpose in (Purpose.REPORT, Purpose.FORGET))
-        with refusing(path):
-            reading = self.model.reading
-            tables = TableFeatures.of_json(reading) if reading else TableFeatures(ReadOptions())
+        self.model = load_any(path, to_learn=purpose in (Purpose.REPORT, Purpose.FORGET))
         labelled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
-        self.stream = tables.stream(data, format_, bad_rows, labelled=labelled, kept=kept, grouped=grouped)
+        if isinstance(self.model, AdditiveModel):
+            self.width = self.model.solution.n_features
+            self.stream = self.model.number_reading().stream(data, format_, bad_rows, labelled=labelled, kept=kept)
+        else:
+            self.width = self.model.n_features
+            with refusing(path):
+                reading = self.model.reading
+                tables = TableFeatures.of_json(reading) if reading else TableFeatures(ReadOptions())
+            self.stream = tables.stream(data, format_, bad_rows, labelled=labelled, kept=kept, grouped=grouped)
         if kept and not self.stream.has_columns:
             raise InputError(f"{', '.join(map(str, data))}: only tables have columns that can be kept")
 
@@ -71,13 +84,15 @@ class ScoredStream:
         """Yield the chunks, and their rows as wide as the model."""
         for chunk in self.stream.chunks():
             try:
-                yield chunk, as_wide(chunk.rows, self.model.n_features)
+                yield chunk, as_wide(chunk.rows, self.width)
             except IncompatibleMoments as error:
                 raise InputError(f"{chunk.source}: {error}") from error
 
     def report_unknown(self, reporter: Reporter) -> None:
-        """Tell how many rows had categories that the model knows nothing of."""
-        report_unknown(self.stream.unknown_categories, reporter)
+        """Tell how many rows had categories that the model knows nothing of, and values that it cannot read."""
+        words = pooled_in_words if isinstance(self.model, AdditiveModel) else unknown_in_words
+        report_unknown(self.stream.unknown_categories, reporter, words)
+        report_unreadable(self.stream, reporter)
 
     def scored(self) -> Iterator[ScoredChunk]:
         """Yield the chunks with their scores."""

@@ -3,64 +3,79 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from opauc.cli import options as shared
+from opauc.cli.additive_run import AdditiveRun, takes_additive
 from opauc.cli.console import Reporter
 from opauc.cli.engines import CLUSTERS, DEVICE, cluster, recipe_on, refuse_checkpoints, train_on
-from opauc.cli.output_file import refuse_unwritable
+from opauc.cli.linear_run import LinearRun, Run
+from opauc.cli.options import READING as READING_PANEL
+from opauc.cli.output_file import named_after, refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
-from opauc.cli.train_recipe import FOLD_OPTIONS, train_recipe
+from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, train_recipe
+from opauc.cli.train_report import report_columns, report_many_categories, report_model, report_unreadable
 from opauc.engines.file_training import FilesToLearn
-from opauc.errors import InputError, UnsupportedOperation
-from opauc.features import open_stream
-from opauc.features.table_features import TableFeatures
-from opauc.learners.penalty_selection import Selection
-from opauc.reading import DataStream
-from opauc.reading.table_columns import quoted_list
-from opauc.rows import Json
+from opauc.errors import UnsupportedOperation
+from opauc.training.additive.gam_recipe import GamRecipe
 from opauc.training.checkpoints import Checkpoints
-from opauc.training.model_file import Model, save_model
-from opauc.training.provenance import provenance_of
+from opauc.training.saved_model import save_any
 from opauc.training.stream_training import StreamTraining
 
-LEARNING, SAFETY = "Learning", "Checkpoints"
+LEARNING, LINEAR, SAFETY = "Learning", "Linear scorers", "Checkpoints"
 INTERRUPTED = 130
-# So many categories of one column are said: it may be a name, or the number of a row.
-MANY_CATEGORIES = 300
 
 
 def command(
+    context: typer.Context,
     data: shared.Data,
-    output: shared.Output,
+    output: shared.NewModel = None,
     solver: Annotated[
-        str, typer.Option(help="auto, exact, sgd or progressive_selection.", rich_help_panel=LEARNING)
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="gam (an additive model with interactions), or a linear scorer: exact, sgd, progressive_selection, "
+            "or auto, whichever suits the number of features. Default: gam for tables; auto for sparse rows, and "
+            "wherever an option of the linear scorers is given.",
+            rich_help_panel=LEARNING,
+            show_default=False,
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Begin with the card of this additive model and read rows as it does: shards learnt so can be merged.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    explain_columns: Annotated[
+        bool,
+        typer.Option("--explain-columns", help="Print what was made of each column.", rich_help_panel=READING_PANEL),
+    ] = False,
     alpha: Annotated[
         str,
         typer.Option(
             help="Ridge penalty: a number, or auto to choose it by cross-validation within the one pass.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=LINEAR,
         ),
     ] = "1e-4",
     rank: Annotated[
-        str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LEARNING)
+        str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LINEAR)
     ] = "auto",
     eta0: Annotated[
-        float, typer.Option(help="Step size of sgd; with theorem a ratio without unit.", rich_help_panel=LEARNING)
+        float, typer.Option(help="Step size of sgd; with theorem a ratio without unit.", rich_help_panel=LINEAR)
     ] = 1e4,
     learning_rate: Annotated[
-        str, typer.Option(help="theorem, constant or invsqrt.", rich_help_panel=LEARNING)
+        str, typer.Option(help="theorem, constant or invsqrt.", rich_help_panel=LINEAR)
     ] = "theorem",
     average: Annotated[
         bool,
         typer.Option(
-            "--average/--last", help="Return the mean of the iterates, or the last one.", rich_help_panel=LEARNING
+            "--average/--last", help="Return the mean of the iterates, or the last one.", rich_help_panel=LINEAR
         ),
     ] = True,
     standardize: Annotated[
@@ -68,39 +83,44 @@ def command(
         typer.Option(
             "--standardize/--no-standardize",
             help="Learn in units of each feature's own deviation, or in those of the data.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=LINEAR,
         ),
     ] = True,
     forgetting: Annotated[
         str,
         typer.Option(
             help="Factor on the weight of earlier rows at each new row, or auto to choose it as rows come.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=LINEAR,
         ),
     ] = "1.0",
     horizon: Annotated[
         int,
         typer.Option(
             help="With --forgetting auto: rows between two updates of the model that scores.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=LINEAR,
             min=1,
         ),
     ] = 1000,
     folds: Annotated[
-        int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LEARNING, min=2)
+        int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LINEAR, min=2)
     ] = FOLD_OPTIONS["folds"],
     criterion: Annotated[
-        str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LEARNING)
+        str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LINEAR)
     ] = FOLD_OPTIONS["criterion"],
     one_standard_error: Annotated[
         bool,
         typer.Option(
             "--one-standard-error",
             help="Choose the largest penalty within one standard error of the best.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=LINEAR,
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the random codes of a sketch.", rich_help_panel=LEARNING)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Seed of the sample of a card, or of the random codes of a sketch.", rich_help_panel=LEARNING
+        ),
+    ] = 0,
     n_jobs: Annotated[
         int,
         typer.Option(
@@ -137,6 +157,7 @@ def command(
     label: shared.Label = None,
     features: shared.Features = None,
     categorical: shared.Categorical = None,
+    numeric: shared.Numeric = None,
     drop: shared.Drop = None,
     groups: shared.Groups = None,
     missing: shared.Missing = "error",
@@ -152,43 +173,53 @@ def command(
     quiet: shared.Quiet = False,
 ) -> int:
     """Train a model on labelled rows in one pass."""
-    saved = checkpoint or Path(f"{output}.checkpoint")
-    refuse_unwritable(output, saved)
-    reading, recipe = shared.reading_options(locals()), recipe_on(engine, train_recipe(locals()))
+    target = output or named_after(data)
+    saved = checkpoint or Path(f"{target}.checkpoint")
+    refuse_unwritable(target, saved)
+    reading, labels = shared.reading_options(locals()), shared.class_labels(classes, positive)
+    given = given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
+    additive = takes_additive(solver, given, data, reading, like)
+    linear = None if additive else recipe_on(engine, train_recipe({**locals(), "solver": solver or AUTO}))
+    recipe = GamRecipe({"random_state": seed}) if linear is None else linear
     said = {"data": list(data), "reading": reading.to_json(), "positive": positive, "classes": classes}
-    plan = {**said, **recipe.parameters}
-    checkpoints = Checkpoints(saved, checkpoint_every, plan)
-    reporter = Reporter(json, quiet)
+    plan = {**said, **recipe.parameters, **({} if like is None else {"like": str(like)})}
+    checkpoints, reporter = Checkpoints(saved, checkpoint_every, plan), Reporter(json, quiet)
+    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
     safe = resume or checkpoint is not None or checkpoint_every is not None
-    if engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe):
+    if linear is not None and (engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe)):
         refuse_checkpoints(engine, safe)
-        labels = shared.class_labels(classes, positive)
-        files = FilesToLearn(data, recipe, recipe.parameters, recipe.owner, reading, labels)
+        files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
         # Where no cluster was asked for and shards do not add up, rows are learnt in order below.
         with nullcontext() if engine else suppress(UnsupportedOperation):
             with cluster(engine, scheduler, n_jobs, reporter) as workers:
-                train_on(workers, files, output, shared.bad_rows(on_bad_row, max_bad_rows), reporter)
+                train_on(workers, files, target, bad_rows, reporter)
             return 0
+    training = None
     if resume and checkpoints.path.exists():
         training = checkpoints.taken_up()
         reporter.say("resumed", f"resuming after row {training.rows:,}", rows=training.rows)
-    else:
-        if resume:
-            text = f"no checkpoint {checkpoints.path}: starting from the first row"
-            reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
-        training = StreamTraining(recipe, shared.class_labels(classes, positive))
-    if engine == DEVICE:
-        training.recipe = recipe  # where learning takes place is no part of what a checkpoint keeps
-    stream = open_stream(data, reading, training.bookmark, shared.bad_rows(on_bad_row, max_bad_rows))
-    if groups is not None and not stream.has_columns:
-        raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")
+    elif resume:
+        text = f"no checkpoint {checkpoints.path}: starting from the first row"
+        reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
+    task: Run
     with stopwatch(reporter.compiling) as seconds:
-        whole = run(training, stream, checkpoints, reporter)
+        if linear is not None:
+            task = LinearRun.of(training or StreamTraining(linear, labels), linear, data, reading, bad_rows)
+            if engine == DEVICE:
+                task.training.recipe = linear  # where learning takes place is no part of what a checkpoint keeps
+        elif training is not None:
+            task = AdditiveRun.resumed(training, data, reading, bad_rows)
+        elif like is not None:
+            task = AdditiveRun.like(like, data, format_, bad_rows)
+        else:
+            task = AdditiveRun.begun(data, reading, labels, GamRecipe({"random_state": seed}), bad_rows)
+        whole = run(task, checkpoints, reporter, explain_columns)
+        training = task.training
         if whole:
-            tables = TableFeatures(reading, training.bookmark.learnt(), positive)
-            model = finished_model(training, stream, tables.to_json())
-            save_model(model, output)
-            report_trained(model, training, output, reporter, seconds(), checkpoints.seconds)
+            model = task.finished()
+            save_any(model, target)
+            report_unreadable(task.stream, reporter)
+            report_model(model, training, target, reporter, (seconds(), checkpoints.seconds))
     if not whole:
         go_on = "; continue with --resume" if training.begun else ""
         reporter.say(
@@ -200,23 +231,24 @@ def command(
     return 0
 
 
-def finished_model(training: StreamTraining, stream: DataStream, reader: Json) -> Model:
-    """Return the model with all that is known of its rows."""
-    names = stream.feature_names
-    return replace(
-        training.finished(),
-        feature_names=None if names is None else tuple(names),
-        reading=reader,
-        provenance=provenance_of(training),
-    )
+def given_options(context: typer.Context) -> set[str]:
+    """Return the options that the user gave, whatever they say."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name.rstrip("_") for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
-def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, reporter: Reporter) -> bool:
+def run(task: Run, checkpoints: Checkpoints, reporter: Reporter, explain: bool) -> bool:
     """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
+    training, stream = task.training, task.stream
+    told = bool(task.findings)
+    report_columns(task.findings, explain, reporter)
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
         many: set[str] = set()
         for chunk in stop.until_asked(stream.chunks()):
             many |= report_many_categories(stream, many, reporter)
+            if not told:
+                report_columns(task.findings, explain, reporter)
+                told = True
             training.learn(chunk)
             show(training.rows, chunk.bytes_read, training.progress.running_auc())
             if training.begun and not stop.asked and checkpoints.due(training.rows):
@@ -224,65 +256,3 @@ def run(training: StreamTraining, stream: DataStream, checkpoints: Checkpoints, 
         if stop.asked and training.begun:
             checkpoints.write(training)
     return not stop.asked
-
-
-def report_many_categories(stream: DataStream, told: set[str], reporter: Reporter) -> set[str]:
-    """Tell of columns, but those told of, that have so many categories that they may be names or numbers of rows."""
-    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
-    for name in [name for name in many if name not in told]:
-        flag = quoted_list([name])
-        reporter.say(
-            "many_categories",
-            f"column {name}: {many[name]:,} categories so far, a feature each; --hash-bits spreads them over fewer, "
-            f"--drop {flag} leaves the column out",
-            column=name, categories=many[name],
-        )  # fmt: skip
-    return set(many)
-
-
-def report_skipped(training: StreamTraining, reporter: Reporter) -> None:
-    """Tell how many rows could not be used, and which were the first."""
-    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
-
-
-def report_trained(
-    model: Model, training: StreamTraining, output: Path, reporter: Reporter, seconds: float, checkpoint_seconds: float
-) -> None:
-    """Tell what was learnt, after what had to be left out."""
-    report_skipped(training, reporter)
-    auc, solution = training.progress.running_auc(), model.learnt()
-    solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
-    told = "" if auc is None else f", progressive AUC {auc:.4f}"
-    chosen = solution.chosen_settings
-    if solution.selection is None:
-        told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) + told
-    report_penalty(solution.selection, reporter)
-    reporter.say(
-        "trained",
-        f"{output}: {training.rows:,} rows, {model.n_features:,} features, {solver}"
-        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
-        model=str(output), rows=training.rows, features=model.n_features, solver=solver, rank=rank,
-        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
-        skipped=training.bookmark.bad_rows, chosen=chosen,
-    )  # fmt: skip
-
-
-def report_penalty(found: Selection | None, reporter: Reporter) -> None:
-    """Tell which penalty was chosen, if one was to be."""
-    if found is None:
-        return
-    if not found.n_folds:
-        reporter.warn(
-            f"alpha {found.alpha:.3g} was not chosen but taken from the middle: no fold has rows of both classes in it "
-            "and outside it; give more rows, fewer --folds, or more --groups"
-        )
-        return
-    score = found.means()[found.chosen]
-    name, score = ("pair loss", -score) if found.criterion == "pair_loss" else ("AUC", score)
-    reporter.say(
-        "chosen",
-        f"chose alpha {found.alpha:.3g} of {found.alphas.size} between {found.alphas.min():.2g} and "
-        f"{found.alphas.max():.2g}: {name} {score:.4f} on {found.n_folds} folds held out",
-        alpha=found.alpha, criterion=found.criterion, score=float(score), folds=found.n_folds,
-        alphas=found.alphas.tolist(),
-    )  # fmt: skip

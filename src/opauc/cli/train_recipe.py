@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opauc.errors import InputError
 from opauc.rows import Json, Settings
+from opauc.training.linear_recipe import LinearRecipe
 from opauc.training.opauc_recipe import recipe_of
-from opauc.training.recipe import EstimatorRecipe
 
 AUTO = "auto"
 # Options that only a penalty to be chosen takes notice of, and what they are unless given.
@@ -14,7 +14,7 @@ FOLD_OPTIONS: Json = {"folds": 5, "criterion": "pair_loss", "one_standard_error"
 SETTLED: Json = {"solver": (AUTO, "exact", "sgd"), "forgetting": (1.0,)}
 
 
-def train_recipe(given: Settings) -> EstimatorRecipe:
+def train_recipe(given: Settings) -> LinearRecipe:
     """Return how to learn, by the names of the options.
 
     Examples
@@ -42,7 +42,7 @@ def train_recipe(given: Settings) -> EstimatorRecipe:
     )
 
 
-def _choosing(given: Settings) -> EstimatorRecipe:
+def _choosing(given: Settings) -> LinearRecipe:
     """Return how to learn with the penalty chosen on the way, and the step size too where there is one."""
     for name, allowed in SETTLED.items():
         if given[name] not in allowed:

@@ -24,7 +24,7 @@ from opauc.training.learner_method import bytes_of_state
 from opauc.training.model_file import Model
 from opauc.training.recipe import Recipe
 from opauc.training.shard_training import ShardPlace, ShardTraining, shard_learner
-from opauc.training.stream_training import prepare_for, too_wide
+from opauc.training.stream_training import too_wide
 from opauc.training.transaction import Transaction
 
 # A shard has this many times the bytes of its sums at least, lest merging costs more than learning.
@@ -61,7 +61,7 @@ class ShardPlan:
             try:
                 with Transaction(training) as transaction, lines_of_file(shard):
                     labels = self.labels.encoded(chunk)
-                    prepare_for(training, chunk, transaction)
+                    training.prepare_chunk(chunk, transaction)
                     training.step(training.fitted(chunk.rows), labels, groups=chunk.groups)
             except MemoryError as error:
                 raise too_wide(chunk) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from opauc.estimators.scoring_classifier import Scored, ScoringClassifier
 from opauc.features.card.card import Card
 from opauc.features.table_numbers import TableNumbers
 from opauc.learners.additive.ladder import Judgement
+from opauc.rows import Settings
 from opauc.training.additive.additive_solution import AdditiveSolution
 from opauc.training.additive.effects import Effect, Effects, Explanation
 from opauc.training.additive.shifts import ShiftedFeatures, shifted_features
@@ -24,6 +26,8 @@ class AdditiveClassifier(ScoringClassifier):
     solution_: AdditiveSolution
     # What is known of the columns of the table it was fitted to; None for one fitted to arrays.
     columns_: TableNumbers | None
+    # How the command read the rows of a model that it trained.
+    _reading: Settings = MappingProxyType({})
 
     def explain(self, X: ArrayLike) -> Explanation:
         """Return the score of each row as a sum of named effects.
@@ -73,6 +77,16 @@ class AdditiveClassifier(ScoringClassifier):
         """Features whose values after the card do not look like those before."""
         with reading(self):
             return shifted_features(self.solution_, self._input_names())
+
+    @property
+    def left_out_(self) -> tuple[str, ...]:
+        """Columns that nothing is learnt from: text nearly all of which differs, as names and identifiers do."""
+        with reading(self):
+            names, columns = self._feature_names(), self.columns_
+        if names is None or columns is None:
+            return ()
+        used = {column.name for column in columns.columns}
+        return tuple(name for name in names if name not in used)
 
     def _input_names(self) -> tuple[str, ...]:
         if self.columns_ is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
+from opauc.errors import InputError
+from opauc.features.number_reading import NumberReading
 from opauc.features.table_numbers import NumberedRows, TableNumbers
 from opauc.rows import Floats
 
@@ -29,25 +32,30 @@ def first_rows(estimator: BaseEstimator, X: ArrayLike) -> KnownRows:
     if not is_table(X):
         return KnownRows(_array_rows(estimator, X, reset=True), None)
     _check_feature_names(estimator, X, reset=True)
+    from opauc.reading.memory_reader import table_names
+
     table = _with_text_names(X)
     found = TableNumbers.of(table).learn(table)
-    estimator.n_features_in_ = len(found.numbers.columns)
+    estimator.n_features_in_ = len(table_names(table) or ())
     return _warned(found)
 
 
 def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableNumbers | None, learn: bool) -> KnownRows:
     """Return the rows of a later chunk, or of rows to be scored, which teaches nothing new of the columns."""
+    if isinstance(X, str | os.PathLike):
+        return KnownRows(_file_rows(estimator, os.fspath(X), columns), columns)
     if columns is None:
         return KnownRows(_array_rows(estimator, X, reset=False), None)
     if not is_table(X):
-        if columns.categorical.any() or len(columns.inputs) > len(columns.columns):
+        if columns.categorical.any() or not len(columns.inputs) == len(columns.columns) == estimator.n_features_in_:
             raise ValueError(
                 f"{type(estimator).__name__} was fitted to a table with columns of words or dates; "
                 f"expected one with columns {', '.join(column.name for column in columns.columns)}, "
                 f"got {type(X).__name__}"
             )
         return KnownRows(_array_rows(estimator, X, reset=False), columns)
-    _check_feature_names(estimator, X, reset=False)
+    if "feature_names_in_" in vars(estimator):  # a model of the command finds its columns by their names
+        _check_feature_names(estimator, X, reset=False)
     table = _with_text_names(X)
     return _warned(columns.learn(table) if learn else columns.read(table))
 
@@ -82,6 +90,15 @@ def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
         )
     unpacked: Floats = checked.toarray()
     return unpacked
+
+
+def _file_rows(estimator: BaseEstimator, path: str, columns: TableNumbers | None) -> Floats:
+    """Return the rows of a file, read as the command read those of the training."""
+    stream = NumberReading.of_json(estimator._reading, columns).stream([path])
+    parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.chunks()]
+    if not parts:
+        raise InputError(f"{path}: there are no rows in it")
+    return np.concatenate(parts)
 
 
 def _warned(found: NumberedRows) -> KnownRows:

@@ -16,12 +16,12 @@ from opauc.estimators.input_checks import announced_classes
 from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.number_rows import KnownRows, first_rows, next_rows
 from opauc.estimators.target_labels import encoded_labels
-from opauc.features.table_numbers import TableNumbers
 from opauc.learners.parameters import made
 from opauc.random_key import RandomState, random_key
 from opauc.rows import Array, Floats, Labels
 from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows, with_positions
 from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.training.merging import same_columns
 
 
 class OnePassGAM(AdditiveClassifier):
@@ -42,7 +42,8 @@ class OnePassGAM(AdditiveClassifier):
     max_columns : int, default=1500
         Most columns in all; time grows with their square for a row, and with their cube for a solution.
     interactions : "auto", int or list of pairs, default="auto"
-        How many pairs of features may act together, or which: by names or positions.
+        How many pairs of features may act together, or which: by names or positions. With "auto" all features may
+        act together beside, by likeness to landmarks among the rows, where that pays on rows held out.
     knots : "auto" or int, default="auto"
         Most knots of a curve.
     card_rows : "auto" or int, default="auto"
@@ -54,7 +55,7 @@ class OnePassGAM(AdditiveClassifier):
     Attributes
     ----------
     card_ : Card
-        What the columns are.
+        What the columns are; `card_.probe` says what trying landmarks showed.
     effects_ : list of Effect
         The curve of each feature and the surface of each pair, with standard errors, the most important first.
     importances_ : dict of str to float
@@ -63,6 +64,8 @@ class OnePassGAM(AdditiveClassifier):
         Which model was taken: the full one, or a simpler one that ranked the rows after the card better.
     shifted_ : list of ShiftedFeature
         Features whose values after the card do not look like those before.
+    left_out_ : tuple of str
+        Columns that nothing is learnt from: text nearly all of which differs, as names and identifiers do.
     classes_, n_features_in_, feature_names_in_
         As usual.
 
@@ -202,7 +205,7 @@ class OnePassGAM(AdditiveClassifier):
                 raise IncompatibleMoments(
                     f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
                 )
-            if self._feature_names() != other._feature_names() or not _same_columns(self.columns_, other.columns_):
+            if self._feature_names() != other._feature_names() or not same_columns(self.columns_, other.columns_):
                 raise IncompatibleMoments("cannot merge models of features with different names or categories")
             self.solution_ = self.solution_.merged(other.solution_)
         return self
@@ -277,9 +280,3 @@ class OnePassGAM(AdditiveClassifier):
         """Forget the categories that have no level of their own, once the card is fixed."""
         if self.columns_ is not None and not self.columns_.frozen and self.solution_.fixed is not None:
             self.columns_ = self.columns_.kept(self.solution_.fixed.card.kept_numbers())
-
-
-def _same_columns(one: TableNumbers | None, other: TableNumbers | None) -> bool:
-    """Tell whether two models number their categories alike."""
-    mine, theirs = (None if columns is None else columns.to_json()["columns"] for columns in (one, other))
-    return bool(mine == theirs)

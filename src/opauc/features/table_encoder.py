@@ -93,6 +93,7 @@ class TableEncoder:
         self._names_before: list[str] | None = None  # of the last table; those of the next are mostly the same
         self._vocabulary, self._means, self._frozen = Vocabulary(), RunningMeans.empty(0), False
         self._unknown: dict[str, UnknownCategories] = {}
+        self.unreadable_values: Mapping[str, int] = {}  # what cannot be read makes a bad row
 
     @property
     def pinned_columns(self) -> TableColumns:

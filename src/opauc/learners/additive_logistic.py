@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -11,17 +12,38 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from opauc.learners.additive.fellner_schall import factored, smoothed, solved
-from opauc.learners.additive.ladder import FULL, RUNGS, SAMPLE, Judgement, Ladder, rung_columns, rung_weights
+from opauc.learners.additive.ladder import FULL, SAMPLE, Judgement, Ladder, rung_columns, rung_weights
 from opauc.learners.additive.occupancy import Occupancy
 from opauc.learners.additive.penalised_fit import PenalisedFit
 from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays
-from opauc.statistics.linearised_sums import LinearisedSums
+from opauc.statistics.linearised_sums import LabelledRows, LinearisedSums
 
 LAST_STEPS = 4
 # Where the log-odds of the classes have moved farther since the card, one step from its point leads astray:
 # the fit to the card's sample serves, its intercept moved as far.
 FARTHEST_PRIOR = 1.5
+
+
+class CardRows(NamedTuple):
+    """The columns of rows, their labels, their weights, and which of them the card was not made of: all unless said."""
+
+    columns: csr_array
+    labels: Labels
+    weight: Floats | None = None
+    fresh: NDArray[np.bool_] | None = None
+
+    @property
+    def labelled(self) -> LabelledRows:
+        """All rows, as sums take them."""
+        return self.columns, self.labels, self.weight
+
+    def only_fresh(self) -> CardRows:
+        """Return the rows that the card was not made of."""
+        if self.fresh is None or self.fresh.all():
+            return self
+        weight = None if self.weight is None else self.weight[self.fresh]
+        return CardRows(self.columns[self.fresh], self.labels[self.fresh], weight)
 
 
 class CardColumns(NamedTuple):
@@ -36,7 +58,7 @@ class CardColumns(NamedTuple):
         """Columns in all."""
         return self.penalties.groups.n_columns
 
-    def rungs(self) -> list[NDArray[np.int64]]:
+    def rungs(self) -> dict[str, NDArray[np.int64]]:
         """Return the columns of each rung of the ladder."""
         return rung_columns(self.penalties.groups, self.main, self.certain)
 
@@ -55,8 +77,7 @@ class AdditiveLogistic:
 
     Unlike the learners beside it this one is no `Learner`: its weights are
     those of columns that a card makes of the rows, and it cannot know the
-    variances of the scores. `in_sample` has the counts of the classes while all
-    rows seen are those that the card was fitted to: the point is the fit then.
+    variances of the scores.
 
     Examples
     --------
@@ -65,19 +86,18 @@ class AdditiveLogistic:
     >>> from opauc.column_groups import ColumnGroups, Group, GroupKind
     >>> from opauc.learners.additive.penalised_fit import beginning
     >>> from opauc.learners.additive.penalties import Penalties
-    >>> from opauc.learners.additive_logistic import AdditiveLogistic, CardColumns
+    >>> from opauc.learners.additive_logistic import AdditiveLogistic, CardColumns, CardRows
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])
     >>> point = beginning(labels, np.ones(100))._replace(weights=np.zeros(2), strengths=np.array([0.0, 1.0]))
     >>> columns = CardColumns(Penalties(groups, (None, None)), 2, 2)
-    >>> model = AdditiveLogistic.begin(columns, point).earlier(rows, labels).with_ladder()
-    >>> model.later(rows, labels).counts
+    >>> model = AdditiveLogistic.begin(columns, point).earlier([CardRows(rows, labels)]).with_ladder()
+    >>> model.later([CardRows(rows, labels)]).counts
     ClassCounts(negative=100.0, positive=100.0)
     """
 
     columns: CardColumns
     strengths: Floats
-    in_sample: Floats  # (2,)
     first_counts: Floats  # (2,): of the rows that waited for the card
     sums: LinearisedSums
     ladder: Ladder
@@ -87,19 +107,27 @@ class AdditiveLogistic:
     def begin(cls, columns: CardColumns, fit: PenalisedFit) -> Self:
         """Return the model before any row, to be linearised at the fit to a sample."""
         sums, nothing = LinearisedSums.at(fit.weights), np.zeros(columns.n_columns)
-        ladder = Ladder.of(np.tile(fit.weights, (len(RUNGS), 1)))
-        return cls(columns, fit.strengths, np.zeros(2), np.zeros(2), sums, ladder, Occupancy(nothing, nothing))
+        ladder = Ladder.of(np.tile(fit.weights, (len(columns.rungs()), 1)))
+        return cls(columns, fit.strengths, np.zeros(2), sums, ladder, Occupancy(nothing, nothing))
 
-    def earlier(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
+    def earlier(self, parts: Iterable[CardRows]) -> Self:
         """Return the model after rows that waited for the card."""
-        sums = self.sums.update(rows, labels, weight)
-        occupancy = self.occupancy.with_first(rows, weight)
+        occupancy = self.occupancy
+
+        def met() -> Iterator[LabelledRows]:
+            nonlocal occupancy
+            for part in parts:
+                occupancy = occupancy.with_first(part.columns, part.weight)
+                yield part.labelled
+
+        sums = self.sums.update_all(met())
         return replace(self, sums=sums, first_counts=sums.class_counts, occupancy=occupancy)
 
     def with_ladder(self) -> Self:
         """Return the model with the rungs that its rows, all of which waited for the card, give."""
-        some, penalties = self.columns.rungs()[:-1], self.columns.penalties
-        rungs = [rung_weights(self.sums, penalties, self.strengths, columns) for columns in some]
+        penalties, some = self.columns.penalties, self.columns.rungs()
+        del some[FULL]
+        rungs = [rung_weights(self.sums, penalties, self.strengths, columns) for columns in some.values()]
         return replace(self, ladder=Ladder.of(np.stack([*rungs, self.sums.point])))
 
     @property
@@ -107,44 +135,41 @@ class AdditiveLogistic:
         """Rows of each class, each counted with its weight."""
         return self.sums.counts
 
-    def with_all_in_sample(self) -> Self:
-        """Return the model knowing that the fit was to all rows seen so far."""
-        return replace(self, in_sample=self.sums.class_counts)
-
     def emptied(self) -> Self:
         """Return the model of the same card and point that has seen no row."""
-        return replace(
-            self, in_sample=np.zeros(2), sums=self.sums.emptied(), ladder=self.ladder.emptied(),
-            occupancy=self.occupancy.emptied(),
-        )  # fmt: skip
+        sums, ladder = self.sums.emptied(), self.ladder.emptied()
+        return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.emptied())
 
-    def later(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
-        """Return the model after rows that came after the card, each scored before it is learnt."""
-        return replace(
-            self,
-            sums=self.sums.update(rows, labels, weight),
-            ladder=self.ladder.update(rows, labels, weight),
-            occupancy=self.occupancy.update(rows, weight),
-        )
+    def later(self, parts: Iterable[CardRows]) -> Self:
+        """Return the model after rows that came after the card, each scored before it is learnt if it is fresh."""
+        ladder, occupancy = self.ladder, self.occupancy
+
+        def met() -> Iterator[LabelledRows]:
+            nonlocal ladder, occupancy
+            for part in parts:
+                ladder = ladder.update(*part.only_fresh().labelled)
+                occupancy = occupancy.update(part.columns, part.weight)
+                yield part.labelled
+
+        sums = self.sums.update_all(met())
+        return replace(self, sums=sums, ladder=ladder, occupancy=occupancy)
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same card."""
         sums, ladder = self.sums.merge(other.sums), self.ladder.merge(other.ladder)
         return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.merge(other.occupancy))
 
-    def without(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
+    def without(self, parts: Iterable[CardRows]) -> Self:
         """Return the model as if these rows, which came after the card, had never been seen."""
-        gone = self.emptied().later(rows, labels, weight)
+        gone = self.emptied().later(parts)
         sums, ladder = self.sums.without(gone.sums), self.ladder.without(gone.ladder)
         return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.without(gone.occupancy))
 
     def final(self) -> FinalWeights:
-        """Return the weights: the fit where the sample was all there is, else one solve with strengths of all rows."""
+        """Return the weights: one step from the point, with strengths that suit all rows."""
         judgement = self.ladder.judgement()
         if not self.counts.both:
             return FinalWeights(np.zeros_like(self.strengths, shape=self.sums.n_features), self.strengths, judgement)
-        if np.array_equal(self.in_sample, self.sums.class_counts) and judgement.rung == FULL:
-            return FinalWeights(self.sums.point, self.strengths, judgement)
         moved = self._moved_log_odds()
         if abs(moved) > FARTHEST_PRIOR:
             point = self.sums.point.copy()
@@ -154,7 +179,7 @@ class AdditiveLogistic:
         strengths = smoothed(gram, moment, penalties, self.strengths, LAST_STEPS).strengths
         if judgement.rung == FULL:
             return FinalWeights(solved(gram, moment, penalties, strengths), strengths, judgement)
-        some = self.columns.rungs()[RUNGS.index(judgement.rung)]
+        some = self.columns.rungs()[judgement.rung]
         return FinalWeights(rung_weights(self.sums, penalties, strengths, some), strengths, judgement)
 
     def _moved_log_odds(self) -> float:
@@ -171,7 +196,7 @@ class AdditiveLogistic:
 
     def to_arrays(self) -> Arrays:
         """Return all there is but the card, under flat names."""
-        arrays = {name: getattr(self, name).copy() for name in ("strengths", "in_sample", "first_counts")}
+        arrays = {name: getattr(self, name).copy() for name in ("strengths", "first_counts")}
         for part, state in (("sums", self.sums), ("ladder", self.ladder), ("occupancy", self.occupancy)):
             arrays |= {f"{part}.{name}": array for name, array in state.to_arrays().items()}
         return arrays
@@ -186,16 +211,17 @@ class AdditiveLogistic:
         model = cls(
             columns,
             arrays["strengths"],
-            arrays["in_sample"],
             arrays["first_counts"],
             LinearisedSums.from_arrays(sums),
             Ladder.from_arrays(ladder),
             Occupancy.from_arrays(occupancy),
         )
         widths = model.sums.n_features, model.ladder.rungs.shape[1], model.occupancy.first.size
+        if len(model.ladder.rungs) != len(columns.rungs()):
+            raise ValueError(f"ladder: expected {len(columns.rungs())} rungs, got {len(model.ladder.rungs)}")
         if widths != (columns.n_columns,) * 3 or model.strengths.shape != columns.penalties.groups.kinds.shape:
             raise ValueError(f"expected sums of {columns.n_columns} columns, got {widths}")
-        for name in ("strengths", "in_sample", "first_counts"):
+        for name in ("strengths", "first_counts"):
             found = getattr(model, name)
             if not (np.isfinite(found).all() and (found >= 0).all() and (name == "strengths" or found.shape == (2,))):
                 raise ValueError(f"{name}: expected finite numbers that are not negative")

@@ -59,7 +59,7 @@ class Beginning:
         except InputError as error:
             if Remedy("label") not in error.remedies:
                 raise
-            advice, remedies = self._survey(columns, names, header, missing_too)
+            advice, remedies = self._survey(columns, names, header, missing_too and not columns.raw)
             raise InputError(f"{error}{advice}", *error.remedies, *remedies) from None
 
     def form(self, opening: Opening, start: int) -> CsvForm:
@@ -72,7 +72,7 @@ class Beginning:
             [labels] = texts_of(plain, self.text, self.records, rows, [roles.label])
             kind = label_type(labels, self.spelling.decimal)
         truths: list[int] = []
-        if rows.size and not plain.matrix:
+        if rows.size and not plain.matrix and not plain.columns.raw:
             texts = texts_of(plain, self.text, self.records, rows[:LOOKED_AT], roles.numeric)
             truths = [at for at, column in zip(roles.numeric, texts, strict=True) if _truths(column.to_pylist())]
         return CsvForm.of(self.source, self.spelling, names, opening.columns, Inferred(kind, frozenset(truths)))

@@ -74,10 +74,11 @@ class CsvForm:
     def of(cls, source: str, spelling: Spelling, names: list[str], found: FoundColumns, inferred: Inferred) -> CsvForm:
         """Return the form of a text with columns of these names."""
         roles = found.roles
-        kinds = dict.fromkeys(roles.categorical, pa.string())
+        raw = roles.numeric if found.by_name.raw else ()
+        kinds = dict.fromkeys((*roles.categorical, *raw), pa.string())
         if roles.label is not None:
             kinds[roles.label] = inferred.label
-        matrix = tuple(sorted(roles.numeric)) if len(roles.numeric) > MOST_NARROW else ()
+        matrix = tuple(sorted(roles.numeric)) if len(roles.numeric) > MOST_NARROW and not raw else ()
         used = roles._replace(kept=(), numeric=() if matrix else roles.numeric).used()
         schema = pa.schema([(names[position], kinds.get(position, pa.float64())) for position in used])
         return cls(

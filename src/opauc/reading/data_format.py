@@ -34,6 +34,11 @@ def whole(_path: str, _size: int) -> list[Extent]:
     return []
 
 
+def dense(_path: str) -> bool:
+    """Tell that rows of this format are not sparse."""
+    return False
+
+
 def unquoted(_path: str, _options: ReadOptions) -> None:
     """Tell that quotes mean nothing in this format."""
 
@@ -66,6 +71,8 @@ class DataFormat:
     delimiter : callable
         Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
         path; None where quotes mean nothing.
+    is_sparse : callable
+        Tells whether a file, by its path, has sparse rows.
     """
 
     name: str
@@ -78,6 +85,7 @@ class DataFormat:
     likeness: Callable[[bytes], int] = never
     extents: Callable[[str, int], list[Extent]] = whole
     delimiter: Callable[[str, ReadOptions], int | None] = unquoted
+    is_sparse: Callable[[str], bool] = dense
 
 
 @cache

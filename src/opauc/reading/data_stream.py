@@ -108,6 +108,11 @@ class DataStream:
         return self._encoder.category_counts
 
     @property
+    def unreadable_values(self) -> Mapping[str, int]:
+        """How many values of each column were not what the column is so far, and count as missing."""
+        return self._encoder.unreadable_values
+
+    @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
         """Categories met so far that the model knows nothing of, by their columns, where nothing new is learnt."""
         return self._encoder.unknown_categories

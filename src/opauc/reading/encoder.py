@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from opauc.files import json_as
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.labelled_chunk import Part, RawLabels
 from opauc.reading.table_columns import TableColumns
-from opauc.rows import GroupKeys, Rows
+from opauc.rows import GroupKeys, Json, Rows
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -29,6 +29,16 @@ class Encoding(TypedDict):
     categories: list[list[str]]
     sums: list[float]
     counts: list[float]
+
+
+class NumberEncoding(TypedDict):
+    """What an encoder that leaves rows as numbers has learnt: the label, and of a table what its columns are."""
+
+    label: str | None
+    table: Json | None
+
+
+AnyEncoding: TypeAlias = Encoding | NumberEncoding
 
 
 def checked_encoding(saved: object) -> Encoding:
@@ -89,12 +99,16 @@ class Encoder(Protocol):
     def feature_names(self) -> list[str]:
         """Return the names of the features met so far."""
 
-    def learnt(self) -> Callable[[], Encoding]:
+    def learnt(self) -> Callable[[], AnyEncoding]:
         """Return a function that gives what was learnt up to this call, whatever is learnt later."""
 
     @property
     def category_counts(self) -> Mapping[str, int]:
         """How many categories each column has that becomes a feature a category."""
+
+    @property
+    def unreadable_values(self) -> Mapping[str, int]:
+        """How many values of each column were not what the column is, and count as missing."""
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:

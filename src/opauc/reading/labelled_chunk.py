@@ -14,7 +14,7 @@ from opauc.rows import Array, GroupKeys, Json, Rows, Settings
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-    from opauc.reading.encoder import Encoding
+    from opauc.reading.encoder import AnyEncoding, Encoding, NumberEncoding
     from opauc.reading.table_columns import TableColumns
     from opauc.reading.wide_table import WideTable
 
@@ -91,14 +91,21 @@ class Bookmark(NamedTuple):
     records: tuple[SourceRecord, ...] = ()  # of the sources met
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
-    encoding: Encoding | Callable[[], Encoding] | None = None  # or a function that gives it; None without a table
+    encoding: AnyEncoding | Callable[[], AnyEncoding] | None = None  # or a function that gives it; None without a table
 
     def to_json(self) -> Json:
         """Return the bookmark as JSON has it."""
-        return {**self._asdict(), "encoding": self.learnt()}
+        return {**self._asdict(), "encoding": self._encoding()}
 
     def learnt(self) -> Encoding | None:
         """Return what the encoder of tables had learnt by then."""
+        return cast("Encoding | None", self._encoding())
+
+    def numbered(self) -> NumberEncoding | None:
+        """Return what an encoder that leaves rows as numbers had learnt by then."""
+        return cast("NumberEncoding | None", self._encoding())
+
+    def _encoding(self) -> AnyEncoding | None:
         return self.encoding() if callable(self.encoding) else self.encoding
 
     @classmethod

@@ -128,6 +128,14 @@ def array_extents(path: str, size: int) -> list[Extent]:
             return even_extents(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
 
 
+def has_sparse_rows(path: str) -> bool:
+    """Tell whether a file holds the arrays of a CSR matrix."""
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+        return False
+    with _refusals(path), zipfile.ZipFile(path) as archive:
+        return "X.npy" not in archive.namelist()
+
+
 def _directory(archive: zipfile.ZipFile, path: str) -> bytes:
     with open(path, "rb") as file:
         file.seek(archive.start_dir)

@@ -11,7 +11,7 @@ from opauc.rows import Json, Settings
 MISSING = ("error", "zero", "mean")
 DECIMALS = (".", ",")
 # Options that files of earlier versions lack; they are written only where they say something.
-ADDED = ("drop", "decimal", "groups")
+ADDED = ("drop", "decimal", "groups", "numeric")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class ReadOptions:
     header: bool | None = None
     drop: tuple[str | int, ...] = ()  # columns to leave out
     groups: str | None = None  # name of the column whose values are the groups of the rows; it is no feature
+    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever they look like
     decimal: str = "."  # what stands before the decimals of a number in a text table
 
     def __post_init__(self) -> None:

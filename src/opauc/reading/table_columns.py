@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from opauc.errors import InputError, Remedy
@@ -59,6 +59,8 @@ class TableColumns:
     drop: Sequence[str | int] = ()
     kept: Sequence[str] = ()
     groups: str | None = None
+    numeric: Sequence[str | int] = ()  # columns of numbers whatever they look like, where text is left as it is
+    raw: bool = False  # whether text is left as it is, to be looked at by whoever asked for it
 
     @property
     def carried(self) -> tuple[str, ...]:
@@ -74,6 +76,8 @@ class TableColumns:
         self._refuse_lost(places, source)
         dropped, kept = _positions(self.drop, places), tuple(_positions(self.carried, places))
         label, categorical = self._label_in(places, dropped, source), _positions(self.categorical, places)
+        if both := [names[position] for position in _positions(self.numeric, places) if position in categorical]:
+            raise InputError(f"{source}: column {listed(both)} cannot be categorical and numeric")
         named = categorical if self.features is None else _positions((*self.features, *self.categorical), places)
         if label in categorical or (self.labelled and label in named):
             raise InputError(f"{source}: column {names[label or 0]} cannot be the label and a feature")
@@ -94,11 +98,14 @@ class TableColumns:
         label = None if roles.label is None else names[roles.label]
         categorical = tuple(names[position] for position in roles.categorical)
         features = (*(names[position] for position in roles.numeric), *categorical)
-        return FoundColumns(roles, self.named(label, features, categorical))
+        places = {name: position for position, name in enumerate(names)}
+        numeric = tuple(names[position] for position in _positions(self.numeric, places))
+        return FoundColumns(roles, replace(self.named(label, features, categorical), numeric=numeric))
 
     def named(self, label: str | None, features: Sequence[str], categorical: Sequence[str]) -> TableColumns:
         """Return the same demands with the columns by the names found for them."""
-        return TableColumns(label, features, categorical, self.labelled, kept=self.kept, groups=self.groups)
+        kept, groups, raw = self.kept, self.groups, self.raw
+        return TableColumns(label, features, categorical, self.labelled, kept=kept, groups=groups, raw=raw)
 
     def _label_in(self, places: Mapping[str, int], dropped: Container[int], source: str) -> int | None:
         if not self.labelled and len(places) == self.n_features:
@@ -119,7 +126,7 @@ class TableColumns:
 
     def _refuse_lost(self, places: Mapping[str, int], source: str) -> None:
         label = () if self.label is None or not self.labelled else (self.label,)
-        named = (*label, *(self.features or ()), *self.categorical, *self.drop, *self.carried)
+        named = (*label, *(self.features or ()), *self.categorical, *self.numeric, *self.drop, *self.carried)
         lost = [column for column in dict.fromkeys(named) if _position(column, places) is None]
         if lost:
             plural = "s" if len(lost) > 1 else ""

@@ -72,6 +72,21 @@ class Axis:
         ticks = ticks[:: -(-len(ticks) // 6)]
         return cls(low, high, ticks, tuple(_with_unit(tick) for tick in ticks), True)
 
+    def whole(self) -> Axis:
+        """Return the axis with ticks at whole numbers only, as it is where fewer than two would be left.
+
+        Examples
+        --------
+        >>> from opauc.report.axes import Axis
+        >>> Axis.linear(1, 3, 4).labels, Axis.linear(1, 3, 4).whole().labels
+        (('1', '1.5', '2', '2.5', '3'), ('1', '2', '3'))
+        """
+        kept = [(tick, label) for tick, label in zip(self.ticks, self.labels, strict=True) if tick == round(tick)]
+        if len(kept) < 2:
+            return self
+        ticks, labels = zip(*kept, strict=True)
+        return Axis(self.low, self.high, ticks, labels, self.logarithmic)
+
     def at(self, values: ArrayLike) -> Floats:
         """Where values lie, 0 at the low end and 1 at the high end; what is beyond an end is put on it."""
         value = np.clip(np.asarray(values, np.float64), self.low, self.high)

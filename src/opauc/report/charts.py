@@ -114,6 +114,15 @@ def weight_bar(weight: float, largest: float) -> str:
     )
 
 
+def size_bar(size: float, largest: float) -> str:
+    """A bar from the left for a size that is never negative."""
+    reach = 100 * size / largest if np.isfinite(size) and 0 < largest < np.inf else 0.0
+    return (
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="negative" x="0" y="1" width="{reach:.2f}" height="8"/></svg>'
+    )
+
+
 def _chances(values: Floats) -> Axis:
     """An axis for probabilities: logarithmic where most are a small part of the largest, as with rare positives."""
     high = min(1.0, 1.05 * max(float(values.max()), 1e-6))

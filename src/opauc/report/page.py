@@ -10,6 +10,9 @@ import numpy as np
 from opauc.evaluation.calibration import CalibrationBins
 from opauc.evaluation.progressive_auc import ProgressPoint
 from opauc.evaluation.ranking import Ranking
+from opauc.report.additive import AdditivePart
+from opauc.report.additive_section import additive_section
+from opauc.report.blocks import figure, lines, pairs_table, table_section, under
 from opauc.report.charts import (
     calibration_chart,
     histogram_chart,
@@ -43,6 +46,7 @@ class Report:
     calibration: CalibrationBins | None = None
     learning_curve: Sequence[ProgressPoint] = ()
     penalty: PenaltyChoice | None = None
+    additive: AdditivePart | None = None
     weights: Sequence[WeightRow] = ()
     weight_order: str = "by size"
     data: Mapping[str, object] = field(default_factory=dict)
@@ -70,10 +74,11 @@ def render_report(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{title}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n<main>\n"
-        f"<header><h1>{title}</h1>{_under(safe(report.model))}</header>\n"
+        f"<header><h1>{title}</h1>{under(safe(report.model))}</header>\n"
         f"{_summary(report)}\n"
-        f'<section class="charts" aria-label="Charts">\n{_lines(_charts(report))}\n</section>\n'
-        f'<section class="tables" aria-label="Tables">\n{_lines(_tables(report))}\n</section>\n'
+        f'<section class="charts" aria-label="Charts">\n{lines(_charts(report))}\n</section>\n'
+        f"{'' if report.additive is None else additive_section(report.additive)}\n"
+        f'<section class="tables" aria-label="Tables">\n{lines(_tables(report))}\n</section>\n'
         f"<footer>{_footer(report.ranking)}</footer>\n</main>\n</body>\n</html>\n"
     )
 
@@ -96,7 +101,7 @@ def _summary(report: Report) -> str:
         '<section class="summary" aria-label="Summary"><div>'
         f'<p class="soft">AUC</p><p class="auc">{share(found.auc)}</p>'
         f'<p class="interval">95 % confidence interval <span class="whole">{limits}</span></p>'
-        f'{_under(_how_sure(ranking))}</div><dl class="facts">{listed}</dl></section>'
+        f'{under(_how_sure(ranking))}</div><dl class="facts">{listed}</dl></section>'
     )
 
 
@@ -114,23 +119,23 @@ def _how_sure(ranking: Ranking) -> str:
 
 def _charts(report: Report) -> Iterable[str]:
     ranking = report.ranking
-    yield _figure("ROC curve", f"Area {share(ranking.confidence.auc)}", roc_chart(ranking))
+    yield figure("ROC curve", f"Area {share(ranking.confidence.auc)}", roc_chart(ranking))
     prior = ranking.n_positives / (ranking.n_positives + ranking.n_negatives)
     average = f"Average precision {share(ranking.average_precision)}; dashes: share of positives {prior:.3g}"
-    yield _figure("Precision and recall", average, precision_recall_chart(ranking))
+    yield figure("Precision and recall", average, precision_recall_chart(ranking))
     beyond = round(float(ranking.histogram.beyond.sum()))
     left_out = f" {plain(beyond)} {'row' if beyond == 1 else 'rows'} beyond the axis" if beyond else ""
     key = f'<span class="negative">negatives</span><span class="positive">positives</span>{left_out}'
-    yield _figure("Scores by class", f'<span class="key">{key}</span>', histogram_chart(ranking.histogram))
+    yield figure("Scores by class", f'<span class="key">{key}</span>', histogram_chart(ranking.histogram))
     if report.calibration is not None and report.calibration.n_rows:
-        yield _figure(
+        yield figure(
             "Calibration",
             f"Expected error {share(report.calibration.expected_error())}; bars: 95 % limits; dashes: agreement",
             calibration_chart(report.calibration.reliability()),
         )
     learning = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if learning:
-        yield _figure("Learning curve", "Each row scored before it was learnt", learning_chart(learning))
+        yield figure("Learning curve", "Each row scored before it was learnt", learning_chart(learning))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_charts(report.penalty)
     if ranking.operating_points:
@@ -142,10 +147,10 @@ def _penalty_charts(found: PenaltyChoice) -> Iterable[str]:
         is_loss = found.criterion == "pair_loss"
         better = "the lower the better" if is_loss else "as normal scores would have it, the higher the better"
         note = f"Mean of {found.n_folds} folds held out, {better}; band: one standard error"
-        yield _figure("Choice of the penalty", note + criterion_key(found), criterion_chart(found))
+        yield figure("Choice of the penalty", note + criterion_key(found), criterion_chart(found))
     if found.names:
         note = f"Weight × standard deviation of the feature, the {len(found.names)} largest; dashes: penalty chosen"
-        yield _figure("Effects by penalty", note, path_chart(found), path_names(found))
+        yield figure("Effects by penalty", note, path_chart(found), path_names(found))
 
 
 def _operating_points(ranking: Ranking) -> str:
@@ -161,9 +166,8 @@ def _operating_points(ranking: Ranking) -> str:
         f'<td class="number">{100 * point.precision:.1f} %</td><td class="number">{threshold}</td></tr>'
         for point, threshold in zip(points, thresholds, strict=True)
     )
-    about = _under("Calling positive every score of at least the threshold")
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<section><h2>Operating points</h2>{about}{_scroll('Operating points', table)}</section>"
+    return table_section("Operating points", "Calling positive every score of at least the threshold", table)
 
 
 def _tables(report: Report) -> Iterable[str]:
@@ -178,15 +182,11 @@ def _tables(report: Report) -> Iterable[str]:
 def _weights(report: Report) -> str:
     shown = largest(report.weights)
     how = f"{len(shown)} of {plain(report.n_features or len(report.weights))}, {safe(report.weight_order)}"
-    return f"<section><h2>Largest weights</h2>{_under(how)}{_scroll('Largest weights', weight_table(shown))}</section>"
+    return table_section("Largest weights", how, weight_table(shown))
 
 
 def _pairs(name: str, rows: Mapping[str, str], look: str = "pairs") -> str:
-    if not rows:
-        return ""
-    body = "".join(f'<tr><th scope="row">{safe(key)}</th><td>{safe(value)}</td></tr>' for key, value in rows.items())
-    table = f'<table class="{look}"><tbody>{body}</tbody></table>'
-    return f"<section><h2>{name}</h2>{_scroll(name, table)}</section>"
+    return table_section(name, "", pairs_table(rows, look)) if rows else ""
 
 
 def _footer(ranking: Ranking) -> str:
@@ -195,19 +195,3 @@ def _footer(ranking: Ranking) -> str:
         f"AUC is the share of the {pairs} pairs of a positive and a negative in which the positive scores higher, "
         "ties counting half."
     )
-
-
-def _figure(title: str, note: str, chart: str, listed: str = "") -> str:
-    return f"<figure><figcaption><h2>{title}</h2>{_under(note)}{listed}</figcaption>{chart}</figure>"
-
-
-def _scroll(name: str, table: str) -> str:
-    return f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
-
-
-def _under(words: str) -> str:
-    return f'<p class="under">{words}</p>' if words else ""
-
-
-def _lines(parts: Iterable[str]) -> str:
-    return "\n".join(part for part in parts if part)

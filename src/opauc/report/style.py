@@ -31,6 +31,7 @@ body{margin:0;background:var(--paper);color:var(--ink);
 main{max-width:60rem;margin:0 auto;padding:2.5rem 1.5rem 4rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0;font-weight:650;overflow-wrap:anywhere}
 h2{font-size:1.0625rem;line-height:1.3;margin:0;font-weight:650}
+h3{font-size:1rem;line-height:1.3;margin:0;font-weight:600;overflow-wrap:anywhere}
 p{margin:0}
 .soft,.under{color:var(--soft)}
 .under{font-size:.875rem;margin-top:.25rem;overflow-wrap:anywhere}
@@ -65,6 +66,19 @@ figcaption{padding-bottom:.75rem}
 .chart .positive{stroke:var(--positive);fill:var(--positive)}
 .chart .rise{stroke:var(--positive);stroke-width:2;stroke-linejoin:round}
 .chart .fall{stroke:var(--negative);stroke-width:2;stroke-dasharray:5 3;stroke-linejoin:round}
+.chart .rows{fill:var(--soft);fill-opacity:.28}
+.chart .band{fill-opacity:.16}
+.chart .up,.legend .up{fill:var(--positive)}
+.chart .down,.legend .down{fill:var(--negative)}
+.chart .whisker{stroke:var(--ink);stroke-width:1.5}
+.chart .sum{font-weight:650}
+.effects{border-top:1px solid var(--line);margin-top:2.75rem}
+.effects .wide{grid-column:1/-1;margin-bottom:-1.25rem}
+.effects .chart{margin-top:0}
+.stack>*{margin:0}
+.stack>*+*{margin-top:2rem}
+.legend{display:flex;align-items:center;gap:.625rem;padding-top:.375rem}
+.legend svg{height:.75rem;width:12.375rem;min-width:0}
 .chart .leader{stroke:var(--soft);stroke-width:.75}
 .chart .chosen,.chart .careful{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
 .chart .careful{fill:var(--positive)}
@@ -128,7 +142,9 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   table{font-size:.875rem;line-height:1.35}
   th,td{padding-top:.125rem;padding-bottom:.125rem}
   figure,tr,.charts>section,footer{break-inside:avoid}
-  h2{break-after:avoid}
+  h2,h3{break-after:avoid}
+  .effects{margin-top:1rem}
+  .effects .wide{margin-bottom:0}
   .scroll{overflow:visible;margin-top:.375rem}
   footer{padding-top:.5rem}
 }

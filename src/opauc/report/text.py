@@ -85,6 +85,18 @@ def aligned(values: Sequence[float], scale: float, digits: int) -> list[str]:
     return [f"{value:{form}}".replace("-", MINUS) for value in values]
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """Return a number with its sign and so many significant digits.
+
+    Examples
+    --------
+    >>> from opauc.report.text import signed
+    >>> signed(0.12345), signed(-2.0), signed(0.0)
+    ('+0.123', '−2', '0')
+    """
+    return f"{value:+.{digits}g}".replace("-", MINUS) if value else "0"
+
+
 def plain(value: object) -> str:
     """Return any value of a table in words: grouped digits, yes and no, lists with commas.
 

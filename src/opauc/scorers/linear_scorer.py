@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.rows import Floats, Labels, Rows
+from opauc.rows import Arrays, Floats, Labels, Rows
 from opauc.statistics.score_summary import ScoreSummary
 
 ROWS_PER_BLOCK = 8192
@@ -94,6 +94,15 @@ class LinearScorer:
             raise ValueError(f"the offset of a scorer must be a finite number, got {offset}")
         weights.flags.writeable = False
         return cls(weights, intercept, slope, offset, bool(unit_rows))
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+        return self.weights.size
+
+    def to_arrays(self) -> Arrays:
+        """Return all there is."""
+        return {"weights": self.weights, "numbers": self.numbers()}
 
     def numbers(self) -> Floats:
         """Return all but the weights, for a file: a fourth number where rows are scaled to length one."""

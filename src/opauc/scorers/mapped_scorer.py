@@ -10,11 +10,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from opauc.rows import Floats, Rows
+from opauc.rows import Arrays, Floats, Rows
 
 
 class RowMap(Protocol):
     """A map of rows to sparse rows of features."""
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
 
     def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
         """Yield the mapped rows, some at a time, and which they are."""
@@ -36,6 +40,15 @@ class MappedScorer:
 
     map: RowMap
     weights: Floats
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+        return self.map.n_inputs
+
+    def to_arrays(self) -> Arrays:
+        """Return the weights; the map is known."""
+        return {"weights": self.weights}
 
     def scores(self, rows: Rows) -> Floats:
         """Return the score of each row."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +12,11 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.kernels.rows.unpacked_rows import unpack_rows
 from opauc.kernels.sums.run_gram import add_couple_products, write_couples
 from opauc.kernels.sums.symmetric_matrix import add_lower, clear_upper, mirror_lower
-from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.rows import Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.accumulate import one_blas_thread
 from opauc.statistics.blas_gram import add_gram
 from opauc.statistics.chunk_rows import csr_rows
@@ -26,6 +28,8 @@ COUPLE_COST = 40.0
 # Below this margin the secant is a quarter to the last bit, and dividing by it would be dividing by zero.
 SMALLEST_MARGIN = 1e-6
 PARTS = ("point", "gram", "moment", "class_counts")
+# Rows, their labels, and their weights, one each where none are given.
+LabelledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,18 +90,22 @@ class LinearisedSums(Mergeable):
         """Sums of the rows so far and these; `narrow` lets BLAS multiply in float32, good to six digits and faster."""
         if rows.shape[1] != self.n_features:
             raise IncompatibleMoments(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
-        gram, moment = self.gram.copy(), self.moment.copy()
-        sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
+        return self.update_all([(rows, labels, weight)], narrow)
+
+    def update_all(self, parts: Iterable[LabelledRows], narrow: bool = False) -> Self:
+        """Sums of the rows so far and of all parts of more: as `update` part by part, the sums copied once."""
+        gram, moment, counts = self.gram.copy(), self.moment.copy(), self.class_counts.copy()
         with one_blas_thread():
-            for start in range(0, labels.size, ROWS_PER_BLOCK):
-                part = slice(start, start + ROWS_PER_BLOCK)
-                some = None if weight is None else weight[part]
-                block = _linearised_block(sparse[part], labels[part], some, self.point)
-                moment += block.rows.T @ block.target
-                _add_products(block, gram, np.float32 if narrow else np.float64)
-        counts = np.bincount(labels, weight, minlength=2)
+            for rows, labels, weight in parts:
+                sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
+                curvature, target = _linearised_rows(sparse, labels, weight, self.point)
+                moment += sparse.T @ target
+                for start in range(0, labels.size, ROWS_PER_BLOCK):
+                    part = slice(start, start + ROWS_PER_BLOCK)
+                    _add_products(_entries(sparse, part), curvature[part], gram, narrow)
+                counts += np.bincount(labels, weight, minlength=2)
         clear_upper(gram)
-        return replace(self, gram=gram, moment=moment, class_counts=self.class_counts + counts)
+        return replace(self, gram=gram, moment=moment, class_counts=counts)
 
     def merge(self, other: Self) -> Self:
         """Sums of both sets of rows, which must have been linearised at the same point."""
@@ -200,39 +208,37 @@ def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
     return curvature, sign * doubt
 
 
-class _Block(NamedTuple):
-    """Rows with the curvature of each, and what its score should be, times that."""
-
-    rows: csr_array
-    curvature: Floats
-    target: Floats
-
-
-def _linearised_block(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> _Block:
-    """Return rows as they enter the sums."""
+def _linearised_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
+    """Return the curvature of each row, and what its score should be, times that."""
     scores = rows @ point
     curvature, pull = linearised(scores, labels)
     target = curvature * scores + pull
-    if weight is not None:
-        curvature, target = weight * curvature, weight * target
-    return _Block(rows, curvature, target)
+    return (curvature, target) if weight is None else (weight * curvature, weight * target)
 
 
-def _add_products(block: _Block, gram: Floats, dtype: type[np.float32 | np.float64]) -> None:
+def _entries(rows: csr_array, part: slice) -> CsrRows:
+    """Return the entries of some of the rows, not copied."""
+    ends = rows.indptr[part.start : part.stop + 1]
+    begin, end = int(ends[0]), int(ends[-1])
+    return csr_rows(np.asarray(rows.data[begin:end], np.float64), rows.indices[begin:end], ends - begin)
+
+
+def _add_products(rows: CsrRows, curvature: Floats, gram: Floats, narrow: bool) -> None:
     """Add curvature * row row^T of all rows to the lower triangle, by the way that suits their entries."""
-    rows, (n_rows, size) = block.rows, block.rows.shape
-    entries = csr_rows(np.asarray(rows.data, np.float64), rows.indices, rows.indptr)
-    starts, values, ends = np.empty(rows.nnz, np.uint32), np.empty((rows.nnz, 2)), np.zeros(n_rows + 1, np.int64)
-    if size > 1:
-        write_couples(entries, size, starts, values, ends)
-    if size > 1 and COUPLE_COST * (ends[-1] / max(1, n_rows)) ** 2 < size**2:
-        add_couple_products(starts, values, ends, block.curvature, gram)
-        return
-    dense = np.zeros((n_rows, size), dtype)
-    unpack_rows(entries, np.sqrt(block.curvature), dense)
-    if dtype is np.float64:
-        add_gram(dense, gram)
-    else:
-        part = np.zeros((size, size), dtype)
+    n_rows, size = curvature.size, gram.shape[0]
+    n_entries = rows.data.size
+    # A couple has at most two entries: where half of them are too many, there is no need to count.
+    if size > 1 and COUPLE_COST * (0.5 * n_entries / n_rows) ** 2 < size**2:
+        starts, values, ends = np.empty(n_entries, np.uint32), np.empty((n_entries, 2)), np.zeros(n_rows + 1, np.int64)
+        write_couples(rows, size, starts, values, ends)
+        if COUPLE_COST * (ends[-1] / n_rows) ** 2 < size**2:
+            add_couple_products(starts, values, ends, curvature, gram)
+            return
+    dense: DenseRows = np.zeros((n_rows, size), np.float32) if narrow else np.zeros((n_rows, size))
+    unpack_rows(rows, np.sqrt(curvature), dense)
+    if narrow:
+        part = np.zeros((size, size), np.float32)
         add_gram(dense, part)
         add_lower(gram, part)
+    else:
+        add_gram(dense, gram)

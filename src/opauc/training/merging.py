@@ -9,7 +9,40 @@ import numpy as np
 
 from opauc.errors import IncompatibleMoments
 from opauc.features.table_features import TableFeatures
+from opauc.features.table_numbers import TableNumbers
+from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.model_file import Model
+from opauc.training.saved_model import AnyModel
+
+
+def merged_any(first: AnyModel, other: AnyModel) -> AnyModel:
+    """Return the model of the rows of both, which must be of one kind."""
+    if isinstance(first, AdditiveModel) and isinstance(other, AdditiveModel):
+        return merged_additive(first, other)
+    if isinstance(first, AdditiveModel) or isinstance(other, AdditiveModel):
+        raise IncompatibleMoments("cannot merge an additive model and a linear scorer")
+    return merged_models(first, other)
+
+
+def merged_additive(first: AdditiveModel, other: AdditiveModel) -> AdditiveModel:
+    """Return the additive model of the rows of both, which must have begun with the same card."""
+    _refuse_other_classes(first.classes.tolist(), other.classes.tolist())
+    if first.reading.get("positive") != other.reading.get("positive"):
+        raise IncompatibleMoments("the models were trained with different positive labels")
+    if first.inputs != other.inputs or not same_columns(first.columns, other.columns):
+        raise IncompatibleMoments("models of different cards do not merge; begin each shard with the same card")
+    return replace(first, solution=first.solution.merged(other.solution))
+
+
+def same_columns(one: TableNumbers | None, other: TableNumbers | None) -> bool:
+    """Tell whether two models number their categories alike."""
+    mine, theirs = (None if columns is None else columns.to_json()["columns"] for columns in (one, other))
+    return bool(mine == theirs)
+
+
+def _refuse_other_classes(mine: list[object], theirs: list[object]) -> None:
+    if mine != theirs:
+        raise IncompatibleMoments(f"cannot merge models of classes {mine} and {theirs}")
 
 
 def merged_models(first: Model, other: Model) -> Model:
@@ -19,10 +52,7 @@ def merged_models(first: Model, other: Model) -> Model:
     their categories, or by their numbers where rows have no names. Others must
     have the same features.
     """
-    if first.classes.tolist() != other.classes.tolist():
-        raise IncompatibleMoments(
-            f"cannot merge models of classes {first.classes.tolist()} and {other.classes.tolist()}"
-        )
+    _refuse_other_classes(first.classes.tolist(), other.classes.tolist())
     training = first.training()
     if not (first.reading and other.reading):
         refuse_other_names(first.feature_names, other.feature_names)

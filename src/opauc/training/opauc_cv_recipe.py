@@ -11,13 +11,14 @@ from opauc.learners.parameters import Option, checked, is_whole, made
 from opauc.learners.sketched_grid import SketchedGrid
 from opauc.rows import Settings
 from opauc.training.learner_method import bytes_of_state
+from opauc.training.linear_recipe import LinearRecipe
 from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
 
 SOLVERS: dict[str, type[AnyLearner]] = {"exact": ExactCV, "sgd": DescentGrid}
 
 
 @dataclass(frozen=True)
-class OpaucCVRecipe:
+class OpaucCVRecipe(LinearRecipe):
     """The learner of a solver that chooses its settings itself.
 
     Examples

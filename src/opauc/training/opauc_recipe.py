@@ -9,8 +9,9 @@ from opauc.learners import find_learners
 from opauc.learners.parameters import Count, Option, Threads, checked, is_whole, made
 from opauc.learners.sgd import SGD
 from opauc.rows import Settings
+from opauc.training.linear_recipe import LinearRecipe
 from opauc.training.opauc_cv_recipe import OpaucCVRecipe
-from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, EstimatorRecipe, refuse_wide
+from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
 
 # Rank of the sketch where rank="auto" has to have one.
 SKETCH_RANK = 50
@@ -24,7 +25,7 @@ DEFAULTS: Settings = {
 
 
 @dataclass(frozen=True)
-class OpaucRecipe:
+class OpaucRecipe(LinearRecipe):
     """The solver and rank that the parameters ask for, or that suit the number of features.
 
     Examples
@@ -102,7 +103,7 @@ def _file_name(solver: str, rank: int | None) -> str:
     return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"
 
 
-def recipe_of(estimator: str, parameters: Settings) -> EstimatorRecipe:
+def recipe_of(estimator: str, parameters: Settings) -> LinearRecipe:
     """Return how an estimator that learns from files does so.
 
     Examples

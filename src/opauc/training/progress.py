@@ -8,14 +8,14 @@ import numpy as np
 
 from opauc.evaluation.progressive_auc import ProgressiveAuc, ProgressPoint
 from opauc.rows import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
-from opauc.scorers import LinearScorer
-from opauc.training.solution import Solution
+from opauc.scorers.scorer import Scorer
+from opauc.training.learnt import Learnt
 
 # Of a chunk, or of the rows learnt between two looks at the weights, the first so many are scored before they are
 # learnt; scores are put together until there are enough to be worth sorting in.
 SCORED, SORTED_IN = 1024, 16_384
-# Rows before the first look at the weights, and how much more rows there are at the next.
-FIRST_LOOK, NEXT_LOOK = 128, 1.5
+# Rows before the first look at the weights.
+FIRST_LOOK = 128
 # Whole numbers beyond this are no longer counted one by one.
 MOST_ROWS = 2**53
 
@@ -31,33 +31,34 @@ class Progress:
     auc: ProgressiveAuc = field(default_factory=ProgressiveAuc.empty)
     labels: Labels = field(default_factory=lambda: np.empty(0, np.int8))  # of rows whose scores are not sorted in yet
     scores: Floats = field(default_factory=lambda: np.empty(0))
-    scorer: LinearScorer | None = None
+    scorer: Scorer | None = None
     next_look: int = FIRST_LOOK
     pace: tuple[tuple[int, int], ...] = ((0, 0),)  # rows scored and rows learnt, at each look
     running: float | None = None
 
-    def before(self, rows: Rows, labels: Labels) -> Progress:
-        """Return the progress with rows scored that are about to be learnt."""
+    def before(self, rows: Rows, labels: Labels, solution: Learnt) -> Progress:
+        """Return the progress with rows scored that are about to be learnt, but those known from a sample."""
         if self.scorer is None:
             return self
-        known = self.scorer.weights.size
-        scored = rows[:SCORED] if known == rows.shape[1] else rows[:SCORED, :known]
-        fresh = np.concatenate([self.labels, labels[:SCORED]])
+        known = self.scorer.n_inputs
+        scored, actual = rows[:SCORED] if known == rows.shape[1] else rows[:SCORED, :known], labels[:SCORED]
+        if (new := solution.fresh(scored)) is not None:
+            scored, actual = scored[new], actual[new]
+        fresh = np.concatenate([self.labels, actual])
         scores = np.concatenate([self.scores, self.scorer.scores(scored)])
         if fresh.size < SORTED_IN:
             return replace(self, labels=fresh, scores=scores)
         auc = self.auc.update(fresh, scores)
         return replace(self, auc=auc, labels=fresh[:0], scores=scores[:0], running=_estimate(auc))
 
-    def after(self, solution: Solution, seen: int) -> Progress:
+    def after(self, solution: Learnt, seen: int) -> Progress:
         """Return the progress after a look at the weights, if enough rows have been learnt for one."""
         if seen < self.next_look:
             return self
-        worth = solution.learner.rows_worth_a_solve(solution.n_features)
         return replace(
             self,
-            scorer=solution.scorer if seen >= worth else self.scorer,
-            next_look=int(NEXT_LOOK * seen) + 1,
+            scorer=solution.look(seen) or self.scorer,
+            next_look=int(solution.look_growth * seen) + 1,
             pace=(*self.pace, (self.auc.n_rows + self.labels.size, seen)),
         )
 
@@ -76,13 +77,12 @@ class Progress:
         arrays: Arrays = {f"progress.{name}": array for name, array in self.auc.to_arrays().items()}
         arrays |= {"scored.labels": self.labels, "scored.scores": self.scores}
         if self.scorer is not None:
-            arrays |= {"look.weights": self.scorer.weights, "look.numbers": self.scorer.numbers()}
+            arrays |= {f"look.{name}": array for name, array in self.scorer.to_arrays().items()}
         return {"next_look": self.next_look, "pace": self.pace}, arrays
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Progress:
-        """Return the progress of a model of so many features that gave these parts, refused unless one can have."""
-        begin = "progress."
+    def of_parts(cls, header: Settings, arrays: NamedArrays, solution: Learnt) -> Progress:
+        """Return the progress of a model that gave these parts, refused unless one can have."""
         labels, scores, pace = arrays["scored.labels"], arrays["scored.scores"], header["pace"]
         if labels.dtype != np.int8 or scores.dtype != np.float64 or not labels.ndim == scores.ndim == 1:
             raise ValueError("expected labels and scores of rows that were scored")
@@ -92,14 +92,8 @@ class Progress:
             raise ValueError("pace: expected rows scored and rows learnt, which never fall")
         if not 0 < header["next_look"] < MOST_ROWS or pace[-1][1] >= MOST_ROWS:
             raise ValueError(f"next_look: expected a number of rows, got {header['next_look']}")
-        auc = ProgressiveAuc.from_arrays(
-            {name.removeprefix(begin): part for name, part in arrays.items() if name.startswith(begin)}
-        )
-        scorer = None
-        if "look.weights" in arrays:
-            scorer = LinearScorer.of_arrays(arrays["look.weights"], arrays["look.numbers"])
-            if scorer.weights.size > n_features:
-                raise ValueError(f"expected {n_features} weights at most, got {scorer.weights.size}")
+        auc, look = ProgressiveAuc.from_arrays(_under("progress.", arrays)), _under("look.", arrays)
+        scorer = solution.scorer_of(look) if look else None
         return cls(
             auc=auc,
             labels=labels,
@@ -109,6 +103,10 @@ class Progress:
             pace=tuple((scored, learnt) for scored, learnt in pace),
             running=_estimate(auc),
         )
+
+
+def _under(begin: str, arrays: NamedArrays) -> Arrays:
+    return {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
 
 
 def _estimate(auc: ProgressiveAuc) -> float | None:

@@ -30,18 +30,6 @@ class Recipe(Protocol):
         """Return the learner for rows of so many features."""
 
 
-class EstimatorRecipe(Recipe, Protocol):
-    """How an estimator learns, by its name and parameters."""
-
-    @property
-    def owner(self) -> str:
-        """Name of the estimator."""
-
-    @property
-    def parameters(self) -> Settings:
-        """Its parameters, those that are not as usual at least."""
-
-
 @dataclass(frozen=True)
 class LearnerRecipe:
     """Always the same learner, with the parameters of an estimator that have the names of its settings.

@@ -14,7 +14,7 @@ from opauc.features.feature_map import LinearMap
 from opauc.learners.learner import AnyLearner, GroupedLearner, StatisticLearner
 from opauc.learners.penalty_selection import PenaltySelector, Selection
 from opauc.learners.undo import Undo
-from opauc.rows import ClassCounts, Floats, GroupKeys, Labels, Rows, Settings
+from opauc.rows import ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows, Settings
 from opauc.scorers import LinearScorer
 from opauc.statistics.feature_spread import FeatureSpread
 from opauc.statistics.statistic import Statistic
@@ -22,6 +22,8 @@ from opauc.training.recipe import Choice
 
 # Mapped rows held at a time.
 ROWS_PER_BLOCK = 16384
+# Weights are looked at again when there are so many times the rows.
+NEXT_LOOK = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,25 @@ class Solution:
         outer = weights if self.map is None else self.map.weights_of(weights)
         outer.flags.writeable = False
         return LinearScorer.of(outer, summary, self.learner.scores_unit_rows(self.state))
+
+    @property
+    def look_growth(self) -> float:
+        """By which factor the rows should have grown before the weights are looked at again."""
+        return NEXT_LOOK
+
+    def look(self, seen: int) -> LinearScorer | None:
+        """Return what scores the rows to come, after so many; None where it is not worth working out."""
+        return self.scorer if seen >= self.learner.rows_worth_a_solve(self.n_features) else None
+
+    def fresh(self, rows: Rows) -> None:
+        """Tell that all rows are new that are about to be learnt."""
+
+    def scorer_of(self, arrays: NamedArrays) -> LinearScorer:
+        """Return the scorer that gave these arrays, which may know fewer features."""
+        found = LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
+        if found.weights.size > self.n_features:
+            raise ValueError(f"expected {self.n_features} weights at most, got {found.weights.size}")
+        return found
 
     @property
     def feature_spread(self) -> FeatureSpread | None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from opauc.errors import InputError, Remedy
-from opauc.reading.encoder import checked_encoding
 from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
 from opauc.rows import Arrays, Json, NamedArrays, Settings
 from opauc.training.class_labels import ClassLabels
 from opauc.training.label_queue import LabelQueue
-from opauc.training.model_file import Model, model_of_parts, model_parts
-from opauc.training.model_header import CheckpointHeader, checked_header
-from opauc.training.opauc_recipe import recipe_of
+from opauc.training.learnt import RowTraining
 from opauc.training.progress import Progress
-from opauc.training.recipe import EstimatorRecipe
-from opauc.training.training import IncompatibleLearner, Training
+from opauc.training.saved_model import AnyModel, checkpointed_model, parts_of
+from opauc.training.stream_recipe import StreamRecipe, stream_recipe_of
 from opauc.training.transaction import Transaction
 
 
 class StreamTraining:
-    """A model of `OPAUC` or `OPAUCCV` in the making, from chunks in order.
+    """A model of `OPAUC`, `OPAUCCV` or `OnePassGAM` in the making, from chunks in order.
 
     After any exception, Ctrl-C included, it is as it was before the chunk.
     All of it depends on the rows and their chunks alone, so that training
@@ -41,9 +36,9 @@ class StreamTraining:
     ClassCounts(negative=2.0, positive=2.0)
     """
 
-    def __init__(self, recipe: EstimatorRecipe, labels: ClassLabels | None = None) -> None:
+    def __init__(self, recipe: StreamRecipe, labels: ClassLabels | None = None) -> None:
         self.recipe = recipe
-        self.training = Training(recipe)
+        self.training: RowTraining = recipe.training(None)
         self.queue = LabelQueue(labels or ClassLabels())
         self.bookmark = Bookmark()
         self.progress = Progress()
@@ -74,7 +69,7 @@ class StreamTraining:
                     raise too_wide(first) from error
                 self.queue = self.queue.without_first()
 
-    def finished(self) -> Model:
+    def finished(self) -> AnyModel:
         """Return the model; rows of both classes must have come."""
         counts = self.training.solution.counts if self.begun else (0.0, 0.0)
         if min(counts) == 0:
@@ -83,15 +78,13 @@ class StreamTraining:
             raise InputError(f"learning needs rows of two classes, got {seen} rows{only}")
         return self.model()
 
-    def model(self) -> Model:
+    def model(self) -> AnyModel:
         """Return the model as it is now."""
-        solution = self.training.solution
-        parameters = dict(self.recipe.parameters)
-        return Model(self.recipe.owner, parameters, solution, self.labels.classes, solution.n_features)
+        return self.recipe.model(self.training.solution, self.labels.classes)
 
     def parts(self) -> tuple[Json, Arrays]:
         """Return all there is, as a header and arrays."""
-        header, arrays = model_parts(self.model())
+        header, arrays = parts_of(self.model())
         more, more_arrays = self.progress.to_parts()
         known = {"bookmark": self.bookmark.to_json(), "positive": self.labels.positive}
         return {**header, **more, **known}, {**arrays, **more_arrays}
@@ -99,54 +92,30 @@ class StreamTraining:
     @classmethod
     def of_parts(cls, header: Settings, arrays: NamedArrays) -> StreamTraining:
         """Return the training that gave these parts, ready to go on, refused unless one can have."""
-        model = model_of_parts(checked_header(header, CheckpointHeader), arrays)
-        solution, bookmark = model.learnt(), Bookmark.of_json(header["bookmark"])
-        if bookmark.encoding is not None:
-            checked_encoding(bookmark.encoding)
-        recipe = recipe_of(model.estimator, model.parameters)
+        model, bookmark = checkpointed_model(header, arrays), Bookmark.of_json(header["bookmark"])
+        recipe = stream_recipe_of(model.estimator, model.parameters)
+        recipe.refuse_other(model.learnt(), bookmark)
         training = cls(recipe, ClassLabels(model.classes, header["positive"]))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # whoever began was warned
-            choice = training.recipe.choose(solution.n_features, "float64")
-        if type(choice.learner) is not type(solution.learner) or (choice.published or {}) != solution.published:
-            raise ValueError("its parameters ask for another learner than the one that began")
-        training.training = Training(training.recipe, solution)
+        training.training = recipe.training(model.learnt())
         training.bookmark = bookmark
-        training.progress = Progress.of_parts(header, arrays, solution.n_features)
+        training.progress = Progress.of_parts(header, arrays, model.learnt())
         return training
 
     def _learn_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
         labels = self.labels.encoded(chunk)
         # A training of its own: what the transaction puts back must not have changed.
-        training = Training(self.recipe, self.training.solution if self.begun else None)
-        prepare_for(training, chunk, transaction)
+        training = self.recipe.training(self.training.solution if self.begun else None)
+        training.prepare_chunk(chunk, transaction)
         rows, begin, seen = training.fitted(chunk.rows), 0, chunk.first_row
         while begin < labels.size:
             end = min(labels.size, max(begin + 1, begin + self.progress.next_look - seen))
             part = rows[begin:end] if end - begin < labels.size else rows
-            self.progress = self.progress.before(part, labels[begin:end])
+            self.progress = self.progress.before(part, labels[begin:end], training.solution)
             groups = None if chunk.groups is None else chunk.groups[begin:end]
             training.step(part, labels[begin:end], groups=groups)
             seen, begin = seen + end - begin, end
             self.progress = self.progress.after(training.solution, seen)
         self.training, self.bookmark = training, chunk.bookmark
-
-
-def prepare_for(training: Training, chunk: LabelledChunk, transaction: Transaction) -> None:
-    """Make a model as wide as the rows; only sparse rows may be of another width than those before."""
-    width, known = chunk.rows.shape[1], training.solution.n_features if training.begun else chunk.rows.shape[1]
-    if width != known and isinstance(chunk.rows, np.ndarray):
-        raise InputError(f"{chunk.source}: has {width} features, those before had {known}")
-    try:
-        training.prepare(chunk.rows, transaction)
-    except IncompatibleLearner as error:
-        began = error.before.published
-        raise InputError(
-            f"{chunk.source}: a row from line {chunk.first_line} on has feature {width}, too many for what began "
-            f"with {known} ({began['solver_']}, rank {began['rank_']}); say at the start that there will be so many"
-        ) from error
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 def too_wide(chunk: LabelledChunk) -> InputError:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMoments, InputError
+from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.rows import Floats, GroupKeys, Labels, Rows, Settings
 from opauc.training.recipe import Choice, Recipe
 from opauc.training.solution import Solution
@@ -79,6 +80,22 @@ class Training:
         else:
             # By the settings of now: what a step writes over depends on them.
             transaction.guard(self._solution.undo(rows))
+
+    def prepare_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
+        """Make a model as wide as the rows; only sparse rows may be of another width than those before."""
+        width, known = chunk.rows.shape[1], self.solution.n_features if self.begun else chunk.rows.shape[1]
+        if width != known and isinstance(chunk.rows, np.ndarray):
+            raise InputError(f"{chunk.source}: has {width} features, those before had {known}")
+        try:
+            self.prepare(chunk.rows, transaction)
+        except IncompatibleLearner as error:
+            began = error.before.published
+            raise InputError(
+                f"{chunk.source}: a row from line {chunk.first_line} on has feature {width}, too many for what began "
+                f"with {known} ({began['solver_']}, rank {began['rank_']}); say at the start that there will be so many"
+            ) from error
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
     def fitted(self, rows: Rows) -> Rows:
         """Return the rows as wide as the model."""

@@ -14,7 +14,7 @@ from experiments.paper.figures import all_figures
 from experiments.paper.page import render_page, standalone
 from experiments.paper.store import Line, Store
 
-from tests.report.test_page import CHROMIUM, FLAGS, Tags, measured, svgs
+from tests.report.browser import CHROMIUM, FLAGS, Tags, measured, svgs
 
 BENCHMARK = ("OPAUC", "OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "batch LS-SVM", "exact")
 

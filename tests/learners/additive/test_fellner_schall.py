@@ -1,6 +1,7 @@
 """Strengths of penalties by restricted maximum likelihood, held against dense formulas and against the likelihood."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -8,6 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.features.card.roughness import curve_roughness
+from opauc.learners.additive import fellner_schall as module
 from opauc.learners.additive.fellner_schall import smoothed, solved
 from opauc.learners.additive.penalties import Penalties
 
@@ -70,6 +72,36 @@ def test_only_the_lower_triangle_is_read_and_nothing_is_written(seed):
     weights = solved(torn, moment, PENALTIES, strengths)
     assert_allclose(weights, np.linalg.solve(gram + dense_penalty(strengths), moment), rtol=1e-8, atol=1e-10)
     assert_allclose(torn, kept, rtol=0)
+
+
+@pytest.fixture
+def _few_are_many(monkeypatch):
+    monkeypatch.setattr(module, "FEW_COLUMNS", 4)
+
+
+@pytest.mark.usefixtures("_few_are_many")
+@given(seeds, st.sampled_from([1.0, 1e3]))
+def test_a_step_in_float32_has_refined_weights_and_strengths_to_five_digits(seed, uneven):
+    gram, moment = problem(seed)
+    scale = uneven ** np.random.default_rng(seed).uniform(-1, 1, 17)
+    gram, moment = scale[:, None] * gram * scale, scale * moment
+    strengths = np.array([0.0, *np.random.default_rng(seed).uniform(0.1, 20.0, 4)])
+    found = smoothed(np.tril(gram), moment, PENALTIES, strengths, 1)
+    weights, after = literal_step(gram, moment, strengths)
+    assert_allclose(found.weights, weights, rtol=1e-8, atol=1e-9)
+    assert_allclose(found.strengths, after, rtol=1e-3)
+
+
+@pytest.mark.usefixtures("_few_are_many")
+def test_where_float32_finds_no_factor_float64_does():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 17))
+    rows[:, 1] = rows[:, 0] + 1e-6 * rows[:, 1]
+    gram, moment = rows.T @ rows, rows.T @ rng.normal(size=200)
+    strengths = np.array([0.0, 1e-9, 1.0, 1.0, 1.0])
+    expected = np.linalg.solve(gram + dense_penalty(strengths), moment)
+    found = smoothed(np.tril(gram), moment, PENALTIES, strengths, 1)
+    assert_allclose(rows @ found.weights, rows @ expected, rtol=0, atol=1e-5)
 
 
 def test_a_group_of_one_kind_ends_where_the_restricted_likelihood_is_greatest():

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.learners.additive import penalised_fit as module
+from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
 from opauc.learners.additive.penalised_fit import beginning, penalised_fit
 from opauc.learners.additive.penalties import Penalties
 
@@ -55,3 +56,26 @@ def test_steps_on_a_part_lead_to_the_same_place(monkeypatch):
 def test_rare_classes_begin_near_their_log_odds(share):
     labels = (np.arange(10_000) < share * 10_000).astype(np.int8)
     assert_allclose(beginning(labels, np.ones(10_000)).weights[0], np.log(share / (1 - share)), atol=0.06)
+
+
+def test_columns_that_float32_cannot_tell_apart_are_fitted(monkeypatch):
+    monkeypatch.setattr(module, "ENOUGH_FOR_NARROW", 100)
+    rows, labels, weight = sample(0)
+    rows[:, 2] = rows[:, 1] + 1e-6 * rows[:, 2]
+    rows = np.column_stack([rows, rows[:, 1:] * 1e3])
+    groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LANDMARKS, 1, 10)])
+    fit = penalised_fit(
+        csr_array(rows), labels, weight, Penalties(groups, (None, None)), beginning(labels, weight), 5
+    )  # fmt: skip
+    assert np.isfinite(fit.weights).all()
+    plain = penalised_fit(csr_array(rows[:, :6]), labels, weight, PENALTIES, beginning(labels, weight), 5)
+    assert_allclose(fit.scores, plain.scores, atol=0.2)
+
+
+def test_a_preconditioner_without_a_factor_is_made_to_have_one():
+    rows, labels, weight = sample(1)
+    loss = PenalisedLoss(csr_array(rows), labels, weight, PENALTIES.matrix(np.array([0.0, 1e-3])))
+    singular = np.tril(np.ones((6, 6))) * weight.sum()
+    singular[5, 4] *= 1.0001
+    found = newton_descent(loss, np.zeros(6), singular)
+    assert loss.value(found, rows @ found) < loss.value(np.zeros(6), np.zeros(800))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.features.card.card_tables import checked_tables, main_tables, with_pair_tables
+from opauc.features.card.landmarks import Landmarks, Probe
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_basis import PairBasis
 from opauc.features.card.roughness import curve_roughness, surface_roughness
@@ -28,15 +29,19 @@ from opauc.rows import Arrays, Floats, NamedArrays, Rows
 ROWS_PER_BLOCK = 4096
 # Entries of a row: the intercept, at most three for an input, at most four for a pair.
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
+# Names of arrays beside those of the tables.
+PROBE, LANDMARKS = "probe", "landmarks."
 
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects first, then pairs.
+    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects, pairs, landmarks.
 
     Column 0 is the intercept. Hats of a curve add up to one and at most two of
     them are not zero; beyond the end knots they are constant. The first
-    `n_certain` pairs are those that were found for certain.
+    `n_certain` pairs are those that were found for certain. Landmarks, where
+    there are any, are not sparse; `probe` says what was found when they were
+    tried, whether they were taken or not.
 
     Examples
     --------
@@ -52,6 +57,8 @@ class Card:
 
     tables: CardTables
     n_certain: int = 0
+    landmarks: Landmarks | None = None
+    probe: Probe | None = None
 
     @classmethod
     def of(cls, sample: Floats, mass: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Card:
@@ -68,6 +75,10 @@ class Card:
     ) -> Card:
         """Return the card with pairs of inputs too, each with a column for each cell that is to have one."""
         return Card(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
+
+    def with_landmarks(self, landmarks: Landmarks | None, probe: Probe) -> Card:
+        """Return the card with landmarks behind all other columns, or without, and what trying them showed."""
+        return replace(self, landmarks=landmarks, probe=probe)
 
     @property
     def n_inputs(self) -> int:
@@ -91,13 +102,14 @@ class Card:
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], slice]:
-        """The columns of each effect by its inputs, one for a main effect and two for a pair; none is empty."""
+        """The columns of each effect by its inputs, one or two of them; those of landmarks by none."""
         found: dict[tuple[int, ...], slice] = {}
         for j in range(self.n_inputs):
             if groups := list(self._groups_of(j)):
                 found[(j,)] = slice(groups[0].start, groups[-1].columns.stop)
         pairs = zip(self.tables.pairs.tolist(), self._pair_groups(), strict=True)
-        return found | {(one, two): group.columns for (one, two), group in pairs}
+        found |= {(one, two): group.columns for (one, two), group in pairs}
+        return found | dict.fromkeys([()] if self.landmarks else [], slice(self._paired_columns(), self.n_columns))
 
     def kept_numbers(self) -> list[NDArray[np.int64] | None]:
         """Return the category numbers that have a level of their own, of each input; None of other inputs."""
@@ -116,7 +128,8 @@ class Card:
             for j in range(self.n_inputs)
             for group in self._groups_of(j)
         ]
-        return (None, *curves, *self._surfaces())
+        marks = () if self.landmarks is None else (self.landmarks.roughness,)
+        return (None, *curves, *self._surfaces(), *marks)
 
     def main_columns(self) -> int:
         """Return how many columns come before the pairs."""
@@ -125,15 +138,17 @@ class Card:
     def certain_columns(self) -> int:
         """Return how many columns come before the pairs that are not certain."""
         pairs = list(self._pair_groups())
-        return pairs[self.n_certain].start if self.n_certain < len(pairs) else self.n_columns
+        return pairs[self.n_certain].start if self.n_certain < len(pairs) else self._paired_columns()
 
     def rows(self, rows: Rows) -> csr_array:
         """Return the columns of rows of numbers, canonical."""
         most = 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs)
         n_rows = rows.shape[0]
         numbers = np.ascontiguousarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
-        ends, indices, data = np.empty(n_rows + 1, np.int32), np.empty(n_rows * most, np.int32), np.empty(n_rows * most)
-        write_card_rows(numbers, self.tables, ends, indices, data)
+        marks = np.empty((n_rows, 0)) if self.landmarks is None else self.landmarks.columns(self.tables, numbers)
+        room, ends = n_rows * (most + marks.shape[1]), np.empty(n_rows + 1, np.int32)
+        indices, data = np.empty(room, np.int32), np.empty(room)
+        write_card_rows(numbers, self.tables, marks, self.n_columns - marks.shape[1], ends, indices, data)
         made = csr_array((data[: ends[-1]], indices[: ends[-1]], ends), shape=(n_rows, self.n_columns))
         made.has_canonical_format = True
         return made
@@ -152,23 +167,35 @@ class Card:
 
     def to_arrays(self) -> Arrays:
         """Return all there is to the card under flat names, for a file or the network."""
-        return {**self.tables._asdict(), "n_certain": np.array(self.n_certain)}
+        arrays = {**self.tables._asdict(), "n_certain": np.array(self.n_certain)}
+        if self.probe is not None:
+            arrays[PROBE] = np.array(self.probe)
+        marks = {} if self.landmarks is None else self.landmarks.to_arrays()
+        return arrays | {f"{LANDMARKS}{name}": array for name, array in marks.items()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the card that gave these arrays, refused unless one can have."""
-        tables = checked_tables({name: array for name, array in arrays.items() if name != "n_certain"})
+        marks = {name.removeprefix(LANDMARKS): array for name, array in arrays.items() if name.startswith(LANDMARKS)}
+        apart = {"n_certain", PROBE, *(f"{LANDMARKS}{name}" for name in marks)}
+        tables = checked_tables({name: array for name, array in arrays.items() if name not in apart})
         found = arrays["n_certain"]
         n_certain = int(found) if found.shape == () and found.dtype.kind in "iu" else -1
         if not 0 <= n_certain <= len(tables.pairs):
             raise ValueError(f"n_certain: expected at most {len(tables.pairs)} pairs, got {n_certain}")
-        return cls(tables, n_certain)
+        probe = arrays.get(PROBE)
+        if probe is not None and (probe.shape != (2,) or not np.isfinite(probe).all()):
+            raise ValueError("probe: expected two finite numbers")
+        found_probe = None if probe is None else Probe(*probe.tolist())
+        return cls(tables, n_certain, Landmarks.from_arrays(tables, marks) if marks else None, found_probe)
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)
         for j in range(self.n_inputs):
             yield from self._groups_of(j)
         yield from self._pair_groups()
+        if self.landmarks is not None:
+            yield Group(GroupKind.LANDMARKS, self._paired_columns(), self.landmarks.size)
 
     def _groups_of(self, j: int) -> Iterator[Group]:
         straight, first, missing = self.tables.columns[j].tolist()
@@ -202,3 +229,7 @@ class Card:
             columns = cells[cells >= 0]
             kind = GroupKind.PAIR if columns.size > 1 else GroupKind.PAIR_COLUMN
             yield Group(kind, int(columns[0]), columns.size)
+
+    def _paired_columns(self) -> int:
+        """Return how many columns come before the landmarks."""
+        return self.main_columns() + sum(group.size for group in self._pair_groups())

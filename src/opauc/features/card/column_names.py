@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from opauc.features.card.card import Card
 
 OTHERS = "(others)"
+# The effect of landmarks.
+TOGETHER = "all features together"
 
 
 def level_names(card: Card, j: int, words: Mapping[int, str]) -> list[str]:
@@ -60,4 +62,6 @@ def column_names(card: Card, inputs: Sequence[str], words: Sequence[Mapping[int,
         across = place_names(card, two, inputs[two], known[two])
         pairs = [f"{first} × {second}" for first in down for second in across]
         names += [pairs[cell] for cell in np.flatnonzero(cells >= 0)]
+    if card.landmarks is not None:
+        names += [f"{TOGETHER}: landmark {number}" for number in range(card.landmarks.size)]
     return names

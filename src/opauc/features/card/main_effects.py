@@ -80,7 +80,7 @@ class MainEffect:
 
 def _scale(values: Floats, weight: Floats) -> tuple[float, float, float, float]:
     """Return the quantiles at which a straight column is clipped, and the mean and deviation it then has."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     low, high = quantiles(values[order], weight[order], np.array(CLIPPED)).tolist()
     if low >= high:
         low, high = float(values[order[0]]), float(values[order[-1]])

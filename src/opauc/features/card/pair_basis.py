@@ -89,7 +89,7 @@ def coarse_codes(effect: MainEffect, values: Floats, mass: Floats) -> NDArray[np
         codes[there] = pair_places(effect, values)[level_of(effect, values)[there]]
     elif effect.kind == NUMERIC:
         known, weight = values[there], mass[there]
-        order = np.argsort(known, kind="stable")
+        order = np.argsort(known)
         cuts = np.unique(quantiles(known[order], weight[order], np.arange(1, N_CODES) / N_CODES))
         codes[there] = np.searchsorted(cuts[cuts > known.min()], known, side="right")
     return codes

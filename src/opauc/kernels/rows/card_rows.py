@@ -108,9 +108,12 @@ def write_inputs(row, card, at, indices, data, places, lefts, rights):
 
 
 @kernel
-def write_card_rows(rows, card, ends, indices, data):
-    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends."""
-    n_rows, n_inputs = rows.shape
+def write_card_rows(rows, card, landmarks, first_landmark, ends, indices, data):
+    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends.
+
+    Behind them stand the columns of `landmarks`, of which there may be none, numbered from `first_landmark` on.
+    """
+    (n_rows, n_inputs), n_landmarks = rows.shape, landmarks.shape[1]
     places, lefts, rights = np.zeros(n_inputs, np.int64), np.zeros(n_inputs), np.zeros(n_inputs)
     at = 0
     ends[0] = 0
@@ -130,4 +133,8 @@ def write_card_rows(rows, card, ends, indices, data):
                     if product != 0.0 and card.cells[first + down * width + right] >= 0:
                         indices[at], data[at] = card.cells[first + down * width + right], product
                         at += 1
+        likeness, columns, values = landmarks[i], indices[at : at + n_landmarks], data[at : at + n_landmarks]
+        for j in range(n_landmarks):
+            columns[j], values[j] = first_landmark + j, likeness[j]
+        at += n_landmarks
         ends[i + 1] = at

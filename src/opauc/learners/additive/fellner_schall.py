@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from opauc.column_groups import GroupKind
 from opauc.errors import StatisticsOverflow
@@ -18,7 +18,8 @@ BORROWED = 3.0
 SHARED = (GroupKind.HATS, GroupKind.LEVELS, GroupKind.PAIR)
 # Strengths are good enough when their logarithms move by less than this, on average over the columns.
 STILL = 0.15
-FEW_COLUMNS = 400
+# Of more columns the steps are made in float32, and the solution is refined so many times.
+FEW_COLUMNS, REFINEMENTS = 400, 3
 
 
 class Smoothed(NamedTuple):
@@ -38,7 +39,7 @@ def smoothed(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floa
     Parameters
     ----------
     gram : ndarray of shape (d, d)
-        Its lower triangle is read.
+        Its lower triangle; zero above the diagonal.
     moment : ndarray of shape (d,)
         The other side.
     penalties : Penalties
@@ -64,9 +65,9 @@ def smoothed(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floa
     shares = np.where(free, 0, penalties.groups.sizes) / max(1, penalties.groups.sizes[~free].sum())
     weights = np.zeros_like(moment)
     for _ in range(most_steps):
-        upper = factored(penalties.added_to(gram, strengths))
-        weights = lapack.dpotrs(upper, moment, lower=0)[0]
-        before, strengths = strengths, _next_strengths(penalties, strengths, _inverse(upper), weights)
+        total = penalties.added_to(gram, strengths)
+        weights, inverse = _narrow_solution(total, moment) if moment.size > FEW_COLUMNS else _solution(total, moment)
+        before, strengths = strengths, _next_strengths(penalties, strengths, inverse, weights)
         moved = np.abs(np.log(np.where(free, 1.0, strengths) / np.where(free, 1.0, before)))
         if moved @ shares < STILL:
             break
@@ -89,13 +90,36 @@ def factored(lower: Floats) -> Floats:
     return factor
 
 
-def _inverse(upper: Floats) -> Floats:
-    """Return the transposed inverse of an upper factor, whose lower triangle alone is not zero."""
-    if upper.shape[0] <= FEW_COLUMNS:
-        inverse, _ = lapack.dtrtri(upper, lower=0, overwrite_c=1)
-    else:  # half the time, and traces need no more digits
-        inverse, _ = lapack.strtri(upper.astype(np.float32, order="F"), lower=0, overwrite_c=1)
-    return np.tril(inverse.T)
+def _solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
+    """Return the solution of a system and the transposed inverse of its upper factor.
+
+    `lower` is used up, and must be zero above the diagonal, as what is returned is.
+    """
+    upper = factored(lower)
+    weights: Floats = lapack.dpotrs(upper, moment, lower=0)[0]
+    inverse, _ = lapack.dtrtri(upper, lower=0, overwrite_c=1)
+    return weights, inverse.T
+
+
+def _narrow_solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
+    """Return the same from a factor in float32, half the time: the solution is refined, traces need no more digits."""
+    scale = 1.0 / np.sqrt(np.diagonal(lower))
+    narrow = np.empty(lower.shape, np.float32)
+    np.multiply(lower, scale[:, None], out=narrow, casting="same_kind")
+    narrow *= scale.astype(np.float32)
+    upper, failed = lapack.spotrf(narrow.T, lower=0, clean=0, overwrite_a=1)
+    if failed:
+        return _solution(lower, moment)
+    weights = np.zeros_like(moment)
+    for _ in range(REFINEMENTS):
+        residual = moment - blas.dsymv(1.0, lower.T, weights, lower=0)
+        size = max(float(np.abs(residual).max()), 1e-300)
+        weights = weights + scale * (
+            size * lapack.spotrs(upper, (scale * residual / size).astype(np.float32), lower=0)[0]
+        )
+    inverse, _ = lapack.strtri(upper, lower=0, overwrite_c=1)
+    factor: Floats = inverse.T * scale.astype(np.float32)
+    return weights, factor
 
 
 def _next_strengths(penalties: Penalties, strengths: Floats, factor: Floats, weights: Floats) -> Floats:

@@ -16,8 +16,9 @@ from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Arrays, Floats, Labels, NamedArrays
 from opauc.statistics.linearised_sums import LinearisedSums
 
-# The rungs from the simplest model to the full one.
-LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL = RUNGS = ("linear", "additive", "certain pairs", "full")
+# The rungs from the simplest model to the full one; the one without landmarks is there where these are.
+LINEAR, ADDITIVE, CERTAIN_PAIRS, PAIRS, FULL = RUNGS = ("linear", "additive", "certain pairs", "pairs", "full")
+WITHOUT_LANDMARKS = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
 # The fit to the card's sample, taken where the classes come in far other shares after the card than before.
 SAMPLE = "sample"
 # Scores are counted in so many bins between these log-odds.
@@ -28,16 +29,21 @@ ERRORS = 0.5
 STRONGEST_LINE = 1.0
 
 
-def rung_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> list[NDArray[np.int64]]:
-    """Return the columns of each rung: straight and binary ones, main effects, certain pairs too, all."""
+def rung_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of each rung: straight and binary ones, main effects, certain pairs too, all pairs, all."""
     of_columns = groups.kinds[groups.of_columns()]
     straight = (GroupKind.INTERCEPT, GroupKind.BINARY, GroupKind.LINEAR, GroupKind.LEVELS)
-    return [
-        np.flatnonzero(np.isin(of_columns, straight)),
-        np.arange(main_columns),
-        np.arange(certain_columns),
-        np.arange(groups.n_columns),
-    ]
+    n_paired = groups.n_columns - int((of_columns == GroupKind.LANDMARKS).sum())
+    rungs = {
+        LINEAR: np.flatnonzero(np.isin(of_columns, straight)),
+        ADDITIVE: np.arange(main_columns),
+        CERTAIN_PAIRS: np.arange(certain_columns),
+        PAIRS: np.arange(n_paired),
+        FULL: np.arange(groups.n_columns),
+    }
+    if n_paired == groups.n_columns:
+        del rungs[PAIRS]
+    return rungs
 
 
 def rung_weights(sums: LinearisedSums, penalties: Penalties, strengths: Floats, columns: NDArray[np.int64]) -> Floats:
@@ -75,13 +81,18 @@ class Ladder:
     'additive'
     """
 
-    rungs: Floats  # (4, n_columns)
-    counts: Floats  # (4, 2, N_BINS): rows of each class by their score
+    rungs: Floats  # (n_rungs, n_columns)
+    counts: Floats  # (n_rungs, 2, N_BINS): rows of each class by their score
 
     @classmethod
     def of(cls, rungs: Floats) -> Self:
         """Return the ladder before any row."""
-        return cls(rungs, np.zeros((len(RUNGS), 2, N_BINS)))
+        return cls(rungs, np.zeros((len(rungs), 2, N_BINS)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what the rungs are."""
+        return RUNGS if len(self.rungs) == len(RUNGS) else WITHOUT_LANDMARKS
 
     def emptied(self) -> Self:
         """Return the ladder before any row."""
@@ -115,8 +126,8 @@ class Ladder:
         aucs = [_auc(*counts) for counts in self.counts]
         best = int(np.argmax(aucs))
         margin = ERRORS * np.sqrt((1.0 - aucs[-1]) / (2.0 * min(positive, negative)))
-        taken = RUNGS[best] if aucs[best] > aucs[-1] + margin else FULL
-        return Judgement(taken, dict(zip(RUNGS, aucs, strict=True)), (negative, positive))
+        taken = self.names[best] if aucs[best] > aucs[-1] + margin else FULL
+        return Judgement(taken, dict(zip(self.names, aucs, strict=True)), (negative, positive))
 
     def to_arrays(self) -> Arrays:
         """Return copies of all there is, for a file or the network."""
@@ -126,10 +137,11 @@ class Ladder:
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the ladder that gave these arrays, refused unless one can have."""
         rungs, counts = (np.asarray(arrays[name]) for name in ("rungs", "counts"))
-        fits = rungs.ndim == 2 and len(rungs) == len(RUNGS) and counts.shape == (len(RUNGS), 2, N_BINS)
+        known = rungs.ndim == 2 and len(rungs) in (len(RUNGS), len(WITHOUT_LANDMARKS))
+        fits = known and counts.shape == (len(rungs), 2, N_BINS)
         sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (rungs, counts))
         if not (fits and sound) or counts.min(initial=0.0) < 0:
-            raise IncompatibleMoments(f"ladder: expected {len(RUNGS)} rungs and counts of their scores")
+            raise IncompatibleMoments("ladder: expected four or five rungs and counts of their scores")
         return cls(rungs, counts)
 
     def _refuse_other(self, other: Ladder) -> None:

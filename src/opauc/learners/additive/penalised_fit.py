@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.errors import StatisticsOverflow
 from opauc.learners.additive.fellner_schall import smoothed
+from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
 from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Floats, Labels
 from opauc.statistics.linearised_sums import LinearisedSums
 
 SMOOTHING_STEPS = 3
 # Of many rows the first steps see a part only; the last ones never do.
-MANY_ROWS, PART, STEPS_ON_PART = 8192, 4, 2
+MANY_ROWS, LEAST_PART, PART, STEPS_ON_PART = 6144, 4096, 4, 2
+# Products of so many rows may be made in float32.
+ENOUGH_FOR_NARROW = 4096
 # A step that gains less than this share of the loss is the last.
 SMALLEST_GAIN = 1e-4
 SHORTEST_STEP = 0.1
@@ -26,6 +31,14 @@ class PenalisedFit(NamedTuple):
     weights: Floats
     strengths: Floats
     scores: Floats
+
+
+class StartedFit(NamedTuple):
+    """A fit, the Gram matrix of all rows as far as the part tells it, and whether it is of a part only."""
+
+    fit: PenalisedFit
+    gram: Floats
+    of_part: bool
 
 
 def penalised_fit(
@@ -50,24 +63,64 @@ def penalised_fit(
     >>> bool(fit.weights[1] > 3.0)
     True
     """
-    if labels.size >= MANY_ROWS:
-        part = slice(None, None, PART)
-        begin = _steps(rows[part], labels[part], weight[part], penalties, begin, STEPS_ON_PART)
-        most_steps = max(1, most_steps - STEPS_ON_PART)
-    return _steps(rows, labels, weight, penalties, begin, most_steps)
+    started = started_fit(rows, labels, weight, penalties, begin, most_steps)
+    return finished_fit(rows, labels, weight, penalties, started)
+
+
+def started_fit(
+    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalisedFit, most_steps: int
+) -> StartedFit:
+    """Return the fit to a part of the rows, where they are many, with the scores of all of them."""
+    part = part_of(labels.size)
+    if part.size == labels.size:
+        return StartedFit(*_steps(rows, labels, weight, penalties, begin, most_steps), False)
+    steps = min(most_steps, STEPS_ON_PART)
+    fit, gram = _steps(rows[part], labels[part], weight[part], penalties, begin, steps)
+    share = weight[part].sum() / weight.sum()
+    return StartedFit(fit._replace(scores=rows @ fit.weights), gram / share, True)
+
+
+def finished_fit(
+    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, started: StartedFit
+) -> PenalisedFit:
+    """Return the fit to all rows with the strengths that the part gave; the Gram matrix of the part is used up."""
+    fit = started.fit
+    if not started.of_part:
+        return fit
+    loss = PenalisedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
+    weights = newton_descent(loss, fit.weights, started.gram)
+    return PenalisedFit(weights, fit.strengths, rows @ weights)
+
+
+def part_of(n_rows: int) -> NDArray[np.int64]:
+    """Return the rows that a fit begins with: all, or of many some that lie evenly among them.
+
+    Examples
+    --------
+    >>> from opauc.learners.additive.penalised_fit import part_of
+    >>> [part_of(n_rows).size for n_rows in (500, 8000, 40_000)]
+    [500, 4096, 10000]
+    """
+    wanted = n_rows if n_rows < MANY_ROWS else max(LEAST_PART, n_rows // PART)
+    return np.arange(wanted) * n_rows // max(1, wanted)
 
 
 def _steps(
     rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalisedFit, most_steps: int
-) -> PenalisedFit:
-    """Return the fit after at most so many outer steps."""
+) -> tuple[PenalisedFit, Floats]:
+    """Return the fit after at most so many outer steps, and the Gram matrix that the last of them was made with."""
     weights = np.pad(begin.weights, (0, rows.shape[1] - begin.weights.size))
     more = penalties.groups.kinds.size - begin.strengths.size
     strengths = np.pad(begin.strengths, (0, more), constant_values=1.0)
     scores = rows @ weights
     for _ in range(most_steps):
-        sums = LinearisedSums.at(weights).update(rows, labels, weight, narrow=labels.size >= MANY_ROWS)
-        found = smoothed(sums.gram, sums.moment, penalties, strengths, SMOOTHING_STEPS)
+        start = LinearisedSums.at(weights)
+        sums = start.update(rows, labels, weight, narrow=labels.size >= ENOUGH_FOR_NARROW)
+        try:
+            found = smoothed(sums.gram, sums.moment, penalties, strengths, SMOOTHING_STEPS)
+        except StatisticsOverflow:  # columns so alike that six digits do not tell them apart
+            sums = start.update(rows, labels, weight)
+            found = smoothed(sums.gram, sums.moment, penalties, strengths, SMOOTHING_STEPS)
         strengths = found.strengths
 
         def loss(weights: Floats, scores: Floats, strengths: Floats = strengths) -> float:
@@ -83,7 +136,7 @@ def _steps(
         weights, scores = after, after_scores
         if abs(gained) < SMALLEST_GAIN * before:
             break
-    return PenalisedFit(weights, strengths, scores)
+    return PenalisedFit(weights, strengths, scores), sums.gram
 
 
 def beginning(labels: Labels, weight: Floats) -> PenalisedFit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from opauc.column_groups import ColumnGroups, GroupKind
 from opauc.rows import Floats
@@ -57,8 +58,20 @@ class Penalties:
         plain = np.array([matrix is None for matrix in self.matrices]) & ~self.free
         total.flat[:: total.shape[0] + 1] += (strengths * plain)[self.groups.of_columns()]
         for number, columns, matrix in self._blocks():
-            total[columns, columns] += strengths[number] * matrix
+            total[columns, columns] += strengths[number] * np.tril(matrix)
         return total
+
+    def matrix(self, strengths: Floats) -> csr_array:
+        """Return the matrix of all penalties together, each with its strength."""
+        plain = np.array([matrix is None for matrix in self.matrices]) & ~self.free
+        diagonal = np.arange(self.groups.n_columns)
+        places, values = [(diagonal, diagonal)], [(strengths * plain)[self.groups.of_columns()]]
+        for number, columns, matrix in self._blocks():
+            down, across = np.nonzero(matrix)
+            places.append((down + columns.start, across + columns.start))
+            values.append(strengths[number] * matrix[down, across])
+        at = tuple(np.concatenate(side) for side in zip(*places, strict=True))
+        return csr_array((np.concatenate(values), at), shape=(diagonal.size,) * 2)
 
     def restricted(self, kept: NDArray[np.int64]) -> Penalties:
         """Return the penalties of some groups, whose columns then follow each other."""

@@ -27,4 +27,5 @@ LIBSVM = DataFormat(
     is_encoded=True,
     likeness=_likeness,
     extents=text_extents,
+    is_sparse=lambda _: True,
 )

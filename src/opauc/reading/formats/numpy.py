@@ -18,4 +18,10 @@ def _extents(path: str, size: int) -> list[Extent]:
     return array_extents(path, size)
 
 
-NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False, extents=_extents)
+def _is_sparse(path: str) -> bool:
+    from opauc.reading.numpy_reader import has_sparse_rows
+
+    return has_sparse_rows(path)
+
+
+NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False, extents=_extents, is_sparse=_is_sparse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features.card.card import Card
-from opauc.learners.additive_logistic import FinalWeights
-from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays
+from opauc.learners.additive_logistic import CardRows, FinalWeights
+from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows, Settings
 from opauc.scorers.mapped_scorer import MappedScorer
 from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
-from opauc.training.additive.card_fit import CardModel, fitted_card
+from opauc.training.additive.card_fit import CardModel, encoded, fitted_card
+from opauc.training.additive.sampled_rows import SampledRows
 from opauc.training.additive.waiting_rows import WaitingRows
+
+# A solution costs as much as very many rows: it is looked at again when there are so many times the rows.
+NEXT_LOOK = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,7 @@ class AdditiveSolution:
     seed: int
     waiting: WaitingRows
     fixed: CardModel | None = None
+    sampled: SampledRows | None = None  # rows drawn beforehand, which come again
 
     @classmethod
     def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveSolution:
@@ -58,6 +64,37 @@ class AdditiveSolution:
     def counts(self) -> ClassCounts:
         """Rows learnt of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
+
+    @property
+    def published(self) -> Settings:
+        """Nothing: whatever was chosen is on the card."""
+        return {}
+
+    @property
+    def look_growth(self) -> float:
+        """By which factor the rows should have grown before the weights are looked at again."""
+        return NEXT_LOOK
+
+    def look(self, seen: int) -> MappedScorer | None:
+        """Return what scores the rows to come; None before the card, when all rows would have to be fitted anew.
+
+        As long as more rows were drawn for the card than have been learnt, the fit to those serves better.
+        """
+        if self.fixed is None:
+            return None
+        card, model = self.fixed
+        return MappedScorer(card, model.sums.point) if seen < model.first_counts.sum() else self.scorer
+
+    def fresh(self, rows: Rows) -> NDArray[np.bool_] | None:
+        """Tell which rows are none of those that the card was made of; None where all are new."""
+        return None if self.sampled is None else self.sampled.fresh(np.asarray(rows, np.float64))
+
+    def scorer_of(self, arrays: NamedArrays) -> MappedScorer:
+        """Return the scorer of the card with these weights."""
+        card, weights = self.current.card, arrays["weights"]
+        if weights.shape != (card.n_columns,) or weights.dtype != np.float64 or not np.isfinite(weights).all():
+            raise ValueError(f"expected {card.n_columns} weights, got shape {weights.shape}")
+        return MappedScorer(card, weights)
 
     @cached_property
     def current(self) -> CardModel:
@@ -100,6 +137,11 @@ class AdditiveSolution:
         """Return what is known with the card fixed now, whatever waits."""
         return self if self.fixed is not None else replace(self, waiting=self.waiting.emptied(), fixed=self.current)
 
+    def of_sample(self, rows: Floats, labels: Labels) -> AdditiveSolution:
+        """Return the card that suits rows drawn from all over, with no row learnt: they come again with the others."""
+        drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, None))
+        return replace(drawn.emptied(), sampled=SampledRows.of(rows))
+
     def emptied(self) -> AdditiveSolution:
         """Return the same card with no row learnt: shards that begin with it merge."""
         card, model = self.current
@@ -110,9 +152,7 @@ class AdditiveSolution:
         if self.fixed is None:
             raise UnsupportedOperation("forget needs a card: rows can be taken out once it is fixed")
         card, model = self.fixed
-        for part, block in card.blocks(rows):
-            model = model.without(block, labels[part], None if weight is None else weight[part])
-        return replace(self, fixed=CardModel(card, model))
+        return replace(self, fixed=CardModel(card, model.without(self._encoded(card, rows, labels, weight))))
 
     def merged(self, other: AdditiveSolution) -> AdditiveSolution:
         """Return what is known of the rows of both: they must have the same card, or one of them none yet."""
@@ -128,6 +168,8 @@ class AdditiveSolution:
         """Return all there is under flat names."""
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays |= {f"waiting.{name}": array for name, array in self.waiting.to_arrays().items()}
+        if self.sampled is not None:
+            arrays["sampled"] = self.sampled.keys.copy()
         if self.fixed is not None:
             arrays |= {f"card.{name}": array for name, array in self.fixed.card.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
@@ -147,16 +189,19 @@ class AdditiveSolution:
         width = waiting.n_features if fixed is None else fixed.card.n_inputs
         if not width == waiting.n_features == categorical.size:
             raise ValueError(f"expected {categorical.size} inputs, got {width}")
-        return cls(settings, categorical, int(seed), waiting, fixed)
+        sampled = SampledRows.of_array(arrays["sampled"]) if "sampled" in arrays else None
+        return cls(settings, categorical, int(seed), waiting, fixed, sampled)
 
     def _fitted(self) -> CardModel:
         return fitted_card(self.waiting, self.settings, self.categorical, self.seed)
 
     def _with_later(self, fixed: CardModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveSolution:
         card, model = fixed
-        for part, block in card.blocks(rows):
-            model = model.later(block, labels[part], None if weight is None else weight[part])
-        return replace(self, fixed=CardModel(card, model))
+        return replace(self, fixed=CardModel(card, model.later(self._encoded(card, rows, labels, weight))))
+
+    def _encoded(self, card: Card, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[CardRows]:
+        """Yield the columns of labelled rows, and which of them the card was not made of."""
+        return encoded(card, rows, labels, weight, self.fresh(rows))
 
     def _with_waiting(self, other: AdditiveSolution) -> AdditiveSolution:
         rows = other.waiting
@@ -166,7 +211,7 @@ class AdditiveSolution:
 def same_card(one: Card, other: Card) -> bool:
     """Tell whether two cards make the same columns."""
     mine, theirs = one.to_arrays(), other.to_arrays()
-    return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
 
 def _under(begin: str, arrays: NamedArrays) -> Arrays:

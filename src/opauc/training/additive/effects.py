@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.features.card.card import Card
-from opauc.features.card.column_names import OTHERS, level_names, place_names
+from opauc.features.card.column_names import OTHERS, TOGETHER, level_names, place_names
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.rows import Floats
 from opauc.training.additive.additive_solution import AdditiveSolution
@@ -20,11 +20,12 @@ NO_CATEGORY = -1.0
 
 
 class Effect(NamedTuple):
-    """One part of the score: of one input (a curve or levels) or of two (a surface).
+    """One part of the score: of one input (a curve or levels), of two (a surface), or of all together.
 
     `at` has the values of the inputs at which the effect is given, numbers or
     names of levels: one list for a curve, two for a surface. `value` is
-    centred: its mean over the rows is zero. `error` is its standard error.
+    centred: its mean over the rows is zero. `error` is its standard error. What
+    all inputs do together has no such values: `at` is empty then.
     """
 
     name: str
@@ -77,8 +78,8 @@ class Effects:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the effects: "age", "age × fare"."""
-        return tuple(" × ".join(self.inputs[j] for j in inputs) for inputs in self.card.effects)
+        """Names of the effects: "age", "age × fare", and that of landmarks."""
+        return tuple(" × ".join(self.inputs[j] for j in inputs) or TOGETHER for inputs in self.card.effects)
 
     def importances(self) -> dict[str, float]:
         """Return the standard deviation of each effect over the rows, those near the boundary counting most."""
@@ -91,6 +92,9 @@ class Effects:
         for name, (inputs, columns), spread, middle in zip(
             self.names, self.card.effects.items(), self._spreads().tolist(), self._middles().tolist(), strict=True
         ):
+            if not inputs:
+                found.append(Effect(name, tuple(self.inputs), (), np.empty(0), np.empty(0), spread))
+                continue
             at, rows = self._grid(inputs)
             basis = np.asarray(self.card.rows(rows)[:, columns].todense())
             value = basis @ weights[columns] - middle

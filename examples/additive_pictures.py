@@ -1,0 +1,69 @@
+"""The pictures of docs/additive.md: python examples/additive_pictures.py
+
+They show a OnePassGAM of 300,000 made-up purchases (`million_rows.py`), drawn as the report page draws them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from million_rows import purchases
+
+from opauc import OnePassGAM
+from opauc.cli.shown_effects import explained_row, shown_effects
+from opauc.report.axes import Axis
+from opauc.report.curve_chart import curve_chart
+from opauc.report.frame import Frame
+from opauc.report.level_chart import level_chart
+from opauc.report.style import style_sheet
+from opauc.report.surface_chart import surface_chart
+from opauc.report.waterfall_chart import waterfall_chart
+
+FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "pictures", 6
+KNOTS, HEIGHTS = (0.0, 4.0, 8.0, 11.0, 14.0, 17.0, 20.0, 24.0), (1.6, 1.4, 0.1, -0.5, -0.6, -0.5, -0.2, 0.7)
+
+
+def main() -> None:
+    """Learn the purchases and write the pictures."""
+    model = OnePassGAM(random_state=0)
+    for number in range(N_FILES):
+        table = purchases(number).drop_columns(["purchase"])
+        model.partial_fit(table.drop_columns(["fraud"]), table["fraud"].to_numpy(), classes=["no", "yes"])
+    effects = model._effects()
+    shown = {effect.name: effect for effect in shown_effects(effects)}
+    rows = purchases(N_FILES).drop_columns(["purchase", "fraud"])
+    numbers = model.columns_.read(rows).rows
+    riskiest = int(np.argmax(model.decision_function(rows)))
+    FOLDER.mkdir(exist_ok=True)
+    write("hats", hats_chart())
+    write("curve", curve_chart("curve", shown["hour"]))
+    write("levels", level_chart("levels", shown["country"]))
+    write("pair", surface_chart("pair", shown["hour × country"]))
+    write("row", waterfall_chart("row", explained_row(effects, numbers[riskiest], "A row explained", "")))
+
+
+def hats_chart() -> str:
+    """Return hats at eight knots, each as high as its weight, and the curve that they add up to."""
+    frame = Frame(Axis.linear(0.0, 24.0), Axis.linear(-1.0, 2.0), "hour", "Effect, log-odds")
+    marks = f'<path class="guide" d="{frame.path([0.0, 24.0], [0.0, 0.0])}"/>'
+    for at, height in enumerate(HEIGHTS):
+        places = KNOTS[max(at - 1, 0) : at + 2]
+        hat = [height if place == KNOTS[at] else 0.0 for place in places]
+        look = "rise" if height > 0 else "fall"
+        marks += f'<path class="{look}" d="{frame.path(places, hat)}"/>'
+    marks += f'<path class="curve" d="{frame.path(KNOTS, HEIGHTS)}"/>'
+    marks += "".join(frame.dot(knot, height, f"knot at {knot:g}") for knot, height in zip(KNOTS, HEIGHTS, strict=True))
+    return frame.chart("hats", "Hats and their sum", "Each knot has a hat; the curve is their sum.", marks)
+
+
+def write(name: str, chart: str) -> None:
+    """Write a chart with the style it needs, on paper of its own."""
+    rules = [line for line in style_sheet().splitlines() if line.startswith((":root", ".chart"))]
+    style = f"<style>{''.join(rules)}svg{{font-family:system-ui,sans-serif}}</style>"
+    opening = chart.index(">") + 1
+    paper = '<rect x="-8" y="-8" width="420" height="420" fill="var(--paper)"/>'
+    head = chart[: opening - 1].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ') + ">"
+    (FOLDER / f"{name}.svg").write_text(head + style + paper + chart[opening:] + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""How `opauc train` learns an additive model: a card from a sample, from the first rows, or from another model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opauc.cli.console import Reporter
+from opauc.errors import InputError
+from opauc.features.column_kinds import Finding
+from opauc.features.number_reading import NumberReading
+from opauc.features.numbers_encoder import NumbersEncoder
+from opauc.reading import BadRows, DataStream, ReadOptions
+from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.find_sources import find_sources, format_of
+from opauc.training.additive.additive_file import AdditiveModel
+from opauc.training.additive.card_sample import card_sample
+from opauc.training.additive.gam_recipe import GAM, GamRecipe, columns_at
+from opauc.training.class_labels import ClassLabels
+from opauc.training.provenance import provenance_of
+from opauc.training.saved_model import load_any
+from opauc.training.stream_training import StreamTraining
+
+SOLVER = "gam"
+# Options that only linear scorers take notice of: whoever gives one asks for a linear scorer.
+LINEAR_OPTIONS = (
+    "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting", "horizon", "folds", "criterion",
+    "one_standard_error", "groups", "missing", "hash_bits", "n_features", "zero_based",
+)  # fmt: skip
+# Options of more than one core, for which only linear scorers have work.
+ENGINE_OPTIONS = ("n_jobs", "engine", "scheduler")
+# Options that a model to begin like has settled.
+SETTLED = ("label", "features", "drop", "categorical", "numeric", "positive", "classes", "seed")
+
+
+def takes_additive(
+    solver: str | None, given: Collection[str], data: Sequence[str], reading: ReadOptions, like: Path | None
+) -> bool:
+    """Tell whether an additive model is to be learnt: asked for, or of tables where nothing else is."""
+    linear = [name for name in LINEAR_OPTIONS if name in given]
+    if linear and (solver == SOLVER or like is not None):
+        raise InputError(f"--{linear[0].replace('_', '-')} is for linear scorers; an additive model takes none")
+    additive = _is_additive(solver, linear, given, data, reading, like)
+    many = [name for name in ENGINE_OPTIONS if name in given]
+    if additive and many:
+        raise InputError(
+            f"--{many[0].replace('_', '-')}: an additive model is learnt by one core; learn shards --like one model "
+            "and merge them, or ask for a linear scorer, --solver exact"
+        )
+    return additive
+
+
+def _is_additive(
+    solver: str | None,
+    linear: Collection[str],
+    given: Collection[str],
+    data: Sequence[str],
+    reading: ReadOptions,
+    like: Path | None,
+) -> bool:
+    if like is not None:
+        if solver not in (None, SOLVER):
+            raise InputError(f"--like is for additive models; --solver {solver} learns a linear scorer")
+        settled = [name for name in SETTLED if name in given]
+        if settled:
+            raise InputError(f"--{settled[0]} is settled by --like: rows are read as those of that model were")
+        return True
+    if solver is not None or linear:
+        return solver == SOLVER
+    if reading.numeric:
+        return True
+    return all(not format_of(path, reading.format).is_sparse(path) for path in find_sources(data)[:1])
+
+
+@dataclass
+class AdditiveRun:
+    """All that an additive model is learnt with."""
+
+    training: StreamTraining
+    reading: NumberReading
+    encoder: NumbersEncoder
+    stream: DataStream
+    known: Sequence[Finding]
+
+    @classmethod
+    def resumed(
+        cls, training: StreamTraining, data: Sequence[str], options: ReadOptions, bad_rows: BadRows
+    ) -> AdditiveRun:
+        """Return a run that goes on where a checkpoint left it."""
+        if training.recipe.owner != GAM:
+            raise InputError("the checkpoint is of a linear scorer; resume with the same settings, or start afresh")
+        encoding = training.bookmark.numbered() or {"label": None, "table": None}
+        reading = NumberReading(options, encoding["label"], columns_at(training.bookmark), training.labels.positive)
+        return cls._of(training, reading, data, bad_rows, ())
+
+    @classmethod
+    def begun(
+        cls, data: Sequence[str], options: ReadOptions, labels: ClassLabels, recipe: GamRecipe, bad_rows: BadRows
+    ) -> AdditiveRun:
+        """Return a run from the first row, its card made of a sample of the files where they can be sought."""
+        reading = NumberReading(options, positive=labels.positive)
+        files = SeekableFiles.of(data, options)
+        seed = recipe.parameters.get("random_state") or 0
+        sample = None if files is None else card_sample(files, reading, recipe, labels, seed)
+        if sample is None:
+            return cls._of(StreamTraining(recipe, labels), reading, data, bad_rows, ())
+        training = StreamTraining(sample.recipe, sample.labels)
+        return cls._of(training, sample.reading, data, bad_rows, sample.findings)
+
+    @classmethod
+    def like(cls, path: Path, data: Sequence[str], format_: str | None, bad_rows: BadRows) -> AdditiveRun:
+        """Return a run with the card of another model, with which it can be merged."""
+        model = load_any(path)
+        if not isinstance(model, AdditiveModel):
+            raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
+        reading = model.number_reading()
+        reading = replace(reading, options=reading.options.with_format(format_))
+        recipe = GamRecipe(model.parameters, model.solution.emptied())
+        training = StreamTraining(recipe, ClassLabels(model.classes, reading.positive))
+        return cls._of(training, reading, data, bad_rows, ())
+
+    @classmethod
+    def _of(
+        cls,
+        training: StreamTraining,
+        reading: NumberReading,
+        data: Sequence[str],
+        bad_rows: BadRows,
+        findings: Sequence[Finding],
+    ) -> AdditiveRun:
+        encoder = reading.encoder(rows_before=training.bookmark.rows)
+        stream = DataStream(data, reading.options, encoder, training.bookmark, bad_rows)
+        return cls(training, reading, encoder, stream, findings)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What each column is; nothing before the first rows of a stream have come."""
+        return self.known or tuple(self.encoder.findings)
+
+    def finished(self) -> AdditiveModel:
+        """Return the model with all that is known of its rows; its card is fixed."""
+        model = self.training.finished()
+        assert isinstance(model, AdditiveModel)
+        solution = model.solution.with_card()
+        columns = columns_at(self.training.bookmark)
+        if columns is not None:
+            columns = columns.kept(solution.current.card.kept_numbers())
+        label = (self.training.bookmark.numbered() or {"label": None})["label"]
+        return replace(
+            model,
+            solution=solution,
+            columns=columns,
+            n_features=model.n_features if columns is None else len(columns.columns),
+            reading=replace(self.reading, label=label).to_json(),
+            provenance=provenance_of(self.training),
+        )
+
+
+def report_sample(run: AdditiveRun, reporter: Reporter) -> None:
+    """Tell that the card was made of rows from all over the files."""
+    sampled = run.training.recipe
+    beginning = sampled.beginning if isinstance(sampled, GamRecipe) else None
+    if beginning is not None and beginning.sampled is not None and not run.training.begun:
+        rows = int(beginning.current.model.first_counts.sum())
+        reporter.say("card", f"card: made of {rows:,} rows from all over the data", rows=rows)

@@ -1,0 +1,80 @@
+"""How `opauc train` learns a linear scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from opauc.errors import InputError
+from opauc.features import open_stream
+from opauc.features.column_kinds import Finding
+from opauc.features.table_features import TableFeatures
+from opauc.reading import BadRows, DataStream, ReadOptions
+from opauc.training.linear_recipe import LinearRecipe
+from opauc.training.model_file import Model
+from opauc.training.provenance import provenance_of
+from opauc.training.saved_model import AnyModel
+from opauc.training.stream_training import StreamTraining
+
+
+class Run(Protocol):
+    """A training and the stream that it learns."""
+
+    @property
+    def training(self) -> StreamTraining:
+        """What learns."""
+
+    @property
+    def stream(self) -> DataStream:
+        """What is learnt."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What each column of a table is, where that was found by looking."""
+
+    def finished(self) -> AnyModel:
+        """Return the model with all that is known of its rows."""
+
+
+@dataclass
+class LinearRun:
+    """All that a linear scorer is learnt with."""
+
+    training: StreamTraining
+    stream: DataStream
+    reading: ReadOptions
+
+    @classmethod
+    def of(
+        cls,
+        training: StreamTraining,
+        recipe: LinearRecipe,
+        data: Sequence[str],
+        reading: ReadOptions,
+        bad_rows: BadRows,
+    ) -> LinearRun:
+        """Return the run of a training, from its bookmark on."""
+        if training.recipe.owner != recipe.owner:
+            raise InputError("the checkpoint is of another estimator; resume with the same settings, or start afresh")
+        stream = open_stream(data, reading, training.bookmark, bad_rows)
+        if reading.groups is not None and not stream.has_columns:
+            raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")
+        return cls(training, stream, reading)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Nothing: columns are what the user says."""
+        return ()
+
+    def finished(self) -> Model:
+        """Return the model with all that is known of its rows."""
+        model, names = self.training.finished(), self.stream.feature_names
+        assert isinstance(model, Model)
+        tables = TableFeatures(self.reading, self.training.bookmark.learnt(), self.training.labels.positive)
+        return replace(
+            model,
+            feature_names=None if names is None else tuple(names),
+            reading=tables.to_json(),
+            provenance=provenance_of(self.training),
+        )

@@ -1,0 +1,68 @@
+"""Rows worth explaining, noted while all are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from opauc.cli.shown_effects import explained_row
+from opauc.report.additive import ExplainedRow
+from opauc.rows import Array, Floats, Labels
+from opauc.training.additive.effects import Effects
+
+
+@dataclass(frozen=True, eq=False)
+class NotedRow:
+    """A row as numbers, which of all it is, from 1 on, its score and its class."""
+
+    row: Floats
+    number: int
+    score: float
+    positive: bool
+
+
+@dataclass(frozen=True, eq=False)
+class NotedRows:
+    """The row of the highest score, and the positive row of the lowest; None before there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.cli.noted_rows import NotedRows
+    >>> noted = NotedRows().after(np.eye(3), np.array([0, 1, 1], np.int8), np.array([0.5, 0.1, 0.2]), 0)
+    >>> noted.highest.number, noted.lowest_positive.number
+    (1, 2)
+    """
+
+    highest: NotedRow | None = None
+    lowest_positive: NotedRow | None = None
+
+    def after(self, rows: Array, labels: Labels, scores: Floats, rows_before: int) -> NotedRows:
+        """Return what is worth noting after more rows; of equal scores the first is kept."""
+        highest, lowest = self.highest, self.lowest_positive
+        if not scores.size:
+            return self
+        at = int(np.argmax(scores))
+        if highest is None or scores[at] > highest.score:
+            highest = _noted(rows, labels, scores, at, rows_before)
+        positives = np.flatnonzero(labels == 1)
+        if positives.size:
+            at = int(positives[np.argmin(scores[positives])])
+            if lowest is None or scores[at] < lowest.score:
+                lowest = _noted(rows, labels, scores, at, rows_before)
+        return NotedRows(highest, lowest)
+
+    def explained(self, effects: Effects) -> Iterator[ExplainedRow]:
+        """Yield the scores of the rows as sums of effects."""
+        if self.highest is not None:
+            note = f"Row {self.highest.number:,}, a {'positive' if self.highest.positive else 'negative'}"
+            yield explained_row(effects, self.highest.row, "The row that scores highest", note)
+        if self.lowest_positive is not None:
+            note = f"Row {self.lowest_positive.number:,}"
+            yield explained_row(effects, self.lowest_positive.row, "The positive that scores lowest", note)
+
+
+def _noted(rows: Array, labels: Labels, scores: Floats, at: int, rows_before: int) -> NotedRow:
+    return NotedRow(rows[at].astype(np.float64), rows_before + at + 1, float(scores[at]), bool(labels[at] == 1))

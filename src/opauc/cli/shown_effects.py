@@ -1,0 +1,123 @@
+"""What an additive model has learnt, as a person can read it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from opauc.learners.additive.ladder import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, Judgement
+from opauc.report.additive import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
+from opauc.report.text import share
+from opauc.rows import Floats, Json
+from opauc.training.additive.additive_file import AdditiveModel
+from opauc.training.additive.effects import Effects
+from opauc.training.additive.row_shares import row_shares
+from opauc.training.additive.shifts import shifted_features
+
+MOST_EFFECTS = 20
+# The rungs of the guard in words; one without words goes by its name.
+RUNGS = {
+    LINEAR: "straight lines and levels",
+    ADDITIVE: "curves and levels, no pairs",
+    CERTAIN_PAIRS: "only pairs that are certain",
+    "pairs": "curves, levels and pairs",
+    FULL: "everything",
+}
+
+
+def effects_of(model: AdditiveModel) -> Effects:
+    """Return the effects of a model by the names that its table had, or numbers."""
+    names = model.inputs
+    return Effects(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.words())
+
+
+def additive_part(effects: Effects, explained: Sequence[ExplainedRow] = ()) -> AdditivePart:
+    """Return all that a page shows of an additive model."""
+    shown, judgement = shown_effects(effects), effects.solution.final.judgement
+    return AdditivePart(
+        effects=shown,
+        n_effects=len(shown),
+        explained=explained,
+        guard=guard_in_words(judgement),
+        rungs=[GuardRung(RUNGS.get(name, name), auc, name == judgement.rung) for name, auc in judgement.aucs.items()],
+        shifted=[(shift.name, shift.index) for shift in shifted_features(effects.solution, effects.inputs)],
+        watched=bool(judgement.aucs),
+    )
+
+
+def shown_effects(effects: Effects) -> list[ShownEffect]:
+    """Return every effect with the share of the rows along it, the most important first."""
+    places = dict(zip(effects.names, effects.card.effects, strict=True))
+    seen = effects.solution.current.model.occupancy
+    return [
+        ShownEffect(
+            name, inputs, at, value, error, importance,
+            row_shares(effects.card, seen, places[name][0]) if len(places[name]) == 1 else None,
+        )
+        for name, inputs, at, value, error, importance in effects.all()
+    ]  # fmt: skip
+
+
+def guard_in_words(judgement: Judgement) -> str:
+    """Return which model the guard took, and why."""
+    later = sum(judgement.rows)
+    if judgement.rung == SAMPLE:
+        return "The fit to the first rows: the classes came in far other shares after them"
+    if not judgement.aucs:
+        return "Everything: no rows came after the first ones on which simpler models could be compared"
+    compared = f"on the {later:,.0f} rows after the first ones, each scored before it was learnt"
+    if judgement.rung == FULL:
+        return f"Everything: nothing simpler ranked better, beyond chance, {compared}"
+    return f"{RUNGS.get(judgement.rung, judgement.rung).capitalize()}: ranked better than everything does {compared}"
+
+
+def effects_in_words(shown: Sequence[ShownEffect]) -> dict[str, str]:
+    """Return a line an effect of those worth showing: what it is, its importance, the range of its values."""
+    return {effect.name: _in_words(effect) for effect in shown[:MOST_EFFECTS]}
+
+
+def effects_as_json(effects: Effects) -> Json:
+    """Return the effects, the guard and the shifts as a JSON line has them."""
+    rung, aucs, _ = effects.solution.final.judgement
+    return {
+        "effects": [
+            {"name": effect.name, "kind": effect.kind, "importance": effect.importance, "range": effect.range()}
+            for effect in shown_effects(effects)
+        ],
+        "guard": {"taken": rung, "aucs": aucs},
+        "shifted": {shift.name: shift.index for shift in shifted_features(effects.solution, effects.inputs)},
+    }
+
+
+def explained_row(effects: Effects, row: Floats, title: str, note: str) -> ExplainedRow:
+    """Return the score of one row of numbers as a sum, with what the row had beside the name of each part."""
+    found = effects.explained(row[None])
+    values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.words, strict=True)]
+    parts = [
+        ExplainedPart(name, values[inputs[0]] if len(inputs) == 1 else "", value)
+        for name, inputs, value in zip(found.names, effects.card.effects, found.contributions[0].tolist(), strict=True)
+    ]
+    chance = 1.0 / (1.0 + np.exp(-found.scores()[0]))
+    return ExplainedRow(title, f"{note}; probability {share(float(chance))}", found.baseline, parts)
+
+
+def shown_value(number: float, words: Mapping[int, str]) -> str:
+    """Return what a number of a row stands for.
+
+    Examples
+    --------
+    >>> from opauc.cli.shown_effects import shown_value
+    >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(2.5, {}), shown_value(float("nan"), {})
+    ('red', '(others)', '2.5', 'missing')
+    """
+    if math.isnan(number):
+        return "missing"
+    return words.get(int(number), "(others)") if words else f"{number:.4g}"
+
+
+def _in_words(effect: ShownEffect) -> str:
+    reach = effect.range()
+    ends = "" if reach is None else f"   {reach[0]:+.3f} to {reach[1]:+.3f}"
+    return f"{effect.kind:<12} {effect.importance:.3f}{ends}"

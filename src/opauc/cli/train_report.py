@@ -1,0 +1,147 @@
+"""What `opauc train` tells of what it made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from opauc.cli.console import Reporter, emit, number_of, show_table
+from opauc.features.column_kinds import Finding
+from opauc.learners.penalty_selection import Selection
+from opauc.reading import DataStream
+from opauc.reading.table_columns import quoted_list
+from opauc.training.additive.additive_file import AdditiveModel
+from opauc.training.additive.shifts import shifted_features
+from opauc.training.model_file import Model
+from opauc.training.saved_model import AnyModel
+from opauc.training.stream_training import StreamTraining
+
+# So many categories of one column are said: it may be a name, or the number of a row.
+MANY_CATEGORIES = 300
+PLURALS = {"category": "categories"}
+
+
+def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporter) -> None:
+    """Tell in one line what was made of the columns of each kind, or in a table what was made of each."""
+    if not findings:
+        return
+    used = Counter(found.kind for found in findings if found.column is not None)
+    left = [found for found in findings if found.column is None]
+    said = ", ".join(f"{count} {PLURALS.get(kind, kind + 's') if count > 1 else kind}" for kind, count in used.items())
+    out = "; left out: " + ", ".join(f"{found.name} ({found.kind})" for found in left) if left else ""
+    reporter.say(
+        "columns", f"columns: {said}{out}", used=dict(used), left_out={found.name: found.kind for found in left}
+    )
+    if not explain:
+        return
+    if reporter.as_json:
+        for found in findings:
+            emit("column", name=found.name, kind=found.kind, used=found.column is not None, seen=found.seen)
+        return
+    how = {True: "", False: "left out, "}
+    show_table(
+        "columns", {found.name: f"{how[found.column is not None]}{found.kind}: {found.seen}" for found in findings}
+    )
+
+
+def report_many_categories(stream: DataStream, told: set[str], reporter: Reporter) -> set[str]:
+    """Tell of columns, but those told of, that have so many categories that they may be names or numbers of rows."""
+    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
+    for name in [name for name in many if name not in told]:
+        flag = quoted_list([name])
+        reporter.say(
+            "many_categories",
+            f"column {name}: {many[name]:,} categories so far, a feature each; --hash-bits spreads them over fewer, "
+            f"--drop {flag} leaves the column out",
+            column=name, categories=many[name],
+        )  # fmt: skip
+    return set(many)
+
+
+def report_unreadable(stream: DataStream, reporter: Reporter) -> None:
+    """Tell how many values of columns of numbers and dates were something else and count as missing."""
+    for name, count in stream.unreadable_values.items():
+        reporter.say(
+            "unreadable",
+            f"column {name}: {number_of(count, 'value')} could not be read as what the others are; taken as missing",
+            column=name, values=count,
+        )  # fmt: skip
+
+
+def report_additive(
+    model: AdditiveModel, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+) -> None:
+    """Tell what an additive model learnt, after what may be wrong with it."""
+    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
+    solution, (seconds, checkpoint_seconds) = model.solution, times
+    for shift in shifted_features(solution, model.inputs):
+        reporter.warn(str(shift))
+    card, judgement, auc = solution.current.card, solution.final.judgement, training.progress.running_auc()
+    pairs = len(card.tables.pairs)
+    rung = "" if judgement.rung == "full" else f" (of these the rung '{judgement.rung}', which ranked later rows best)"
+    told = "" if auc is None else f", progressive AUC {auc:.4f}"
+    reporter.say(
+        "trained",
+        f"{output}: {training.rows:,} rows, {number_of(model.n_features, 'column')}, additive model of "
+        f"{number_of(len(card.effects) - pairs, 'feature')} and {number_of(pairs, 'pair')}{rung}, {seconds:.1f} s"
+        f"{told}",
+        model=str(output), rows=training.rows, features=model.n_features, solver="gam", rank=None,
+        model_columns=card.n_columns, pairs=pairs, guard=judgement.rung, seconds=round(seconds, 3),
+        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc, skipped=training.bookmark.bad_rows,
+        chosen={},
+    )  # fmt: skip
+
+
+def report_model(
+    model: AnyModel, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+) -> None:
+    """Tell what was learnt, after what may be wrong with it."""
+    if isinstance(model, AdditiveModel):
+        report_additive(model, training, output, reporter, times)
+    else:
+        report_trained(model, training, output, reporter, times)
+
+
+def report_trained(
+    model: Model, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+) -> None:
+    """Tell what was learnt, after what had to be left out."""
+    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
+    seconds, checkpoint_seconds = times
+    auc, solution = training.progress.running_auc(), model.learnt()
+    solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
+    told = "" if auc is None else f", progressive AUC {auc:.4f}"
+    chosen = solution.chosen_settings
+    if solution.selection is None:
+        told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) + told
+    report_penalty(solution.selection, reporter)
+    reporter.say(
+        "trained",
+        f"{output}: {training.rows:,} rows, {model.n_features:,} features, {solver}"
+        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
+        model=str(output), rows=training.rows, features=model.n_features, solver=solver, rank=rank,
+        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
+        skipped=training.bookmark.bad_rows, chosen=chosen,
+    )  # fmt: skip
+
+
+def report_penalty(found: Selection | None, reporter: Reporter) -> None:
+    """Tell which penalty was chosen, if one was to be."""
+    if found is None:
+        return
+    if not found.n_folds:
+        reporter.warn(
+            f"alpha {found.alpha:.3g} was not chosen but taken from the middle: no fold has rows of both classes in it "
+            "and outside it; give more rows, fewer --folds, or more --groups"
+        )
+        return
+    score = found.means()[found.chosen]
+    name, score = ("pair loss", -score) if found.criterion == "pair_loss" else ("AUC", score)
+    reporter.say(
+        "chosen",
+        f"chose alpha {found.alpha:.3g} of {found.alphas.size} between {found.alphas.min():.2g} and "
+        f"{found.alphas.max():.2g}: {name} {score:.4f} on {found.n_folds} folds held out",
+        alpha=found.alpha, criterion=found.criterion, score=float(score), folds=found.n_folds,
+        alphas=found.alphas.tolist(),
+    )  # fmt: skip

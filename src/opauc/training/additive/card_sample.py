@@ -1,0 +1,100 @@
+"""The card of files that can be sought, from rows drawn all over them before the one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opauc.errors import MalformedRow
+from opauc.features.column_kinds import Finding
+from opauc.features.drawn_rows import drawn_rows
+from opauc.features.number_reading import NumberReading
+from opauc.features.numbers_encoder import NumbersEncoder
+from opauc.learners.parameters import made
+from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
+from opauc.rows import Floats, Labels
+from opauc.training.additive.additive_settings import USUAL_CARD, AdditiveSettings, with_card_rows
+from opauc.training.additive.gam_recipe import GamRecipe
+from opauc.training.additive.waiting_rows import ENOUGH_OF_BOTH, MOST_BYTES
+from opauc.training.class_labels import ClassLabels
+
+# So few rows wait all of them, and are fitted together.
+ALL_WAIT = USUAL_CARD * 5 // 4
+# Of records that lie all over a text a few are cut off; and more are drawn at once where positives are rare.
+SPARE, MOST_FACTOR = 1.05, 64.0
+
+
+@dataclass(frozen=True, eq=False)
+class CardSample:
+    """What rows drawn beforehand told: how to learn, how to read, the classes, and what each column is."""
+
+    recipe: GamRecipe
+    reading: NumberReading
+    labels: ClassLabels
+    findings: Sequence[Finding]
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    rows: Floats
+    labels: Labels
+    classes: ClassLabels
+    encoder: NumbersEncoder
+
+    @property
+    def rarer(self) -> int:
+        return int(np.bincount(self.labels, minlength=2).min())
+
+
+def card_sample(
+    files: SeekableFiles, reading: NumberReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
+) -> CardSample | None:
+    """Return the card of a sample; None where the rows are so few, or so strange, that they are best taken in order.
+
+    A third of the rows is drawn, within bounds, and more where one class is rare.
+    """
+    if files.n_rows <= ALL_WAIT:
+        return None
+    settings = with_card_rows(made(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
+    wanted = int(settings.card_rows)
+    drawn = _drawn(files, reading, labels, wanted, seed)
+    if drawn is not None and drawn.rarer < ENOUGH_OF_BOTH:
+        room = MOST_BYTES / (8 * max(1, drawn.rows.shape[1]) * wanted)
+        factor = min(MOST_FACTOR, room, files.n_rows / wanted, 1.1 * ENOUGH_OF_BOTH / max(1, drawn.rarer))
+        drawn = _drawn(files, reading, labels, int(wanted * factor), seed) if factor > 1.0 else drawn
+    if drawn is None or not drawn.rarer:
+        return None
+    numbers = drawn.encoder.numbers
+    width = drawn.rows.shape[1]
+    categorical = np.zeros(width, np.bool_) if numbers is None else numbers.categorical
+    start = replace(recipe, parameters={**recipe.parameters, "card_rows": wanted}).start(
+        categorical, tuple(drawn.encoder.feature_names())
+    )
+    solution = start.of_sample(drawn.rows, drawn.labels)
+    columns = None if numbers is None else numbers.kept(solution.current.card.kept_numbers())
+    label = drawn.encoder.pinned_columns.label
+    known = replace(reading, columns=columns, label=None if label is None else str(label))
+    findings = tuple(drawn.encoder.findings)
+    return CardSample(replace(recipe, beginning=solution), known, drawn.classes, findings, len(drawn.rows))
+
+
+def _drawn(files: SeekableFiles, reading: NumberReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
+    """Return about so many rows as numbers; None where some of them will be refused when they are read in order."""
+    drawn = drawn_rows(files, reading, int(SPARE * n_rows), seed)
+    chunks = []
+    for (rows, raw, lines, *_), source in zip(drawn.parts, drawn.sources, strict=True):
+        if raw is None:
+            return None
+        labels = labels.seen(raw)
+        chunks.append(LabelledChunk(rows, raw, 0, source, 1, lines, Bookmark(), 0))
+    if not labels.known or not chunks:
+        return None
+    try:
+        encoded = np.concatenate([labels.encoded(chunk) for chunk in chunks])
+    except MalformedRow:  # a third label, which is told of with its line when it is met
+        return None
+    return _Drawn(np.concatenate([np.asarray(chunk.rows) for chunk in chunks]), encoded, labels, drawn.encoder)

@@ -1,0 +1,48 @@
+"""A table as people have them, and small cards, so that a small file is sampled."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+
+def raw_table(n_rows, seed=0):
+    """Return columns of text: an identifier, missing marks, dates, names, columns that say nothing, and labels."""
+    random = np.random.default_rng(seed)
+    age, income = random.normal(45, 12, n_rows), random.lognormal(10, 1, n_rows)
+    city = random.choice(["Bern", "Chur", "Genf", "Zug"], n_rows, p=[0.5, 0.3, 0.195, 0.005])
+    paid, days = random.random(n_rows) < 0.4, random.integers(0, 700, n_rows)
+    score = np.sin(age / 8) * 1.5 + (city == "Bern") - 1.5 * paid + 0.6 * (np.log(income) - 10) + (days % 7 == 3)
+    label = np.where(random.random(n_rows) < expit(score), "yes", "no")
+    return pd.DataFrame(
+        {
+            "id": np.arange(n_rows) + 1000,
+            "age": np.where(random.random(n_rows) < 0.1, "?", np.char.mod("%.1f", age)),
+            "income": np.where(random.random(n_rows) < 0.1, "NULL", np.char.mod("%.2f", income)),
+            "city": city,
+            "paid": np.where(paid, "True", "False"),
+            "since": np.datetime_as_string(np.datetime64("2020-01-01") + days),
+            "name": [
+                f"{first} {second}" for first, second in zip(random.bytes(n_rows).hex(), range(n_rows), strict=False)
+            ],
+            "grade": random.integers(1, 4, n_rows),
+            "empty": "",
+            "always": "x",
+            "bought": label,
+        }
+    )
+
+
+def write_csv(path, frame, **options):
+    """Write a table as it is; return the path."""
+    frame.to_csv(path, index=False, quoting=csv.QUOTE_MINIMAL, **options)
+    return path
+
+
+def small_cards(monkeypatch, rows=1500):
+    """Let cards be made of few rows, and small files be sampled."""
+    monkeypatch.setattr("opauc.training.additive.additive_settings.USUAL_CARD", rows)
+    monkeypatch.setattr("opauc.training.additive.card_sample.ALL_WAIT", rows)
+    for room in ("waiting_rows", "card_sample"):
+        monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)

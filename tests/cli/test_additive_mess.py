@@ -1,0 +1,148 @@
+"""What tables bring that nobody asked for: each has an outcome, and what is silent is counted."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from pyarrow import parquet
+from sklearn.metrics import roc_auc_score
+
+import opauc as library
+from opauc.features import table_column
+from tests.cli.raw_tables import raw_table, small_cards, write_csv
+
+ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]
+
+
+@pytest.fixture(autouse=True)
+def _small_cards(monkeypatch, tmp_path):
+    small_cards(monkeypatch, rows=1000)
+    monkeypatch.chdir(tmp_path)
+
+
+def train(opauc, *words):
+    return opauc("train", *words, "--label", "bought", "-o", "model")
+
+
+def refused(ran):
+    """Return what the command said in the one line that a mistake is worth, after what the columns are."""
+    assert ran.code == 2, ran.err
+    *before, said = ran.err.splitlines(keepends=True)
+    assert all(line.startswith("columns: ") for line in before)
+    return said
+
+
+def test_quoted_ends_of_line_are_sampled_as_whole_records(opauc):
+    words = np.array(["plain", "two\nlines", 'a, "quoted" word', "three\n\nlines"])
+    frame = ROWS.assign(text=words[np.random.default_rng(0).integers(4, size=len(ROWS))])
+    write_csv("rows.csv", frame)
+    ran = train(opauc, "rows.csv")
+    assert ran.code == 0, ran.err
+    model = library.load("model")
+    [text] = [column for column in model.columns_.columns if column.name == "text"]
+    assert set(text.words) == set(words)
+    assert sum(model.solution_.counts) == len(frame)
+
+
+def test_an_infinite_number_is_a_bad_row_that_can_be_skipped(opauc):
+    write_csv("rows.csv", ROWS.assign(age=["inf" if i == 7 else age for i, age in enumerate(ROWS["age"])]))
+    assert refused(train(opauc, "rows.csv")) == "opauc: rows.csv, line 9, column age: inf is not a finite number\n"
+    ran = train(opauc, "rows.csv", "--on-bad-row", "skip")
+    assert ran.code == 0
+    assert "skipped 1 bad row" in ran.err
+    assert sum(library.load("model").solution_.counts) == len(ROWS) - 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_that_changes_its_type_between_files_is_counted_as_missing(opauc, kind):
+    first = ROWS.assign(age=pd.to_numeric(ROWS["age"], errors="coerce"))
+    second = ROWS.assign(age="old", city=np.arange(len(ROWS)) % 3)
+    for name, frame in (("a", first), ("b", second)):
+        if kind == "csv":
+            write_csv(f"{name}.csv", frame)
+        else:
+            parquet.write_table(pa.Table.from_pandas(frame), f"{name}.parquet")
+    with gzip.open("a.csv.gz", "wb") as packed:  # of a stream the first rows say what a column is
+        packed.write(first.to_csv(index=False).encode())
+    data = ["a.parquet", "b.parquet"] if kind == "parquet" else ["a.csv.gz", "b.csv"]
+    ran = opauc("train", *data, "--label", "bought", "-o", "model", "--json")
+    assert ran.code == 0, ran.err
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert {"event": "unreadable", "column": "age", "values": len(ROWS)} in told
+    assert sum(library.load("model").solution_.counts) == 2 * len(ROWS)
+
+
+def test_new_levels_columns_in_another_order_and_missing_ones_at_prediction(opauc):
+    write_csv("rows.csv", ROWS)
+    assert train(opauc, "rows.csv").code == 0
+    write_csv("new.csv", ROWS.assign(city="Atlantis", age="none of them", more=1)[["more", "grade", "city", "age"]])
+    ran = opauc("predict", "model", "new.csv")
+    assert ran.code == 0
+    assert "column city: 4,000 rows have categories that were rare or absent in training (Atlantis)" in ran.err
+    assert "column age: 4,000 values could not be read as what the others are; taken as missing" in ran.err
+    write_csv("short.csv", ROWS[["age", "grade"]])
+    assert "no column city" in refused(opauc("predict", "model", "short.csv"))
+    with pytest.raises(library.InputError, match="no column city"):
+        library.load("model").predict(ROWS[["age", "grade"]])
+
+
+def test_labels_that_are_no_two_classes_are_told_of_with_their_line(opauc):
+    frame = ROWS.copy()
+    frame.loc[17, "bought"] = "maybe"
+    write_csv("rows.csv", frame)
+    assert "rows.csv, line 19: label maybe besides" in refused(train(opauc, "rows.csv"))
+    assert train(opauc, "rows.csv", "--positive", "yes").code == 0
+    frame.loc[17, "bought"] = ""
+    write_csv("rows.csv", frame)
+    assert "rows.csv, line 19, column bought: the label is missing" in refused(train(opauc, "rows.csv"))
+    write_csv("rows.csv", ROWS.assign(bought="no"))
+    assert "learning needs rows of two classes, got 4000 rows" in refused(train(opauc, "rows.csv"))
+
+
+def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
+    write_csv("rows.csv", ROWS.assign(bought=["yes" if i == 2500 else "no" for i in range(len(ROWS))]))
+    ran = train(opauc, "rows.csv")
+    assert ran.code == 0, ran.err
+    model = library.load("model")
+    assert model.solution_.counts.positive == 1
+    assert np.isfinite(model.decision_function(ROWS)).all()
+    assert (model.predict_proba(ROWS)[:, 1] < 0.5).mean() > 0.99
+
+
+def test_two_columns_of_one_name_and_nothing_to_learn_from_are_refused(opauc):
+    with open("rows.csv", "w") as out:
+        out.write("age,age,bought\n1,2,no\n3,4,yes\n")
+    assert "more than one column is called age" in refused(train(opauc, "rows.csv"))
+    write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
+    assert "no column is left to learn from beside same (constant)" in refused(train(opauc, "rows.csv"))
+
+
+def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):
+    monkeypatch.setattr(table_column, "MOST_WORDS", 500)
+    names = np.char.mod("n%d", np.arange(len(ROWS)) // 2)
+    write_csv("rows.csv", ROWS.assign(name=names))
+    ran = train(opauc, "rows.csv", "--categorical", "name")
+    assert ran.code == 0, ran.err
+    [name] = [column for column in library.load("model").columns_.columns if column.name == "name"]
+    assert len(name.words) <= 500 + 1000
+
+
+def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
+    frame = raw_table(3000)
+    model = library.OnePassGAM(card_rows=1000, random_state=0).fit(frame.drop(columns="bought"), frame["bought"])
+    kinds = {column.name: column.kind for column in model.columns_.columns}
+    assert kinds["age"] == kinds["income"] == "number"
+    assert kinds["since"] == "date"
+    assert kinds["city"] == "category"
+    assert model.left_out_ == ("name",)
+    test = raw_table(2000, seed=1)
+    assert roc_auc_score(test["bought"], model.decision_function(test.drop(columns="bought"))) > 0.75
+    library.save(model, "saved")
+    scores = model.decision_function(test.drop(columns="bought"))
+    assert_array_equal(library.load("saved").decision_function(test.drop(columns="bought")), scores)
+    write_csv("test.csv", test)
+    assert_array_equal([float(line) for line in opauc("predict", "saved", "test.csv").out.splitlines()], scores)

@@ -1,0 +1,85 @@
+"""An additive model taken up again after a crash ends in the same bits, from files and from streams."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from benchmarks.kill_and_resume import kill_and_resume, train
+
+from opauc.cli import main
+from opauc.reading import byte_source
+from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.cli.test_resume import StopHere, stop_after
+
+OPTIONS = ["--label", "bought"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, suffix):
+    small_cards(monkeypatch)
+    monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
+    data = write_csv(tmp_path / f"rows{suffix}", raw_table(6000))
+    whole, model = tmp_path / "whole", tmp_path / "model"
+    assert opauc("train", data, *OPTIONS, "-o", whole).code == 0
+    for n_chunks in (1, 4, 8):
+        with monkeypatch.context() as patched:
+            stop_after(patched, n_chunks)
+            words = ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
+            patched.setattr(sys, "argv", words)
+            with pytest.raises(StopHere):
+                main()
+        assert not model.exists()
+        resumed = opauc("train", data, *OPTIONS, "-o", model, "--resume", "--json")
+        assert json.loads(resumed.out.splitlines()[0])["event"] == "resumed"
+        assert model.read_bytes() == whole.read_bytes()
+        model.unlink()
+
+
+def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeypatch):
+    small_cards(monkeypatch)
+    monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
+    data, model = write_csv(tmp_path / "rows.csv", raw_table(9000)[["grade", "age", "bought"]]), tmp_path / "model"
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        patched.setattr(
+            sys, "argv", ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
+        )
+        with pytest.raises(StopHere):
+            main()
+    other = opauc("train", data, *OPTIONS, "-o", model, "--solver", "exact", "--resume")
+    assert other.code == 2
+    assert "resume with the same settings, or start afresh" in other.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, suffix):
+    data = write_csv(tmp_path / f"rows{suffix}", raw_table(60_000)[["age", "income", "city", "since", "bought"]])
+    subprocess.run(train(data, tmp_path / "whole", OPTIONS), check=True)
+    wanted = (tmp_path / "whole").read_bytes()
+    outcomes = [kill_and_resume(data, tmp_path, OPTIONS, wanted, delay) for delay in (0.0, 0.05 * random.random())]
+    assert all(same for _, same in outcomes)
+    assert any(killed for killed, _ in outcomes)
+
+
+def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
+    data = write_csv(tmp_path / "rows.csv", raw_table(150_000)[["age", "income", "city", "bought"]])
+    words = train(data, tmp_path / "model", OPTIONS)
+    words.remove("--quiet")
+    for _ in range(5):  # on a busy machine all rows may be learnt before the signal comes
+        running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        while running.poll() is None and not (tmp_path / "model.checkpoint").exists():
+            time.sleep(0.001)
+        running.send_signal(signal.SIGINT)
+        said = running.communicate()[1]
+        if "interrupted after row " in said:
+            break
+        (tmp_path / "model.checkpoint").unlink(missing_ok=True)
+    assert running.returncode == 130
+    assert "interrupted after row " in said
+    subprocess.run(train(data, tmp_path / "model", OPTIONS, "--resume"), check=True)
+    subprocess.run(train(data, tmp_path / "whole", OPTIONS), check=True)
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()

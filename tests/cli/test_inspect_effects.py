@@ -1,0 +1,100 @@
+"""`opauc inspect` lists what an additive model has learnt."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import opauc as library
+from opauc.cli.shown_effects import explained_row, guard_in_words, shown_effects
+from opauc.learners.additive.ladder import Judgement
+
+N_ROWS = 3000
+
+
+def table(seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    age, job = rng.normal(40.0 + shift, 10.0, N_ROWS), rng.integers(0, 3, N_ROWS)
+    labels = rng.random(N_ROWS) < 1 / (1 + np.exp(2.0 - 0.2 * np.abs(age - 40.0) - job))
+    words = pa.array(np.array(["clerk", "cook", "judge"])[job])
+    return pa.table({"age": pa.array(age, mask=rng.random(N_ROWS) < 0.1), "job": words}), labels
+
+
+@pytest.fixture(scope="module")
+def model():
+    fitted = library.OnePassGAM(card_rows=1500, interactions=0, random_state=0)
+    return fitted.partial_fit(*table(), classes=[False, True])
+
+
+@pytest.fixture
+def file(model, tmp_path):
+    library.save(model, tmp_path / "model.opauc")
+    return str(tmp_path / "model.opauc")
+
+
+def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(model, file, opauc):
+    printed = opauc("inspect", file).out
+    for name, kind, effect in (("age", "curve", model.effects_[0]), ("job", "levels", model.effects_[1])):
+        assert effect.name == name
+        (line,) = [line for line in printed.splitlines() if line.startswith(f"{name} ") and kind in line]
+        assert f"{effect.importance:.3f}" in line
+        assert f"{effect.value.min():+.3f} to {effect.value.max():+.3f}" in line
+
+
+def test_the_guard_and_the_shifts_are_listed(model, file, opauc):
+    printed = opauc("inspect", file).out
+    assert f"AUC {model.guard_.aucs[model.guard_.rung]:.4f}  ← taken" in printed
+    assert "shifted features" in printed
+
+
+def test_a_machine_gets_all_of_it(model, file, opauc):
+    found = json.loads(opauc("inspect", file, "--json").out)["additive"]
+    assert [effect["name"] for effect in found["effects"]] == [effect.name for effect in model.effects_]
+    assert {effect["name"]: effect["importance"] for effect in found["effects"]} == pytest.approx(model.importances_)
+    assert found["guard"] == {"taken": model.guard_.rung, "aucs": model.guard_.aucs}
+    assert found["shifted"] == {}
+
+
+def test_features_that_shifted_are_named(tmp_path, opauc):
+    moved = library.OnePassGAM(card_rows=1500, interactions=0, random_state=0)
+    moved.partial_fit(*table(), classes=[False, True])
+    with pytest.warns(UserWarning, match="age"):
+        moved.partial_fit(*table(1, shift=30.0))
+    library.save(moved, tmp_path / "moved.opauc")
+    assert "age (stability index" in opauc("inspect", str(tmp_path / "moved.opauc")).out
+    assert list(json.loads(opauc("inspect", str(tmp_path / "moved.opauc"), "--json").out)["additive"]["shifted"]) == [
+        "age"
+    ]
+
+
+def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
+    (levels,) = [effect for effect in shown_effects(model._effects()) if effect.name == "job"]
+    words = table()[0]["job"].to_pylist()
+    for name, share in zip(levels.at[0], levels.rows, strict=True):
+        assert share == pytest.approx(words.count(name) / N_ROWS)
+
+
+def test_a_row_explained_adds_up_to_its_score_and_says_what_the_row_had(model):
+    rows = pa.table({"age": [55.0], "job": ["judge"]})
+    found = explained_row(model._effects(), model.columns_.read(rows).rows[0], "a row", "row 1")
+    assert found.score() == pytest.approx(model.decision_function(rows)[0])
+    assert [str(part) for part in found.parts] == ["age = 55", "job = judge"]
+    assert f"probability {model.predict_proba(rows)[0, 1]:.4f}" in found.note
+    nothing = model.columns_.read(pa.table({"age": pa.array([None], pa.float64()), "job": ["king"]})).rows[0]
+    parts = explained_row(model._effects(), nothing, "", "").parts
+    assert [str(part) for part in parts] == ["age = missing", "job = (others)"]
+
+
+@pytest.mark.parametrize(
+    ("judgement", "words"),
+    [
+        (Judgement("full", {}, (0.0, 0.0)), "no rows came after"),
+        (Judgement("full", {"linear": 0.8, "full": 0.9}, (900.0, 100.0)), "on the 1,000 rows after"),
+        (Judgement("additive", {"additive": 0.9, "full": 0.8}, (9.0, 1.0)), "Curves and levels, no pairs"),
+        (Judgement("sample", {"full": 0.9}, (9.0, 1.0)), "far other shares"),
+        (Judgement("another", {"another": 0.9, "full": 0.8}, (9.0, 1.0)), "Another: ranked better"),
+    ],
+)
+def test_the_guard_says_what_it_took_and_why(judgement, words):
+    assert words in guard_in_words(judgement)

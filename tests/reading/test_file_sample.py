@@ -1,0 +1,63 @@
+"""Rows from all over files: every record whole, none twice, all of the file reached."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.read_options import ReadOptions
+from opauc.reading.table_columns import TableColumns
+
+N = 20_000
+
+
+def written(folder, kind):
+    numbers = np.arange(N)
+    if kind == "quoted":
+        lines = [f'{i},"two\nlines, {i}",{i % 2}' for i in range(N)]
+        (folder / "rows.csv").write_text("n,text,label\n" + "\n".join(lines))
+    elif kind == "csv":
+        (folder / "rows.csv").write_text("n,label\r\n" + "\r\n".join(f"{i},{i % 2}" for i in range(N)))
+    elif kind == "npy":
+        np.save(folder / "rows.npy", np.column_stack([numbers, numbers % 2]).astype(float))
+    elif kind == "folder":
+        for part in range(7):
+            lines = (f"{i},{i % 2}\n" for i in range(part * N // 7, (part + 1) * N // 7))
+            (folder / f"part-{part}.csv").write_text("n,label\n" + "".join(lines))
+    else:
+        table = pa.table({"n": numbers, "label": numbers % 2})
+        if kind == "parquet":
+            parquet.write_table(table, folder / "rows.parquet", row_group_size=300)
+        else:
+            feather.write_feather(table, folder / "rows.feather", chunksize=300)
+    return [folder]
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted", "npy", "parquet", "feather", "folder"])
+def test_a_sample_has_whole_records_none_twice_and_reaches_all_of_the_file(tmp_path, kind):
+    files = SeekableFiles.of(written(tmp_path, kind), ReadOptions())
+    assert abs(files.n_rows - (2 * N if kind == "quoted" else N)) < 0.1 * N
+    columns = TableColumns(label=1 if kind == "npy" else "label", raw=True)
+    parts = [part for part, _ in files.sampled(columns, 4000, seed=0)]
+    found = np.concatenate(
+        [part.rows[:, 0] if kind == "npy" else np.array(part.rows.column("n").to_pylist(), float) for part in parts]
+    )
+    assert 3500 < found.size < 4500
+    assert np.unique(found).size == found.size
+    assert set(found) <= set(range(N))
+    spread = np.histogram(found, bins=10, range=(0, N))[0] / found.size
+    assert spread.min() > 0.05
+    again = [part for part, _ in files.sampled(columns, 4000, seed=0)]
+    assert all(
+        (one.rows == two.rows).all() if kind == "npy" else one.rows.equals(two.rows)
+        for one, two in zip(parts, again, strict=True)
+    )
+
+
+def test_what_can_only_be_read_in_order_is_not_sampled(tmp_path):
+    import gzip
+
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"n,label\n1,0\n2,1\n"))
+    assert SeekableFiles.of([tmp_path / "rows.csv.gz"], ReadOptions()) is None
+    assert SeekableFiles.of(["-"], ReadOptions(format="csv")) is None
