@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opauc.cli.console import Reporter
 from opauc.errors import InputError
 from opauc.features.column_kinds import Finding
 from opauc.features.number_reading import NumberReading
@@ -155,12 +154,3 @@ class AdditiveRun:
             reading=replace(self.reading, label=label).to_json(),
             provenance=provenance_of(self.training),
         )
-
-
-def report_sample(run: AdditiveRun, reporter: Reporter) -> None:
-    """Tell that the card was made of rows from all over the files."""
-    sampled = run.training.recipe
-    beginning = sampled.beginning if isinstance(sampled, GamRecipe) else None
-    if beginning is not None and beginning.sampled is not None and not run.training.begun:
-        rows = int(beginning.current.model.first_counts.sum())
-        reporter.say("card", f"card: made of {rows:,} rows from all over the data", rows=rows)
