@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, SupportsIndex, TypedDict
 
 from opauc.features.number_reading import NumberReading
 from opauc.features.table_numbers import TableNumbers
@@ -150,4 +150,4 @@ def _plain(value: object) -> object:
         return [_plain(part) for part in value]
     if value is None or isinstance(value, int | str):
         return value
-    return int(value) if hasattr(value, "__index__") else None
+    return int(value) if isinstance(value, SupportsIndex) else None
