@@ -33,7 +33,7 @@ class Context(NamedTuple):
 
 
 # The weights of many settings learnt from the same rows, one after the other; None where a setting fails.
-Family: TypeAlias = Callable[[Sequence[Setting], Rows, Labels], Iterable[Floats | None]]
+Family: TypeAlias = Callable[[Sequence[Setting], Rows, Labels, Context], Iterable[Floats | None]]
 RowMap: TypeAlias = Callable[[Rows, Context], Rows]
 # Points of a figure from the rows learnt and those held out: places on its axes, and an AUC at the end of each.
 Curve: TypeAlias = list[list[float]]
@@ -94,9 +94,15 @@ class Column:
 
         def judged(methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split]) -> SplitAucs:
             mapped = rows if self.row_map is None else self.row_map(rows, context)
-            if self.family is None:
+            family = self.family
+            if family is None:
                 return compare_on_splits(methods, mapped, labels, splits)
-            return _family_on_splits(self.family, settings, mapped, labels, splits)
+            aucs = []
+            for learnt, held_out in splits:
+                asked, truth = mapped[held_out], labels[held_out]
+                candidates = family(settings, mapped[learnt], labels[learnt], context)
+                aucs.append([_auc(weights, asked, truth) for weights in candidates])
+            return _without_times(tuple(map(str, settings)), np.array(aucs).T)
 
         return judged
 
@@ -110,15 +116,7 @@ def settings_of(grid: Grid) -> list[Setting]:
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
-def _family_on_splits(
-    family: Family, settings: Sequence[Setting], rows: Rows, labels: Labels, splits: Iterable[Split]
-) -> SplitAucs:
-    columns = []
-    for learnt, held_out in splits:
-        asked, truth = rows[held_out], labels[held_out]
-        columns.append([_auc(found, asked, truth) for found in family(settings, rows[learnt], labels[learnt])])
-    aucs = np.array(columns).T
-    names = tuple(map(str, settings))
+def _without_times(names: tuple[str, ...], aucs: Floats) -> SplitAucs:
     return SplitAucs(names, aucs, np.zeros(aucs.shape), (("no weights",) * aucs.shape[1],) * aucs.shape[0])
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from experiments.paper.column import Family, Setting
+from experiments.paper.column import Context, Family, Setting
 from opauc.learners.descent_grid import DescentGrid
 from opauc.learners.exact import Exact
+from opauc.learners.grid_learner import GridLearner, State
 from opauc.learners.pairwise_hinge import PairwiseHinge
+from opauc.learners.sketched_grid import SketchedGrid
 from opauc.rows import Floats, Labels, Rows
 
 # Newton steps serve so few features better.
@@ -22,24 +25,37 @@ FEW_FEATURES = 150
 def descent_family(average: bool) -> Family:
     """Algorithm 1 with constant steps, for all pairs of step size and penalty in one pass."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
-        etas = tuple(dict.fromkeys(setting["eta0"] for setting in settings))
-        alphas = tuple(dict.fromkeys(setting["alpha"] for setting in settings))
-        grid = DescentGrid(etas, alphas, average)
-        found = grid.candidates(grid.step(grid.start(rows.shape[1]), rows, labels))
-        pairs = zip(found.etas.tolist(), found.alphas.tolist(), strict=True)
-        by_pair = dict(zip(pairs, range(len(settings)), strict=True))
-        for setting in settings:
-            pair = by_pair[setting["eta0"], setting["alpha"]]
-            yield None if found.diverged[pair] else found.weights[pair]
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
+        return _of_grid(DescentGrid(*_axes(settings), average), rows, labels)
 
     return learnt
+
+
+def sketch_family(rank: int) -> Family:
+    """OPAUCr with constant steps, for all pairs of step size and penalty in one pass."""
+
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:
+        return _of_grid(SketchedGrid(*_axes(settings), rank, context.trial), rows, labels)
+
+    return learnt
+
+
+def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The step sizes and the penalties whose pairs, in the order of a grid, are the settings."""
+    etas, alphas = (tuple(dict.fromkeys(setting[name] for setting in settings)) for name in ("eta0", "alpha"))
+    if [(setting["eta0"], setting["alpha"]) for setting in settings] != list(product(etas, alphas)):
+        raise ValueError("expected every pair of the step sizes and the penalties, those of the first step size first")
+    return etas, alphas
+
+
+def _of_grid(grid: GridLearner[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+    return grid.each_candidate(grid.step(grid.start(rows.shape[1]), rows, labels))
 
 
 def exact_family(factor: float = 1.0) -> Family:
     """The closed form for all penalties, each times `factor`, from one reduction of the statistics."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
         learner = Exact()
         state = learner.step(learner.start(rows.shape[1]), rows, labels)
         yield from learner.path(state, [factor * setting["alpha"] for setting in settings])
@@ -50,7 +66,7 @@ def exact_family(factor: float = 1.0) -> Family:
 def hinge_family(unit: float, gap_of: str) -> Family:
     """The pairwise hinge loss for all penalties; C = unit / alpha."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
         Cs = np.array([unit / setting["alpha"] for setting in settings])
         order = np.argsort(Cs)  # planes of a small C are a start for a larger one
         path = PairwiseHinge(gap_of=gap_of).path(rows, labels, Cs[order].tolist())
@@ -60,7 +76,12 @@ def hinge_family(unit: float, gap_of: str) -> Family:
     return learnt
 
 
-def logistic_family(settings: Sequence[Setting], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+def logistic_family(
+    settings: Sequence[Setting],
+    rows: Rows,
+    labels: Labels,
+    context: Context,  # noqa: ARG001
+) -> Iterator[Floats | None]:
     """Class-balanced logistic regression for all penalties, each starting where the one before ended.
 
     The objective is that of `UniLog`.

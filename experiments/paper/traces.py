@@ -37,7 +37,7 @@ def influence(grid: Grid, family: Family) -> Trace:
     def trace(setting: Setting, context: Context, learnt: Task, asked: Task) -> Curve:  # noqa: ARG001
         settings = settings_of(grid)
         curve: Curve = []
-        for one, weights in zip(settings, family(settings, *learnt), strict=True):
+        for one, weights in zip(settings, family(settings, *learnt, context), strict=True):
             scores = None if weights is None else asked.rows @ weights
             auc = 0.5 if scores is None or not np.isfinite(scores).all() else exact_auc(asked.labels, scores)
             curve.append([*one.values(), auc])

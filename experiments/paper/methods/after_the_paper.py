@@ -1,10 +1,14 @@
 """One-pass methods that came after the paper: SOLAM, SPAUC and AdaOAM."""
 
+from collections.abc import Iterable, Sequence
+
 from experiments.paper.column import BOTH, OURS, STEPS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from opauc.learners.ada_oam import AdaOAM
 from opauc.learners.solam import SOLAM
+from opauc.learners.solam_path import solam_path
 from opauc.learners.spauc import SPAUC
+from opauc.rows import Floats, Labels, Rows
 from opauc.training.learner_method import LearnerMethod
 
 
@@ -28,6 +32,16 @@ def solam(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
     return LearnerMethod("SOLAM", SOLAM(**setting))
 
 
+def solam_family(
+    settings: Sequence[Setting],
+    rows: Rows,
+    labels: Labels,
+    context: Context,  # noqa: ARG001
+) -> Iterable[Floats | None]:
+    """All settings of SOLAM in one pass."""
+    return solam_path([SOLAM(**setting) for setting in settings], rows, labels)
+
+
 def spauc(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
     """SPAUC with steps eta0 / sqrt(t)."""
     return LearnerMethod("SPAUC", SPAUC(learning_rate="invsqrt", average=False, **setting))
@@ -43,8 +57,9 @@ SADDLE = Column(
     OURS,
     BOTH,
     solam,
-    Cost(row_cost, projection_cost),
+    Cost(row_cost, projection_cost, share=0.25),
     {"eta0": STEPS, "radius": (0.1, 1.0, 10.0)},
+    solam_family,
     about="Ying, Wen, Lyu 2016",
 )
 CENTRED = Column("SPAUC", OURS, BOTH, spauc, Cost(row_cost), {"eta0": STEPS}, about="Lei, Ying 2021")

@@ -2,6 +2,7 @@
 
 from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, Column, Context, Cost, Setting
 from experiments.paper.data_set import HIGH_DIMENSION, Shape
+from experiments.paper.families import sketch_family
 from experiments.paper.traces import influence_of_rank
 from opauc.learners.progressive_selection import ProgressiveSelection
 from opauc.learners.sketched_sgd import SketchedSGD
@@ -37,8 +38,9 @@ SKETCHED = Column(
     ONLINE,
     (HIGH_DIMENSION,),
     sketched,
-    Cost(row_cost, fit_cost),
+    Cost(row_cost, fit_cost, share=0.12, passes=0.35),
     {"eta0": STEPS, "alpha": RIDGES},
+    sketch_family(RANK),
     trace=influence_of_rank(sketched, RANKS),
     worth=3.0,
 )

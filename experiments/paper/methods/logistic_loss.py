@@ -25,11 +25,11 @@ def rival_cost(shape: Shape) -> float:
     return 2.0 + 0.15 * shape.entries
 
 
-def uni_log(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
+def uni_log(setting: Setting, context: Context) -> FittedMethod:
     """Class-balanced logistic regression with one penalty."""
 
     def fit(rows: Rows, labels: Labels) -> Floats:
-        (weights,) = logistic_family([setting], rows, labels)
+        (weights,) = logistic_family([setting], rows, labels, context)
         assert weights is not None, "it always ends somewhere"
         return weights
 

@@ -72,14 +72,14 @@ def component_cost(shape: Shape) -> float:
 
 
 FEATURES = Column(
-    "OPAUC_f", PROJECTED, (HIGH_DIMENSION,), on_features, Cost(row_cost, share=0.3), GRID,
+    "OPAUC_f", PROJECTED, (HIGH_DIMENSION,), on_features, Cost(row_cost, share=0.75, passes=0.5), GRID,
     descent_family(average=False), some_features,
 )  # fmt: skip
 PROJECTION = Column(
     "OPAUC_rp", PROJECTED, (HIGH_DIMENSION,), on_projection,
-    Cost(row_cost, share=0.2, passes=0.5, mapping=drawing_cost), GRID, descent_family(average=False), projection,
+    Cost(row_cost, share=0.65, passes=0.5, mapping=drawing_cost), GRID, descent_family(average=False), projection,
 )  # fmt: skip
 COMPONENTS = Column(
     "OPAUC_pca", PROJECTED, (HIGH_DIMENSION,), on_components,
-    Cost(row_cost, share=0.2, passes=0.5, mapping=component_cost), GRID, descent_family(average=False), components,
+    Cost(row_cost, share=0.65, passes=0.5, mapping=component_cost), GRID, descent_family(average=False), components,
 )  # fmt: skip

@@ -1,9 +1,13 @@
 """Online descent on a weighted loss of single rows: exponential and square."""
 
-from experiments.paper.column import BOTH, ONLINE, STEPS, Column, Context, Cost, Setting
+from collections.abc import Iterable, Sequence
+
+from experiments.paper.column import BOTH, ONLINE, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import Shape
 from opauc.learners.uni_exp import UniExp
 from opauc.learners.uni_squ import UniSqu
+from opauc.learners.univariate_path import univariate_path
+from opauc.rows import Floats, Labels, Rows
 from opauc.training.learner_method import LearnerMethod
 
 
@@ -22,5 +26,15 @@ def square(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
     return LearnerMethod("Uni-Squ", UniSqu(learning_rate="constant", average=False, **setting))
 
 
-EXPONENTIAL = Column("online Uni-Exp", ONLINE, BOTH, exponential, Cost(row_cost), {"eta0": STEPS})
-SQUARE = Column("online Uni-Squ", ONLINE, BOTH, square, Cost(row_cost), {"eta0": STEPS})
+def path(is_exponential: bool) -> Family:
+    """All step sizes in one pass."""
+
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:  # noqa: ARG001
+        return univariate_path(is_exponential, [setting["eta0"] for setting in settings], rows, labels)
+
+    return learnt
+
+
+COST = Cost(row_cost, share=0.15)
+EXPONENTIAL = Column("online Uni-Exp", ONLINE, BOTH, exponential, COST, {"eta0": STEPS}, path(True))
+SQUARE = Column("online Uni-Squ", ONLINE, BOTH, square, COST, {"eta0": STEPS}, path(False))

@@ -1,14 +1,15 @@
 """Online univariate losses with an intercept, by a constant feature: what they printed on magic04 needs one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
 from experiments.methods import weights_method
-from experiments.paper.column import OURS, STEPS, Column, Context, Cost, Setting
+from experiments.paper.column import OURS, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import BENCHMARK
+from experiments.paper.methods.univariate import path as univariate_path
 from experiments.paper.methods.univariate import row_cost
 from opauc.evaluation import FittedMethod
 from opauc.learners.uni_exp import UniExp
@@ -43,7 +44,22 @@ def made(kind: type[UniExp] | type[UniSqu]) -> Callable[[Setting, Context], Fitt
     return method
 
 
+def path(is_exponential: bool) -> Family:
+    """All step sizes in one pass."""
+    family = univariate_path(is_exponential)
+
+    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:
+        for weights in family(settings, with_constant(rows), labels, context):
+            yield None if weights is None else weights[:-1]
+
+    return learnt
+
+
 # Rows are copied, too.
-COST = Cost(lambda shape: 1.3 * row_cost(shape))
-EXPONENTIAL = Column("online Uni-Exp, intercept", OURS, (BENCHMARK,), made(UniExp), COST, {"eta0": STEPS}, about=ABOUT)
-SQUARE = Column("online Uni-Squ, intercept", OURS, (BENCHMARK,), made(UniSqu), COST, {"eta0": STEPS}, about=ABOUT)
+COST = Cost(lambda shape: 1.3 * row_cost(shape), share=0.2)
+EXPONENTIAL = Column(
+    "online Uni-Exp, intercept", OURS, (BENCHMARK,), made(UniExp), COST, {"eta0": STEPS}, path(True), about=ABOUT
+)
+SQUARE = Column(
+    "online Uni-Squ, intercept", OURS, (BENCHMARK,), made(UniSqu), COST, {"eta0": STEPS}, path(False), about=ABOUT
+)

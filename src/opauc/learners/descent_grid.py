@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments
 from opauc.kernels.descent.grid_descent import GridState, dense_pass
@@ -83,7 +84,7 @@ class DescentGrid(GridLearner[GridState]):
         """Return the part of the state that says how the pairs stand."""
         return state.contest
 
-    def columns(self, state: GridState, columns: slice) -> Floats:
+    def columns(self, state: GridState, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the mean of the iterates of some columns, or the last of them, one a row."""
         panels = state.weight_sums if self.average else state.weights
         found: Floats = panels.transpose(0, 2, 1).reshape(-1, state.means.shape[1])[columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -88,7 +89,7 @@ class GridLearner(Learner[State]):
         """Return the part of the state that says how the pairs stand."""
 
     @abstractmethod
-    def columns(self, state: State, columns: slice) -> Floats:
+    def columns(self, state: State, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the weights of some columns, one a row."""
 
     def weights(self, state: State) -> Floats:
@@ -107,6 +108,17 @@ class GridLearner(Learner[State]):
         weights, diverged = np.zeros((etas.size, found.shape[1])), np.ones(etas.size, bool)
         weights[kept], diverged[kept] = found, False
         return Candidates(etas, alphas, weights, diverged)
+
+    def each_candidate(self, state: State) -> Iterator[Floats | None]:
+        """Give the weights of one pair after the other, None for those that diverged, a few at a time in memory."""
+        contest = self.contest(state)
+        places = np.empty(contest.order.size, np.intp)
+        places[contest.order] = np.arange(places.size)
+        for start in range(0, places.size, PANEL):
+            some = places[start : start + PANEL]
+            kept = some < contest.active[0]
+            found = iter(self.columns(state, some[kept]))
+            yield from (next(found) if is_kept else None for is_kept in kept.tolist())
 
     def selection(self, state: State) -> GridSelection:
         """Return the progressive AUC of every pair, and the winner."""

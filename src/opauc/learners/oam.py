@@ -94,9 +94,9 @@ class OAM(Learner[PairBuffers]):
         if state.lengths.shape[1] != self.buffer_size:
             raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
         weights, sequential = row_weights(weight), UPDATES[self.update]
-        reach = self._reach(state, rows, float(labels.size if weight is None else weight.sum()))
+        reach = self.reach(state, rows, float(labels.size if weight is None else weight.sum()))
         for part, block in sparse_blocks(rows):
-            state = _with_room(state, int(np.diff(block.indptr).max(initial=0)))
+            state = with_room(state, int(np.diff(block.indptr).max(initial=0)))
             buffer_pass(block, labels[part], weights[part], float(self.C), sequential, state)
         state.reach[:] = reach
         return state
@@ -145,7 +145,7 @@ class OAM(Learner[PairBuffers]):
         wider = {"weights": np.pad(state.weights, (0, more)), "sums": np.pad(state.sums, ((0, more), (0, 0)))}
         return _with_columns({name: np.array(part) for name, part in self.to_arrays(state).items()} | wider)
 
-    def _reach(self, state: PairBuffers, rows: Rows, weight: float) -> tuple[float, float]:
+    def reach(self, state: PairBuffers, rows: Rows, weight: float) -> tuple[float, float]:
         """Return the sum of squares of all values and a bound of |w| after `rows`, if their products can be formed."""
         squares = float(state.reach[SQUARES]) + checked_squares(rows)
         total = float(state.counts.sum()) + weight
@@ -200,7 +200,7 @@ def _no_columns(n_features: int, width: int) -> Floats:
     return np.zeros((2, n_features if fits else 0, width))
 
 
-def _with_room(buffers: PairBuffers, length: int) -> PairBuffers:
+def with_room(buffers: PairBuffers, length: int) -> PairBuffers:
     """Return the buffers with room for rows of `length` entries."""
     more = length - buffers.indices.shape[2]
     if more <= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments
 from opauc.kernels.descent.pair_contest import Contest
@@ -86,7 +87,7 @@ class SketchedGrid(GridLearner[SketchGridState]):
         """Return the part of the state that says how the pairs stand."""
         return state.contest
 
-    def columns(self, state: SketchGridState, columns: slice) -> Floats:
+    def columns(self, state: SketchGridState, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the last iterates of some columns, one a row."""
         width = state.gram.shape[0]
         found: Floats = state.coefficients.transpose(0, 2, 1).reshape(-1, width)[columns] @ state.table.T

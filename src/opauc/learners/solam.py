@@ -72,18 +72,19 @@ class SOLAM(Learner[SaddleState]):
         """Take a step on each row in order."""
         weights, settings = row_weights(weight), (float(self.eta0), float(self.radius))
         longest = max(state.scalars[LONGEST], np.sqrt(checked_squares(rows)))
+        self.refuse_overflow(longest, weights.max(initial=1.0))
+        for part, block in sparse_blocks(rows):
+            saddle_pass(block, labels[part], weights[part], *settings, state)
+        return state
+
+    def refuse_overflow(self, longest: float, heaviest: float = 1.0) -> None:
+        """Raise if rows of that length and weight might lead beyond float64."""
         # Projections bound what a step starts from; this bounds where it can end.
-        if (
-            not (1.0 + self.eta0 * weights.max(initial=1.0)) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest)
-            <= FARTHEST
-        ):
+        if not (1.0 + self.eta0 * heaviest) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest) <= FARTHEST:
             raise StatisticsOverflow(
                 f"steps of eta0={self.eta0:g} within radius={self.radius:g} on rows of length up to {longest:.3g} "
                 "might overflow float64; lower them or scale the features down"
             )
-        for part, block in sparse_blocks(rows):
-            saddle_pass(block, labels[part], weights[part], *settings, state)
-        return state
 
     def weights(self, state: SaddleState) -> Floats:
         """Return the mean of the iterates, each weighted by its step."""

@@ -34,9 +34,18 @@ def grid_of(column):
     return settings_of({name: values[::3] for name, values in column.grid.items()})
 
 
+def wide_problem(seed):
+    """Sparse rows of length one, of more features than a sketch is wide."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(160) < 0.4).astype(np.int8)
+    rows = np.where(rng.random((160, 80)) < 0.2 + 0.3 * labels[:, None] * rng.random(80), rng.random((160, 80)), 0.0)
+    return sparse.csr_array(rows / np.linalg.norm(rows, axis=1)[:, None]), labels
+
+
 def judged_both_ways(name, seed):
     """AUCs (settings x folds) of a column's settings learnt together and each alone, and what is chosen either way."""
-    column, (rows, labels) = COLUMNS[name], problem(seed=seed)
+    column = COLUMNS[name]
+    rows, labels = problem(seed=seed) if BENCHMARK in column.suites else wide_problem(seed)
     together = tuned_method(column, grid_of(column), Context(BENCHMARK, 0))
     alone = TunedMethod(name, together.candidates, together.folds)
     with warnings.catch_warnings():
@@ -55,7 +64,7 @@ def test_the_choice_of_a_family_is_that_of_each_alone(name, seed):
     small = steps <= 1.0
     np.testing.assert_allclose(together[small], alone[small], atol=1e-12)
     assert np.isfinite(together[small]).all()
-    assert name not in ("OPAUC", "OPAUC averaged") or np.isnan(together[~small]).any()
+    assert name not in ("OPAUC", "OPAUC averaged", "OPAUCr") or np.isnan(together[~small]).any()
 
 
 @pytest.mark.parametrize("name", APPROXIMATE)
@@ -69,7 +78,7 @@ def test_solvers_that_stop_at_a_tolerance_choose_as_well_together_as_alone(name,
 def test_settings_that_diverge_are_known_as_such_by_the_family():
     column, (rows, labels) = COLUMNS["OPAUC"], problem()
     settings = settings_of({"eta0": (1e-3, 1024.0), "alpha": (1.0,)})
-    found = list(column.family(settings, rows, labels))
+    found = list(column.family(settings, rows, labels, Context(BENCHMARK, 0)))
     assert found[0] is not None
     assert found[1] is None
 
@@ -85,7 +94,7 @@ def test_a_setting_is_chosen_on_mapped_rows(name):
     splits = list(stratified_folds(labels))
     found = judge([], sparse.csr_array(rows), labels, splits)
     for at, split in enumerate(splits):
-        weights = list(column.family(settings, mapped[split.learnt], labels[split.learnt]))
+        weights = list(column.family(settings, mapped[split.learnt], labels[split.learnt], context))
         scores = mapped[split.held_out] @ weights[0]
         assert found.aucs[0, at] == exact_auc(labels[split.held_out], scores)
 
