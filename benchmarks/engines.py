@@ -1,4 +1,4 @@
-"""More than one core: `python -m benchmarks.engines FOLDER [data files dask memory parts]`; FOLDER takes 10 GB."""
+"""More than one core: `python -m benchmarks.engines FOLDER [data files tables dask memory parts]`; 10 GB in FOLDER."""
 
 import os
 import pickle
@@ -12,15 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from benchmarks.__main__ import processor
+from opauc.engines.additive_shards import additive_shards
 from opauc.engines.file_shards import ShardReader, file_shards
-from opauc.engines.file_training import FilesToLearn, ShardPlan, first_chunk
+from opauc.engines.file_training import ShardPlan
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.reading import ReadOptions
+from opauc.training.additive.gam_recipe import GamRecipe
+from opauc.training.class_labels import ClassLabels
 from opauc.training.opauc_recipe import OpaucRecipe
 
-TURNS = 3
+# Fewer of both give an answer sooner.
+TURNS, N_FILES = int(os.environ.get("TURNS", "3")), int(os.environ.get("N_FILES", "8"))
 NO_CHECKPOINTS = ("--checkpoint-every", "1000000000")
 # Values in a row group, which takes 32 MB; row groups in a file.
 VALUES_A_GROUP, GROUPS_A_FILE = 2**23, 16
@@ -63,10 +69,31 @@ def libsvm_file(folder, n_rows=3_000_000, n_features=123, per_row=14):
     return [str(path)]
 
 
-def command(paths, *more, cores=None, verb="train"):
+def raw_files(folder, n_rows=600_000):
+    """Return a raw table, once as text and once as Parquet in row groups of 50,000: numbers with gaps, words, dates."""
+    paths = [folder / f"raw-{n_rows}.csv", folder / f"raw-{n_rows}.parquet"]
+    if all(path.exists() for path in paths):
+        return [str(path) for path in paths]
+    rng = np.random.default_rng(0)
+    numbers = np.round(rng.standard_normal((n_rows, 12)), 3)
+    groups = [rng.integers(0, levels, n_rows) for levels in (5, 30, 300)]
+    days = rng.integers(0, 1500, n_rows)
+    score = np.sin(2 * numbers[:, 0]) + numbers[:, 1] * numbers[:, 2] + 0.5 * numbers[:, 3] ** 2 - 0.5
+    score += sum(rng.standard_normal(column.max() + 1)[column] for column in groups) + 0.5 * (days % 7 == 2)
+    columns = {f"x{j}": pa.array(numbers[:, j], mask=rng.random(n_rows) < 0.05 * (j % 3)) for j in range(12)}
+    columns |= {f"group{j}": np.char.add("g", column.astype(str)) for j, column in enumerate(groups)}
+    columns["since"] = np.datetime64("2021-01-01") + days
+    columns["bought"] = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-score)), "yes", "no")
+    table = pa.table(columns)
+    csv.write_csv(table, paths[0])
+    parquet.write_table(table, paths[1], row_group_size=50_000)
+    return [str(path) for path in paths]
+
+
+def command(paths, *more, cores=None, solver="auto"):
     """Return the seconds of a command without compiling, as it says them, on some cores only if they are given."""
-    solver = ["--solver", "auto"] if verb == "train" else []
-    words = [sys.executable, "-m", "opauc", verb, *solver, *paths, "-o", "/dev/shm/model.opauc", "--json", *more]
+    words = [sys.executable, "-m", "opauc", "train", "--solver", solver, *paths]
+    words += ["-o", "/dev/shm/model.opauc", "--json", *more]
     pinned = None if cores is None else lambda: os.sched_setaffinity(0, cores)
     began = time.perf_counter()
     out = subprocess.run(words, check=True, capture_output=True, text=True, preexec_fn=pinned).stdout
@@ -74,10 +101,10 @@ def command(paths, *more, cores=None, verb="train"):
     return seconds, time.perf_counter() - began
 
 
-def in_turns(*runs):
+def in_turns(*runs, turns=TURNS):
     """Return the median seconds of each run, taken in turns after one turn that does not count."""
     found = [[] for _ in runs]
-    for turn in range(TURNS + 1):
+    for turn in range(turns + 1):
         for times, run in zip(found, runs, strict=True):
             seconds = run()[0]
             if turn:
@@ -87,14 +114,15 @@ def in_turns(*runs):
 
 def sets(folder):
     return {
-        "Parquet, 50 float32 columns": parquet_files(folder, 50, 8),
-        "Parquet, 500 float32 columns": parquet_files(folder, 500, 8),
+        "Parquet, 50 float32 columns": parquet_files(folder, 50, N_FILES),
+        "Parquet, 500 float32 columns": parquet_files(folder, 500, N_FILES),
         "LIBSVM, 123 features, 14 a row": libsvm_file(folder),
     }
 
 
 def data(folder):
     sets(folder)
+    raw_files(folder)
     parquet_files(folder, 2_000, 1)
 
 
@@ -108,6 +136,25 @@ def files(folder):
             lambda: command(paths, "--n-jobs", "2"),  # noqa: B023
         )
         row(name, f"{size:,.0f}", *(f"{value:.2f}" for value in (one, both, jobs, one / jobs, both / jobs)))
+
+
+def tables(folder):
+    """Print what the additive model of a raw table takes, and how much of that is before the shards: its card."""
+    header(
+        "table", "MB", "one core s", "two cores, n_jobs 1 s", "n_jobs 2 s", "over one core", "over n_jobs 1", "card s"
+    )
+    for path in raw_files(folder):
+        label = ("--label", "bought")
+        one, both, jobs = in_turns(
+            lambda: command([path], *label, *NO_CHECKPOINTS, cores={0}, solver="gam"),  # noqa: B023
+            lambda: command([path], *label, *NO_CHECKPOINTS, solver="gam"),  # noqa: B023
+            lambda: command([path], *label, "--n-jobs", "2", solver="gam"),  # noqa: B023
+            turns=1,
+        )
+        options = ReadOptions(label="bought")
+        card, _ = best(lambda: additive_shards([path], options, GamRecipe({"random_state": 0}), ClassLabels()), turns=1)  # noqa: B023
+        found = (one, both, jobs, one / jobs, both / jobs, card)
+        row(Path(path).suffix, f"{os.path.getsize(path) / 1e6:,.0f}", *(f"{value:.2f}" for value in found))
 
 
 def dask(folder):
@@ -167,11 +214,10 @@ class Cost(NamedTuple):
 
 
 def cost_of(folder, n_features):
-    paths, recipe = parquet_files(folder, n_features, 1), OpaucRecipe({})
-    wanted = FilesToLearn(paths, recipe, {})
-    first, labels = first_chunk(wanted)
-    plan = ShardPlan(ShardReader(wanted.options, first.bookmark.learnt()), recipe, labels, "OPAUC", 0)
-    [shard, *_] = file_shards(paths, wanted.options, 2**28, ThreadScheduler(1))
+    paths = parquet_files(folder, n_features, 1)
+    learning = linear_shards(FilesToLearn(paths, OpaucRecipe({}), {}))
+    plan = ShardPlan(ShardReader(learning.options, learning.encoder), learning)
+    [shard, *_] = file_shards(paths, learning.options, 2**28, ThreadScheduler(1))
     learning, learnt = best(lambda: plan.learnt(shard))
     merging, _ = best(lambda: learnt.merge(learnt))
     solving, _ = best(lambda: replace(learnt.model.solution).scorer)
@@ -220,10 +266,10 @@ def header(*names):
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {"data": data, "files": files, "dask": dask, "memory": memory, "parts": parts}
+    known = {"data": data, "files": files, "tables": tables, "dask": dask, "memory": memory, "parts": parts}
     print(processor())
-    for name in sys.argv[2:] or tables:
-        tables[name](folder)
+    for name in sys.argv[2:] or known:
+        known[name](folder)
 
 
 if __name__ == "__main__":

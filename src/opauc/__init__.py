@@ -1,4 +1,4 @@
-"""Linear scorers that maximise AUC, learnt in one pass over the data.
+"""Models judged by AUC, learnt in one pass over the data: additive ones of tables, linear ones of any rows.
 
 >>> from opauc import OPAUC
 >>> OPAUC()

@@ -6,9 +6,6 @@ import os
 from functools import cache
 from typing import Any, TypedDict
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from opauc import estimators
 from opauc.baselines import find_baselines
 from opauc.errors import UnreadableFile
@@ -58,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
         if isinstance(model, OnePassGAM):
-            save_additive(additive_of(model), path)
+            save_additive(model._known(), path)
         else:
             save_model(model._known(), path)
 
@@ -102,21 +99,6 @@ def find_estimators() -> dict[str, type[ScoringClassifier]]:
     return {name: getattr(estimators, name) for name in estimators.__all__} | find_baselines()
 
 
-def additive_of(estimator: OnePassGAM) -> AdditiveModel:
-    """Return all that a fitted additive model knows."""
-    check_is_fitted(estimator)
-    return AdditiveModel(
-        type(estimator).__name__,
-        estimator.get_params(deep=False),
-        estimator.solution_,
-        estimator.classes_,
-        estimator.n_features_in_,
-        estimator._feature_names(),
-        estimator.columns_,
-        estimator._reading,
-    )
-
-
 def gam_of(model: AdditiveModel) -> OnePassGAM:
     """Return the fitted additive model that knows what the model does."""
     if model.estimator != OnePassGAM.__name__:
@@ -125,12 +107,7 @@ def gam_of(model: AdditiveModel) -> OnePassGAM:
     if isinstance(parameters.get("interactions"), list):
         parameters["interactions"] = [tuple(pair) for pair in parameters["interactions"]]
     estimator = OnePassGAM(**parameters)
-    estimator.classes_, estimator.n_features_in_ = model.classes, model.n_features
-    estimator.solution_, estimator.columns_ = model.solution, model.columns
-    if model.reading:
-        estimator._reading = model.reading
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    estimator._adopt(model)
     return estimator
 
 

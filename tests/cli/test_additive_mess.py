@@ -50,7 +50,9 @@ def test_quoted_ends_of_line_are_sampled_as_whole_records(opauc):
 
 def test_an_infinite_number_is_a_bad_row_that_can_be_skipped(opauc):
     write_csv("rows.csv", ROWS.assign(age=["inf" if i == 7 else age for i, age in enumerate(ROWS["age"])]))
-    assert refused(train(opauc, "rows.csv")) == "opauc: rows.csv, line 9, column age: inf is not a finite number\n"
+    assert refused(train(opauc, "rows.csv")) == (
+        "opauc: rows.csv, line 9, column age: inf is not a finite number; --on-bad-row skip leaves such rows out\n"
+    )
     ran = train(opauc, "rows.csv", "--on-bad-row", "skip")
     assert ran.code == 0
     assert "skipped 1 bad row" in ran.err
@@ -94,13 +96,17 @@ def test_labels_that_are_no_two_classes_are_told_of_with_their_line(opauc):
     frame = ROWS.copy()
     frame.loc[17, "bought"] = "maybe"
     write_csv("rows.csv", frame)
-    assert "rows.csv, line 19: label maybe besides" in refused(train(opauc, "rows.csv"))
+    said = refused(train(opauc, "rows.csv"))
+    assert "rows.csv, line 19: label maybe besides" in said
+    assert "name the positive one to take all others as negative (--positive yes)" in said
     assert train(opauc, "rows.csv", "--positive", "yes").code == 0
     frame.loc[17, "bought"] = ""
     write_csv("rows.csv", frame)
     assert "rows.csv, line 19, column bought: the label is missing" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS.assign(bought="no"))
-    assert "learning needs rows of two classes, got 4000 rows" in refused(train(opauc, "rows.csv"))
+    assert "learning needs rows of two classes, got 4000 rows, all labelled no" in refused(train(opauc, "rows.csv"))
+    write_csv("rows.csv", ROWS.assign(bought=1))
+    assert "got 4000 rows, all labelled 1\n" in refused(train(opauc, "rows.csv"))
 
 
 def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
@@ -116,7 +122,7 @@ def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
 def test_two_columns_of_one_name_and_nothing_to_learn_from_are_refused(opauc):
     with open("rows.csv", "w") as out:
         out.write("age,age,bought\n1,2,no\n3,4,yes\n")
-    assert "more than one column is called age" in refused(train(opauc, "rows.csv"))
+    assert "more than one column is called age; give each a name of its own" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
     assert "no column is left to learn from beside same (constant)" in refused(train(opauc, "rows.csv"))
 
@@ -146,3 +152,25 @@ def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
     assert_array_equal(library.load("saved").decision_function(test.drop(columns="bought")), scores)
     write_csv("test.csv", test)
     assert_array_equal([float(line) for line in opauc("predict", "saved", "test.csv").out.splitlines()], scores)
+
+
+def test_parts_without_rows_are_passed_over_and_a_header_alone_has_none(opauc):
+    with open("0.csv", "w") as out:
+        out.write("age,city,grade,bought\n")
+    write_csv("1.csv", ROWS)
+    assert train(opauc, "0.csv", "1.csv").code == 0
+    assert sum(library.load("model").solution_.counts) == len(ROWS)
+    assert refused(train(opauc, "0.csv")) == "opauc: learning needs rows of two classes, got 0 rows\n"
+
+
+def test_a_bad_row_that_something_else_would_mend_is_not_to_be_skipped(opauc):
+    write_csv("rows.csv", ROWS)
+    said = refused(opauc("train", "rows.csv", "--label", "bought", "--solver", "exact", "-o", "model"))
+    assert "--categorical" in said
+    assert "--on-bad-row" not in said
+
+
+def test_it_is_said_which_class_is_the_positive_one(opauc):
+    write_csv("rows.csv", ROWS)
+    assert train(opauc, "rows.csv").err.splitlines()[-1].startswith("model: 4,000 rows (positive: yes), 3 columns, ")
+    assert "(positive: no)" in train(opauc, "rows.csv", "--positive", "no").err

@@ -234,14 +234,3 @@ def test_a_stream_sorted_by_its_label_waits_for_both_classes(opauc):
     ran = opauc("train", "rows.csv.gz", "--label", "bought", "-o", "model")
     assert ran.code == 0, ran.err
     assert roc_auc_score(TEST["bought"], library.load("model").decision_function(TEST)) > 0.7
-
-
-def test_more_than_one_core_is_for_linear_scorers_and_the_message_says_what_to_do(opauc):
-    write_csv("rows.csv", ROWS)
-    for words in (["--n-jobs", "2"], ["--engine", "dask"]):
-        ran = opauc("train", "rows.csv", "--label", "bought", "-o", "model", *words)
-        assert ran.code == 2
-        assert ran.err.startswith(f"opauc: {words[0]}: an additive model is learnt by one core; learn shards --like")
-        assert ran.err.count("\n") == 1
-    assert opauc("train", "rows.csv", "--label", "bought", "-o", "model", "--n-jobs", "1").code == 0
-    assert type(library.load("model")).__name__ == "OnePassGAM"

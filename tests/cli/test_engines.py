@@ -23,7 +23,7 @@ def data(tmp_path):
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 20_000)
-    monkeypatch.setattr("opauc.engines.file_training.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
 
 
 def test_threads_learn_what_one_learns(opauc, data, tmp_path):
@@ -31,7 +31,7 @@ def test_threads_learn_what_one_learns(opauc, data, tmp_path):
     assert opauc("train", "--solver", "auto", data, "-o", one).code == 0
     ran = opauc("train", "--solver", "auto", data, "-o", two, "--n-jobs", 2)
     assert ran.code == 0
-    assert "2,000 rows, 3 features, exact" in ran.err
+    assert "2,000 rows (positive: 1), 3 features, exact" in ran.err
     found, right = library.load(two), library.load(one)
     assert_allclose(found.coef_, right.coef_, rtol=1e-10)
     assert found.n_jobs == 2

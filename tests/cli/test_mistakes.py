@@ -84,6 +84,14 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         (["predict", "nothing", "good.svm"], r"nothing: no such file"),
         (["evaluate", "good.svm", "good.svm", "--report", "nowhere/a.html"], r"there is no folder nowhere"),
         (["inspect", "good.svm"], r"broken, or not a file of opauc"),
+        (
+            ["train", "good.svm", "-o", "m", "--rank", "5", "--standardize"],
+            r"--standardize is for full covariance; a scor",
+        ),
+        (
+            ["train", "good.svm", "-o", "m", "--solver", "progressive_selection", "--no-standardize"],
+            r"--standardize is",
+        ),
         (["merge", "good.svm", "-o", "m"], r"two models or more"),
         (["compare", "-"], r"standard input does not allow"),
         (["compare", "good.svm", "--learners", "exact,magic"], r"no learner is called 'magic'"),

@@ -8,9 +8,6 @@ from sklearn.metrics import roc_auc_score
 
 import opauc as library
 from opauc import OPAUC
-from opauc.cli.compare import methods
-from opauc.learners import find_learners
-from opauc.rivals import rival_names
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 
 
@@ -154,28 +151,6 @@ def test_inspect_tells_what_a_model_was_made_of(tmp_path, opauc):
     shown = opauc("inspect", tmp_path / "model").out
     assert "x0" in shown
     assert "400" in shown
-
-
-def test_compare_leaves_out_slow_learners_unless_they_are_named():
-    usual, named = ({method.name for method in methods(names)} for names in (None, "descent_grid, exact"))
-    slow = {name for name, kind in find_learners().items() if kind.is_slow}
-    assert slow == {"descent_grid", "sketched_grid"}
-    assert set(find_learners()) - slow == usual - set(rival_names())
-    assert named == {"descent_grid", "exact"}
-
-
-def test_compare_ranks_every_learner_on_the_same_rows(tmp_path, opauc):
-    rows, labels = rows_and_labels(6, 600, 4)
-    data = write_rows(tmp_path, "csv", rows, labels)
-    ran = opauc("compare", data, "--learners", "exact,sgd,class_means,logistic_regression", "--json")
-    told = [json.loads(line) for line in ran.out.splitlines()]
-    told = {line["learner"]: line for line in told if line["event"] == "compared"}
-    assert set(told) == {"exact", "sgd", "class_means", "logistic_regression"}
-    assert all(line["low"] <= line["auc"] <= line["high"] for line in told.values())
-    table = opauc("compare", data, "--learners", "exact,sgd").out
-    assert "95 % interval" in table
-    again = opauc("compare", data, "--learners", "exact", "--json", "--seed", "0")
-    assert json.loads(again.out.splitlines()[-1])["auc"] == told["exact"]["auc"]
 
 
 def test_the_report_is_written_by_both_verbs(tmp_path, opauc):

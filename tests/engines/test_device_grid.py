@@ -11,7 +11,7 @@ from scipy import sparse
 
 import opauc
 from opauc import OPAUC, OPAUCCV
-from opauc.errors import DivergenceWarning, StatisticsOverflow, UnsupportedOperation
+from opauc.errors import DivergenceWarning, EngineError, StatisticsOverflow, UnsupportedOperation
 from opauc.learners.descent_grid import DescentGrid
 from tests import literal
 from tests.problems import problem
@@ -143,3 +143,19 @@ def test_threads_copy_every_row(n_rows, width, dtype):
     with copying_threads() as pool:
         fill(target, rows, pool)
     assert torch.equal(target, rows)
+
+
+def test_a_device_without_room_for_the_grid_says_how_much_is_needed_and_leaves_the_state(monkeypatch):
+    rows, labels = problem(3, 60, 4)
+    learner = DeviceGrid(etas=ETAS, alphas=ALPHAS, device="cpu")
+    before = learnt(learner, rows[:30], labels[:30])
+    kept = {name: array.copy() for name, array in learner.to_arrays(before).items()}
+
+    def full(*_):
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(device_grid.TorchGrid, "learn", full)
+    with pytest.raises(EngineError, match=r"pairs of 4 features need 0\.0 GiB of its memory, .* GiB are free"):
+        learner.step(before, rows[30:], labels[30:])
+    for name, array in learner.to_arrays(before).items():
+        assert_array_equal(array, kept[name])

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 from opauc.engines.file_evaluation import score_files
-from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.engines.file_training import learn_files
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.thread_scheduler import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows
 from opauc.reading import BadRows, ReadOptions
@@ -27,7 +28,7 @@ def judged(tmp_path):
     lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
     path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
     files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(drop=("word",)))
-    model = learn_files(files, ThreadScheduler(1)).model
+    model = learn_files(linear_shards(files), ThreadScheduler(1)).model
     return model, path, labels, model.scorer.scores(rows)
 
 
@@ -59,7 +60,7 @@ def test_bad_rows_are_named_skipped_and_limited(judged):
 def test_unknown_categories_are_counted_over_all_shards(judged):
     _, path, *_ = judged
     files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(categorical=("word",)))
-    model = learn_files(files, ThreadScheduler(1)).model
+    model = learn_files(linear_shards(files), ThreadScheduler(1)).model
     path.write_text(path.read_text().replace(",u,", ",new,"))
     unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]
     assert unknown.rows == path.read_text().count(",new,")

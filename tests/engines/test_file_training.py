@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
 
-from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.engines.file_training import learn_files
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.thread_scheduler import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
 from opauc.features import open_stream
@@ -33,13 +34,14 @@ def one_process(paths, recipe=EXACT, options=ReadOptions()):  # noqa: B008
 
 
 def in_shards(paths, size, recipe=EXACT, options=ReadOptions(), n_jobs=2, **more):  # noqa: B008
-    return learn_files(FilesToLearn(paths, recipe, ALPHA, options=options), ThreadScheduler(n_jobs), size=size, **more)
+    learning = linear_shards(FilesToLearn(paths, recipe, ALPHA, options=options))
+    return learn_files(learning, ThreadScheduler(n_jobs), size=size, **more)
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     """Cut as finely as asked for, however large the sums are."""
-    monkeypatch.setattr("opauc.engines.file_training.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +155,7 @@ def test_one_class_only_is_refused(tmp_path):
         in_shards([path], 40)
     files = FilesToLearn([path], EXACT, {}, labels=ClassLabels.announced([0.0, 1.0]))
     with pytest.raises(InputError, match="needs rows of two classes, got 50 rows, all labelled 0"):
-        learn_files(files, ThreadScheduler(2), size=40)
+        learn_files(linear_shards(files), ThreadScheduler(2), size=40)
 
 
 def test_columns_that_differ_between_files_are_refused_by_name(files, tmp_path):
@@ -222,7 +224,7 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
 
             return super().reduced(again, items, told)
 
-    wanted = FilesToLearn(files["parquet"], EXACT, ALPHA)
+    wanted = linear_shards(FilesToLearn(files["parquet"], EXACT, ALPHA))
     learnt = learn_files(wanted, Twice(2), size=900)
     plain = learn_files(wanted, ThreadScheduler(2), size=900)
     assert len(calls) > 2
@@ -232,13 +234,12 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
 
 def test_what_is_told_is_how_many_shards_are_done(files):
     told = []
-    learn_files(FilesToLearn(files["npy"], EXACT, ALPHA, options=OPTIONS["npy"]), ThreadScheduler(2), None,
-                lambda *done: told.append(done), 5_000)  # fmt: skip
+    in_shards(files["npy"], 5_000, options=OPTIONS["npy"], told=lambda *done: told.append(done))
     assert [done for _, done in told] == list(range(1, told[0][0] + 1))
 
 
 def test_many_shards_of_a_wide_file_are_no_smaller_than_their_sums(files, monkeypatch):
-    monkeypatch.setattr("opauc.engines.file_training.SUMS_A_SHARD", 1e6)
+    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 1e6)
     seen = []
     in_shards(files["parquet"], 1, told=lambda *done: seen.append(done))
     assert seen == [(2, 1), (2, 2)]

@@ -9,8 +9,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
-from opauc import OPAUC, OPAUCCV
+from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.errors import InputError, UnsupportedOperation
+from opauc.reading import ReadOptions
+from opauc.training.additive.gam_recipe import GamRecipe
+from opauc.training.class_labels import ClassLabels
+from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.engines.test_additive_partitions import Cut
 from tests.problems import problem
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
@@ -145,16 +150,17 @@ def test_a_task_that_fails_once_changes_nothing_and_no_row_counts_twice(frame, t
 
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
     from opauc.engines.file_evaluation import score_files
-    from opauc.engines.file_training import FilesToLearn, learn_files
+    from opauc.engines.file_training import learn_files
+    from opauc.engines.linear_shards import FilesToLearn, linear_shards
     from opauc.engines.thread_scheduler import ThreadScheduler
     from opauc.training.opauc_recipe import OpaucRecipe
 
-    monkeypatch.setattr("opauc.engines.file_training.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
     monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 5_000)
     path = tmp_path / "a.csv"
     lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
-    wanted, told = FilesToLearn([path], OpaucRecipe({}), {}), []
+    wanted, told = linear_shards(FilesToLearn([path], OpaucRecipe({}), {})), []
     found, right = (
         learn_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
         for engine in (scheduler, ThreadScheduler(2))
@@ -165,6 +171,45 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
     scored = score_files(found.model, [path], scheduler)
     assert scored.auc.interval() == score_files(found.model, [path], ThreadScheduler(2)).auc.interval()
     assert scheduler.address.startswith("http")
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """A raw table, of which a part makes a card."""
+    small_cards(monkeypatch, 800)
+    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
+    return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
+
+
+def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_scores_a_column(scheduler, table):
+    from opauc.engines import score_spark
+
+    words = table.drop(columns="bought")
+    frame = scheduler.session.createDataFrame(table).cache()
+    found, one = (fit_spark(OnePassGAM(random_state=0), cut, "bought") for cut in (frame, frame.coalesce(1)))
+    assert frame.rdd.getNumPartitions() > 1
+    assert sum(found.solution_.counts) == len(table)
+    assert found.guard_ == one.guard_
+    assert_allclose(found.decision_function(words), one.decision_function(words), rtol=0, atol=1e-8)
+    right = Cut(words, table["bought"].to_numpy(), [1000]).fitted(OnePassGAM(random_state=0))
+    assert_allclose(found.decision_function(words), right.decision_function(words), rtol=0, atol=1e-8)
+    scored = score_spark(found, frame).select("score").collect()
+    assert_allclose([row["score"] for row in scored], found.decision_function(words), rtol=1e-9, atol=1e-9)
+
+
+def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler, table, tmp_path):
+    from opauc.engines.additive_shards import additive_shards
+    from opauc.engines.file_evaluation import score_files
+    from opauc.engines.file_training import learn_files
+    from opauc.engines.thread_scheduler import ThreadScheduler
+
+    path = write_csv(tmp_path / "a.csv", table)
+    learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())
+    found, right = (learn_files(learning, engine).model for engine in (scheduler, ThreadScheduler(2)))
+    assert_array_equal(found.solution.final.weights, right.solution.final.weights)
+    assert found.solution.final.judgement == right.solution.final.judgement
+    scored = [score_files(found, [path], engine).auc.interval() for engine in (scheduler, ThreadScheduler(2))]
+    assert scored[0] == scored[1]
 
 
 def test_bad_input_is_one_clear_line(frame):

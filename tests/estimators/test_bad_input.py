@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from opauc import OPAUC
+from opauc import OPAUC, OPAUCCV
 from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflow
 from tests.problems import problem
 
@@ -217,6 +217,13 @@ def test_too_many_features_for_full_covariance_say_what_they_would_take():
     thin = sparse.csr_matrix((2, 20_000))
     with pytest.raises(ValueError, match=r"covariance matrices of 20000 features take 6.0 GiB; .* at most 2 GiB"):
         OPAUC(rank=None).fit(thin, [0, 1])
+    thin = sparse.csr_matrix((2, 9_000))
+    with pytest.raises(
+        ValueError, match=r"^8 covariance matrices of 9000 features take 4.8 GiB; forgetting='auto' uses"
+    ):
+        OPAUC(forgetting="auto").fit(thin, [0, 1])
+    with pytest.raises(ValueError, match=r"^6 covariance matrices of 9000 features take 3.6 GiB; OPAUCCV uses at most"):
+        OPAUCCV(folds=3).fit(thin, [0, 1])
 
 
 def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):

@@ -1,99 +1,22 @@
-"""Methods are compared on the same rows, each judged, timed and refused on its own."""
-
-from dataclasses import dataclass, field
+"""Methods are compared on the same stream, each judged, timed and refused on its own."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.stats import ttest_rel
 
-from opauc.errors import DivergedError, InputError
+from opauc.errors import InputError
 from opauc.evaluation import (
     FittedMethod,
-    HeldOut,
     KeptScores,
     NumberedRows,
     Ranking,
-    Split,
-    TunedMethod,
     auc_interval,
     compare_aucs,
-    compare_on_splits,
     compare_on_stream,
-    exact_auc,
     held_out,
-    paired_t_test,
-    stratified_folds,
 )
-
-
-@dataclass
-class MeanDifference:
-    """A learner of one line that notes what is asked of it."""
-
-    name: str = "mean difference"
-    sums: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
-    counts: np.ndarray = field(default_factory=lambda: np.zeros(2))
-    log: list = field(default_factory=list)
-
-    def fresh(self):
-        return type(self)(self.name, log=self.log)
-
-    def warm_up(self, _):
-        self.log.append("warm up")
-
-    def learn(self, rows, labels):
-        self.log.append("learn")
-        dense = rows.toarray() if sparse.issparse(rows) else rows
-        self.sums = np.pad(self.sums, ((0, 0), (0, dense.shape[1] - self.sums.shape[1])))
-        for k in (0, 1):
-            self.sums[k] += dense[labels == k].sum(axis=0)
-            self.counts[k] += (labels == k).sum()
-
-    def finish(self):
-        self.log.append("finish")
-        self.weights = self.sums[1] / self.counts[1] - self.sums[0] / self.counts[0]
-
-    def scores(self, rows):
-        return np.asarray(rows @ self.weights)
-
-
-class Diverging(MeanDifference):
-    """Refuses the third chunk."""
-
-    def learn(self, rows, labels):
-        super().learn(rows, labels)
-        if self.log.count("learn") == 3:
-            raise DivergedError("the weights left the range of float64")
-
-
-class NotNumbers(MeanDifference):
-    def scores(self, rows):
-        return np.full(rows.shape[0], np.nan)
-
-
-def feature(j):
-    return FittedMethod(f"feature {j}", lambda *_: lambda rows: rows[:, j])
-
-
-def numbered(rows, labels, size=100):
-    return lambda: (
-        NumberedRows(at, rows[at : at + size], labels[at : at + size]) for at in range(0, labels.size, size)
-    )
-
-
-@pytest.fixture
-def drawn():
-    rng = np.random.default_rng(0)
-    labels = (rng.random(1000) < 0.3).astype(np.int8)
-    rows = rng.normal(size=(1000, 3))
-    rows[:, 0] += labels
-    rows[:, 1] += labels / 2
-    return rows, labels
-
-
-CHOICE = HeldOut(0.4, 3)
+from tests.evaluation.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
 
 
 def test_methods_learn_what_is_not_held_out_and_are_judged_by_what_is(drawn):
@@ -220,90 +143,34 @@ def test_kept_scores_are_exact_up_to_their_limit_and_rank_as_all_rows_do(drawn):
     assert (few.n_rows, many.n_rows) == (1000, 1000)
 
 
-def test_every_method_meets_every_split_afresh(drawn):
+def test_methods_of_tables_take_the_columns_and_all_others_the_features(drawn):
     rows, labels = drawn
-    folds = list(stratified_folds(labels, 4, seed=1))
-    method = MeanDifference()
-    found = compare_on_splits([method, feature(2)], rows, labels, folds)
-    for at, (learnt, held) in enumerate(folds):
-        alone = MeanDifference()
-        alone.learn(rows[learnt], labels[learnt])
-        alone.finish()
-        assert found.aucs[0, at] == exact_auc(labels[held], alone.scores(rows[held]))
-    assert method.sums.size == 0
-    assert found.seconds.shape == (2, 4)
-    test = found.test("mean difference", "feature 2")
-    assert test.outcome() == "win"
-    assert found.test("feature 2", "mean difference").outcome() == "loss"
-    assert found.test("feature 2", "feature 2") == (0.0, 0.0, 1.0)
+    table = np.where(rows > 1.0, np.nan, rows)
+
+    def read():
+        for at in range(0, 1000, 300):
+            part = slice(at, at + 300)
+            yield NumberedRows(at, rows[part], labels[part], table[part])
+
+    def noting(name):
+        def fit(rows, labels):
+            learnt[name] = rows, labels
+            return lambda rows: scored.setdefault(name, []).append(rows) or np.arange(float(len(rows)))
+
+        return FittedMethod(name, fit)
+
+    learnt, scored = {}, {}
+    compare_on_stream([noting("features")], read, CHOICE, of_tables=[noting("table")])
+    out = held_out(0, 1000, *CHOICE)
+    for name, expected in (("features", rows), ("table", table)):
+        assert_array_equal(learnt[name][0], expected[~out])
+        assert_array_equal(learnt[name][1], labels[~out])
+        assert_array_equal(np.concatenate(scored[name]), expected[out])
 
 
-def test_a_split_on_which_a_method_fails_is_nan_with_the_reason_and_left_out_of_the_test(drawn):
-    rows, labels = drawn
-    folds = list(stratified_folds(labels, 4))
-    found = compare_on_splits([Diverging("diverging"), feature(0)], rows, labels, folds)
-    assert np.isnan(found.of("diverging")).tolist() == [False, False, True, False]
-    assert found.troubles[0] == ("", "", "the weights left the range of float64", "")
-    kept = [0, 1, 3]
-    expected = paired_t_test(found.aucs[0, kept], found.aucs[1, kept])
-    assert found.test("diverging", "feature 0") == expected
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_paired_test_is_students(seed):
-    rng = np.random.default_rng(seed)
-    first, second = rng.normal(size=(2, 25))
-    found, expected = paired_t_test(first, second), ttest_rel(first, second)
-    assert_allclose(found[1:], (expected.statistic, expected.pvalue), rtol=1e-9)
-
-
-def test_a_constant_difference_is_certain_and_one_split_is_no_test():
-    half = np.array([0.5, 0.75])
-    assert paired_t_test(half + 0.25, half) == (0.25, np.inf, 0.0)
-    assert paired_t_test(half, half + 0.25).outcome() == "loss"
-    with pytest.raises(ValueError, match="at least two splits, got 1"):
-        paired_t_test(half[:1], half[:1])
-
-
-def test_settings_are_chosen_within_the_rows_learnt(drawn):
-    rows, labels = drawn
-    asked = []
-
-    def splits(labels):
-        asked.append(labels.size)
-        return stratified_folds(labels, 3, seed=5)
-
-    tuned = TunedMethod("tuned", [feature(2), NotNumbers("nan"), feature(0), feature(1)], splits)
-    folds = list(stratified_folds(labels, 5))
-    found = compare_on_splits([tuned, feature(0)], rows, labels, folds)
-    assert_array_equal(found.aucs[0], found.aucs[1])
-    assert asked == [800] * 5
-    assert tuned.chosen is None
-
-
-def test_where_no_setting_works_there_is_a_reason(drawn):
-    class Refusing(MeanDifference):
-        def learn(self, *_):
-            raise DivergedError("steps too large")
-
-    found = compare_on_stream([TunedMethod("tuned", [Refusing()])], numbered(*drawn), CHOICE)
-    assert found[0].trouble == "no setting works: steps too large"
-
-
-def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn):
-    def fit(*_):
-        raise ValueError("too few rows")
-
-    (found,) = compare_on_stream([FittedMethod("fit", fit)], numbered(*drawn), CHOICE)
-    assert found.trouble == "too few rows"
-    with pytest.raises(ValueError, match="fit: finish must be called before scores"):
-        FittedMethod("fit", fit).scores(drawn[0])
-
-
-def test_seconds_are_those_of_the_clock_given(drawn):
-    rows, labels = drawn
-    ticks = iter(range(1000))
-    split = Split(*np.split(np.arange(labels.size), [labels.size // 2]))
-    found = compare_on_splits([MeanDifference()], rows, labels, [split], clock=lambda: float(next(ticks)))
-    # Learning and finishing are asked the time before and after; warming up and scoring before alone.
-    assert found.seconds[0, 0] == 2.0
+def test_methods_of_tables_take_the_features_where_there_is_no_table(drawn):
+    with_table, without = (
+        compare_on_stream(*given, numbered(*drawn), CHOICE, of_tables=tables)
+        for given, tables in (([[]], [MeanDifference()]), ([[MeanDifference()]], []))
+    )
+    assert with_table[0].auc == without[0].auc

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from opauc.features.column_kinds import SaidKinds, are_codes, found_kind
+from opauc.features.column_kinds import SaidKinds, are_codes, found_kind, is_counter
 from opauc.features.text_values import number_of, text_numbers
 
 RANDOM = np.random.default_rng(0)
@@ -22,6 +22,10 @@ N = 2000
         ("when", ["2024-01-31", "2023-12-01", "NA"] * 50, "date"),
         ("when", ["31.01.2024", "1.12.2023", "5.6.2020"] * 50, "date"),
         ("when", ["12/31/2024", "1/2/2023", ""] * 50, "date"),
+        ("when", ["2024-01-31T08:00:00.000Z", "2023-12-01T09:30:00+02:00"] * 50, "date"),
+        ("when", ["31.01.2024", "2023-12-01", "5.6.2020"] * 50, "date"),
+        ("none", ["NA", "", "NULL"] * 50, "empty"),
+        ("none", ["?"] * 150, "empty"),
         ("year", ["2015", "2016", "2017"] * 50, "number"),
         ("word", ["red", "blue", None] * 50, "category"),
         ("key", [f"k{i:05d}" for i in range(N)], "identifier"),
@@ -68,3 +72,15 @@ def test_numbers_as_text_are_what_float_says_and_whatever_else_is_counted():
     assert found.unreadable == 1
     for word in ("1_000", "0x10", "12a", "1,2,3", "--5", "1e", ""):
         assert np.isnan(number_of(word)), word
+
+
+def test_infinite_numbers_are_neither_counters_nor_codes_and_no_warning():
+    rows = np.arange(1000.0)
+    assert is_counter("n", rows, rows)
+    rows[7] = np.inf
+    assert not is_counter("n", rows, np.unique(rows))
+    codes = np.repeat(np.arange(100.0), 20)
+    positive = np.repeat(np.random.default_rng(0).random(100) < 0.5, 20)
+    assert are_codes(codes, positive)
+    codes[:20] = -np.inf
+    assert not are_codes(codes, positive)

@@ -70,6 +70,13 @@ def test_the_state_does_not_grow_with_the_rows(learner):
 
 
 @everyone
+def test_as_many_covariance_matrices_are_kept_as_is_said(learner):
+    rows, labels = problem(3, 60, 37)
+    arrays = learner.to_arrays(learner.step(learner.start(37), rows, labels)).values()
+    assert sum(array.size // 37**2 for array in arrays if array.shape[-2:] == (37, 37)) == learner.n_covariances
+
+
+@everyone
 def test_nothing_is_learnt_from_one_class_alone(learner):
     state = after(learner, np.eye(3), np.ones(3, np.int8))
     assert not learner.weights(state).any()

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from opauc.errors import MalformedRow
+from opauc.errors import InputError, MalformedRow
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.csv_reader import CsvReader
 from opauc.reading.table_columns import TableColumns
-from tests.reading.test_csv_reader import columns_of, parts_of, written
+from tests.reading.csv_parts import columns_of, parts_of, written
 
 
 @pytest.mark.parametrize("block_bytes", [1, 4096])
@@ -78,3 +78,24 @@ def test_all_columns_of_words_are_named_with_the_line_of_the_first(tmp_path):
         "(missing=zero or mean)"
     )
     assert [remedy.parameter for remedy in error.value.remedies] == ["categorical", "drop", "missing"]
+
+
+@pytest.mark.parametrize("header", [None, True])
+def test_a_comma_at_the_end_of_each_line_makes_no_column(tmp_path, header):
+    path = written(tmp_path, "a,y,,\n1,0,,\n2,1, ,\n")
+    assert columns_of(parts_of(path, CsvReader(header=header))) == {"a": [1.0, 2.0], "y": [0.0, 1.0]}
+    path = written(tmp_path, "a,y,\n1,0,\n2,1,7\n")
+    with pytest.raises(InputError, match=r"column 2, from 0, has no name; give it one, or leave it out \(drop=2\)"):
+        parts_of(path, CsvReader(header=header))
+
+
+def test_bars_between_columns_are_inferred(tmp_path):
+    path = written(tmp_path, "a|w|y\n1|x, y; z|0\n2|w|1\n")
+    assert columns_of(parts_of(path, CsvReader(TableColumns(categorical=["w"]))))["w"] == ["x, y; z", "w"]
+
+
+@pytest.mark.parametrize("label", [None, "y"])
+def test_lines_before_the_header_are_guessed_at_where_there_is_one_column(tmp_path, label):
+    path = written(tmp_path, "Report of 2024\na,y\n1,0\n")
+    with pytest.raises(InputError, match=r"name the delimiter \(delimiter=...\) or take out lines before the header"):
+        parts_of(path, CsvReader(TableColumns(label)))

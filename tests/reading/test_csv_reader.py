@@ -1,6 +1,5 @@
 import gzip
 import io
-import math
 import subprocess
 import sys
 
@@ -10,36 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opauc.errors import InputChanged, InputError, MalformedRow, TooManyBadRows
+from opauc.errors import InputChanged, InputError, MalformedRow
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.csv_reader import CsvReader
-from opauc.reading.labelled_chunk import BEGINNING
 from opauc.reading.table_columns import TableColumns
+from tests.reading.csv_parts import COLUMNS, columns_of, lines_of, parts_of, written
 
 WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-COLUMNS = TableColumns("label", ["a"], ["w"])
+
+
 WORDS = st.one_of(st.sampled_from(['"', "\n", "\r\n", ",", "\r"]), WITHOUT_SURROGATES)
+
+
 TABLES = st.lists(st.tuples(st.integers(0, 1), st.floats(allow_nan=False), WORDS), min_size=1, max_size=12)
-
-
-def written(tmp_path, content, name="table.csv"):
-    path = tmp_path / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def parts_of(path, reader=None, block_bytes=4096, place=BEGINNING, bad=None):
-    return list((reader or CsvReader()).parts(ByteSource(str(path), block_bytes), place, bad or BadRows()))
-
-
-def lines_of(part):
-    return (part.before.line + 1 + np.arange(part.rows.num_rows) if part.lines is None else part.lines).tolist()
-
-
-def columns_of(parts):
-    tables = [part.rows.to_pydict() for part in parts]
-    return {name: [value for table in tables for value in table[name]] for name in tables[0]}
 
 
 def text_of(table, ending, empty_lines, delimiter=",", mark=""):
@@ -160,68 +143,6 @@ def test_the_kind_of_the_labels_stays_that_of_the_first_block_also_when_reading_
         parts_of(path, block_bytes=9, place=first.after)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("y,a\n1,2\n0,x\n", "line 3, column a: 'x' is not a number; a column of words must be declared categorical"),
-        ("y,a\n\n1,2\n0\n", "line 4: 1 field, expected 2"),
-        ("y,a\n1,2,3\n", "line 2: 3 fields, expected 2"),
-        ('y,a\n"1\n",2\n0,1_0\n', "line 4, column a: '1_0' is not a number"),
-        ("y,a\n1,2\n1,0x10\n", "line 3, column a: '0x10' is not a number"),
-        ("y,a\n1," + "x" * 99 + "\n", f"line 2, column a: '{'x' * 37}...' is not a number"),
-        ('y,a\n1,2\n0,"3\n1,4\n', "line 3: a quoted field begins here and does not end"),
-        ("y,a\r1,2\r1,z\r", "line 3, column a: 'z' is not a number"),
-    ],
-)
-@pytest.mark.parametrize("block_bytes", [1, 4096])
-def test_a_bad_row_is_named_with_file_line_and_column(tmp_path, text, message, block_bytes):
-    path = written(tmp_path, text)
-    with pytest.raises(MalformedRow) as error:
-        parts_of(path, block_bytes=block_bytes)
-    assert str(error.value).startswith(f"{path}, {message}")
-
-
-def test_words_that_are_not_text_are_named_too(tmp_path):
-    path = written(tmp_path, b"label,a,w\n1,2,ok\n1,2,\xff\xfe\n")
-    with pytest.raises(MalformedRow) as error:
-        parts_of(path, CsvReader(COLUMNS))
-    assert str(error.value) == f"{path}, line 3, column w: '\\xff\\xfe' is not UTF-8 text"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "there is nothing in it"),
-        ("\n\r\n", "there is nothing in it"),
-        ("a,b\n1,2\n", "no column is called label, target, class or y; name the label (label=...), one of a, b"),
-        ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (label=...), one of y, label"),
-        ("y,a,a\n1,2,3\n", "more than one column is called a"),
-        (
-            ",y\n5,1\n",
-            "column 0, from 0, has no name; give it one, or leave it out (drop=0)",
-        ),
-        ("y\n1\n", "no column is left to be a feature beside y"),
-    ],
-)  # fmt: skip
-def test_a_header_that_cannot_be_used_is_refused_with_the_reason(tmp_path, text, message):
-    path = written(tmp_path, text)
-    with pytest.raises(InputError) as error:
-        parts_of(path)
-    assert str(error.value) == f"{path}: {message}"
-
-
-def test_skipped_rows_are_counted_in_their_order_and_the_others_kept(tmp_path):
-    path = written(tmp_path, 'y,a\n1,1\n0\n1,x\n0,4\n"1",5\n?,6\n')
-    bad = BadRows("skip")
-    [part] = parts_of(path, bad=bad)
-    assert part.rows.to_pydict() == {"y": [1.0, 0.0, 1.0, None], "a": [1.0, 4.0, 5.0, 6.0]}
-    assert lines_of(part) == [2, 5, 6, 7]
-    assert bad.total == 2
-    assert [text.split(", ")[1][:6] for text in bad.first] == ["line 3", "line 4"]
-    with pytest.raises(TooManyBadRows):
-        parts_of(path, bad=BadRows("skip", most=1))
-
-
 def test_a_byte_order_mark_is_passed_over_at_the_beginning_only(tmp_path):
     mark = "\ufeff"
     path = written(tmp_path, f"{mark}a,y\n2,1\n{mark}3,0\n")
@@ -236,16 +157,6 @@ def test_a_row_longer_than_what_pyarrow_parses_at_once_is_read(tmp_path):
     path = written(tmp_path, "label,a,w\n" + "".join(f"1,2,{word}\n" for word in words))
     [part] = parts_of(path, CsvReader(COLUMNS), block_bytes=2**22)
     assert part.rows.column("w").to_pylist() == words
-
-
-@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", " NA "])
-def test_missing_numbers_are_told_from_words(tmp_path, missing):
-    path = written(tmp_path, f"label,a,w\n1,{missing},{missing}\n1,2,z\n")
-    [part] = parts_of(path, CsvReader(COLUMNS))
-    [absent, there] = part.rows.column("a").to_pylist()
-    assert absent is None or math.isnan(absent)
-    assert there == 2
-    assert part.rows.column("w").to_pylist() == [missing, "z"]
 
 
 def test_a_changed_or_shortened_file_is_refused_where_reading_goes_on(tmp_path):
@@ -274,12 +185,6 @@ def test_standard_input_is_taken_up_again_though_its_header_has_passed(monkeypat
     monkeypatch.setattr(sys, "stdin", Pipe())
     rest = list(CsvReader().parts(ByteSource("-", 32), parts[2].after, BadRows()))
     assert [part.rows for part in rest] == [part.rows for part in parts[3:]]
-
-
-def test_a_delimiter_must_be_one_plain_character():
-    for wrong in (",,", '"', "\n", "é", ""):
-        with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
-            CsvReader(delimiter=wrong)
 
 
 MEMORY = """
@@ -316,18 +221,6 @@ def test_whole_numbers_that_float64_would_merge_are_labels_as_words(tmp_path):
     path = written(tmp_path, "a,y\n1,0\n2,9007199254740992\n3,1e300\n")
     [part] = parts_of(path)
     assert part.rows.column("y").to_pylist() == [0.0, 2.0**53, 1e300]
-
-
-def test_a_label_that_float64_would_merge_is_a_bad_row_where_labels_are_numbers(tmp_path):
-    rows = "".join(f"{i},{i % 2}\n" for i in range(100))
-    path = written(tmp_path, f"a,y\n{rows}1,9007199254740993\n2,1\n")
-    with pytest.raises(MalformedRow) as error:
-        parts_of(path, block_bytes=256)
-    assert str(error.value) == (
-        f"{path}, line 102, column y: '9007199254740993' is not exact in float64, as the labels at the beginning are"
-    )
-    bad = BadRows("skip")
-    assert sum(part.rows.num_rows for part in parts_of(path, block_bytes=256, bad=bad)) == 101
 
 
 @pytest.mark.parametrize("header", ["a;y\n", ""])

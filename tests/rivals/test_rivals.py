@@ -58,21 +58,24 @@ def test_more_rows_than_fit_are_refused_and_let_go_of(rows):
 
 ABSENT = """
 import sys
-sys.modules["sklearn"] = None
-from opauc.cli.compare import methods
+sys.modules["sklearn"] = sys.modules["lightgbm"] = None
+from opauc.cli.compared_methods import WantedMethods
 from opauc.errors import InputError
-assert "logistic_regression" not in [method.name for method in methods(None)]
+wanted = WantedMethods.of(None)
+assert "gam" in wanted.of_tables and "lightgbm" not in wanted.of_tables
+assert "exact" in wanted.of_features and "logistic_regression" not in wanted.of_features
 try:
-    methods("logistic_regression")
+    WantedMethods.of("logistic_regression")
 except InputError as error:
     print(error)
 """
 
 NOT_ASKED_FOR = """
 import sys
-from opauc.cli.compare import methods
-methods("exact,sgd")
-assert "sklearn" not in sys.modules
+from opauc.cli.compared_methods import WantedMethods
+wanted = WantedMethods.of("exact,sgd,gam")
+wanted.feature_methods(), wanted.table_methods(None)
+assert not {"sklearn", "lightgbm"} & set(sys.modules)
 """
 
 

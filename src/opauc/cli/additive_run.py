@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from opauc.engines.additive_shards import AdditiveShards, additive_shards, shards_like
 from opauc.errors import InputError
 from opauc.features.column_kinds import Finding
 from opauc.features.number_reading import NumberReading
@@ -16,6 +17,7 @@ from opauc.reading.find_sources import find_sources, format_of
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.card_sample import card_sample
 from opauc.training.additive.gam_recipe import GAM, GamRecipe, columns_at
+from opauc.training.additive.read_model import read_model
 from opauc.training.class_labels import ClassLabels
 from opauc.training.provenance import provenance_of
 from opauc.training.saved_model import load_any
@@ -27,8 +29,6 @@ LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting", "horizon", "folds", "criterion",
     "one_standard_error", "groups", "missing", "hash_bits", "n_features", "zero_based",
 )  # fmt: skip
-# Options of more than one core, for which only linear scorers have work.
-ENGINE_OPTIONS = ("n_jobs", "engine", "scheduler")
 # Options that a model to begin like has settled.
 SETTLED = ("label", "features", "drop", "categorical", "numeric", "positive", "classes", "seed")
 
@@ -40,24 +40,6 @@ def takes_additive(
     linear = [name for name in LINEAR_OPTIONS if name in given]
     if linear and (solver == SOLVER or like is not None):
         raise InputError(f"--{linear[0].replace('_', '-')} is for linear scorers; an additive model takes none")
-    additive = _is_additive(solver, linear, given, data, reading, like)
-    many = [name for name in ENGINE_OPTIONS if name in given]
-    if additive and many:
-        raise InputError(
-            f"--{many[0].replace('_', '-')}: an additive model is learnt by one core; learn shards --like one model "
-            "and merge them, or ask for a linear scorer, --solver exact"
-        )
-    return additive
-
-
-def _is_additive(
-    solver: str | None,
-    linear: Collection[str],
-    given: Collection[str],
-    data: Sequence[str],
-    reading: ReadOptions,
-    like: Path | None,
-) -> bool:
     if like is not None:
         if solver not in (None, SOLVER):
             raise InputError(f"--like is for additive models; --solver {solver} learns a linear scorer")
@@ -70,6 +52,23 @@ def _is_additive(
     if reading.numeric:
         return True
     return all(not format_of(path, reading.format).is_sparse(path) for path in find_sources(data)[:1])
+
+
+def loaded_card(path: Path) -> AdditiveModel:
+    """Return the model in a file, refused unless it has a card to begin with."""
+    model = load_any(path)
+    if not isinstance(model, AdditiveModel):
+        raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
+    return model
+
+
+def shards_of(
+    data: Sequence[str], options: ReadOptions, labels: ClassLabels, recipe: GamRecipe, like: Path | None
+) -> AdditiveShards:
+    """Return how the shards of files are learnt: with a card of a sample of them, or with that of another model."""
+    if like is not None:
+        return shards_like(loaded_card(like), data, options.format)
+    return additive_shards(data, options, recipe, labels)
 
 
 @dataclass
@@ -110,10 +109,8 @@ class AdditiveRun:
     @classmethod
     def like(cls, path: Path, data: Sequence[str], format_: str | None, bad_rows: BadRows) -> AdditiveRun:
         """Return a run with the card of another model, with which it can be merged."""
-        model = load_any(path)
-        if not isinstance(model, AdditiveModel):
-            raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
-        reading = model.number_reading()
+        model = loaded_card(path)
+        reading = model.row_reading()
         reading = replace(reading, options=reading.options.with_format(format_))
         recipe = GamRecipe(model.parameters, model.solution.emptied())
         training = StreamTraining(recipe, ClassLabels(model.classes, reading.positive))
@@ -141,16 +138,5 @@ class AdditiveRun:
         """Return the model with all that is known of its rows; its card is fixed."""
         model = self.training.finished()
         assert isinstance(model, AdditiveModel)
-        solution = model.solution.with_card()
-        columns = columns_at(self.training.bookmark)
-        if columns is not None:
-            columns = columns.kept(solution.current.card.kept_numbers())
-        label = (self.training.bookmark.numbered() or {"label": None})["label"]
-        return replace(
-            model,
-            solution=solution,
-            columns=columns,
-            n_features=model.n_features if columns is None else len(columns.columns),
-            reading=replace(self.reading, label=label).to_json(),
-            provenance=provenance_of(self.training),
-        )
+        known = read_model(model, self.reading, self.training.bookmark)
+        return replace(known, provenance=provenance_of(self.training))

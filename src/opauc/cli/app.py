@@ -24,6 +24,9 @@ INTERRUPTED = 130
 # A message that quotes a file in full helps nobody.
 LONGEST_MESSAGE = 1000
 VERSION = "--version"
+# Arrow's allocator hands memory back that is free for a moment, and the next part of a table has to fetch it again: a
+# tenth of the time of reading, and a fifth where two threads wait for the system. It looks when it is loaded.
+KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
 
 
 def build(words: Sequence[str]) -> typer.Typer:
@@ -33,7 +36,7 @@ def build(words: Sequence[str]) -> typer.Typer:
     """
     app = typer.Typer(
         name="opauc",
-        help="Linear scorers that maximise AUC, learnt in one pass over the data.",
+        help="Models judged by AUC, learnt in one pass over the data: tables as they come, and sparse rows.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -53,6 +56,7 @@ def build(words: Sequence[str]) -> typer.Typer:
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, anything unforeseen keeps its traceback."""
     warnings.showwarning = _show_warning
+    os.environ.update({name: os.environ.get(name, value) for name, value in KEEP_MEMORY.items()})
     logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb says in its own way what is logged
     words = sys.argv[1:] or ["--help"]
     try:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from opauc.cli.console import Reporter, Show
 from opauc.cli.evaluation import Evaluation, refuse_one_class
 from opauc.cli.scored_stream import ScoredStream, report_unknown
 from opauc.cli.stopwatch import stopwatch
-from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.cli.train_report import LearntRows, report_columns, report_model, report_unreadable
+from opauc.engines.file_training import learn_files
 from opauc.engines.scheduler import Scheduler
+from opauc.engines.shard_learning import ShardLearning, Trained
 from opauc.engines.thread_scheduler import ThreadScheduler
 from opauc.errors import InputError, OpaucError
+from opauc.features.numbers_encoder import pooled_in_words
+from opauc.features.unknown_categories import unknown_in_words
 from opauc.learners.parameters import Threads
 from opauc.reading import BadRows
 from opauc.reading.find_sources import find_sources
+from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.linear_recipe import LinearRecipe
-from opauc.training.model_file import Model, save_model
+from opauc.training.saved_model import save_any
 
 CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
 ALL_CORES = -1
@@ -58,10 +63,19 @@ def _started(engine: str, address: str | None, workers: int) -> Iterator[Schedul
             yield of_spark
 
 
-def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
-    """Return how to learn on an engine what is learnt so in one process."""
+def refuse_engine(engine: str | None, additive: bool) -> None:
+    """Say that there is no such engine, or that it has no work for an additive model."""
     if engine not in (None, *CLUSTERS, DEVICE):
         raise InputError(f"--engine must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
+    if additive and engine == DEVICE:
+        raise InputError(
+            f"--engine {DEVICE} is for linear scorers (--solver exact); an additive model takes --n-jobs, "
+            f"--engine {' or --engine '.join(CLUSTERS)}"
+        )
+
+
+def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
+    """Return how to learn on an engine what is learnt so in one process."""
     if engine != DEVICE:
         return recipe
     from opauc.engines.device_recipe import DeviceCVRecipe, DeviceRecipe
@@ -79,28 +93,33 @@ def refuse_checkpoints(engine: str | None, asked: bool) -> None:
         raise InputError(f"--engine {engine}: checkpoints are for rows in order; a cluster repeats lost work by itself")
 
 
-def train_on(workers: Scheduler, files: FilesToLearn, output: Path, bad_rows: BadRows, reporter: Reporter) -> None:
-    """Learn shards of files and write the model."""
+def train_on(
+    workers: AbstractContextManager[Scheduler],
+    begin: Callable[[], ShardLearning[Trained]],
+    output: Path,
+    bad_rows: BadRows,
+    reporter: Reporter,
+    explain_columns: bool = False,
+) -> None:
+    """Learn shards of files and write the model; workers are called once the files show that shards will do."""
     try:
         with stopwatch(reporter.compiling) as seconds:
-            with _progress("learning", files.paths, reporter) as told:
-                learnt = learn_files(files, workers, bad_rows, told)
+            learning = begin()
+            report_columns(learning.findings, explain_columns, reporter)
+            before = seconds()
+        with workers as scheduler, stopwatch(reporter.compiling) as seconds:
+            with _progress("learning", learning.paths, reporter) as told:
+                learnt = learn_files(learning, scheduler, bad_rows, told)
             model = learnt.model
             assert model is not None, "learn_files refuses what has no rows"
-            save_model(model, output)
+            save_any(model, output)
+            report_unreadable(learnt.unreadable, reporter)
+            rows = LearntRows(learnt.rows, learnt.bad_rows, learnt.first_bad)
+            report_model(model, rows, output, reporter, (before + seconds(), 0.0))
     except OpaucError:
         raise
     except ValueError as error:
         raise InputError(str(error)) from error
-    reporter.skipped(learnt.bad_rows, learnt.first_bad)
-    solver, rank = (model.solution.published.get(name) for name in ("solver_", "rank_"))
-    reporter.say(
-        "trained",
-        f"{output}: {learnt.rows:,} rows, {model.n_features:,} features, {solver or 'exact'}"
-        f"{f' of rank {rank}' if rank else ''}, {seconds():.1f} s",
-        model=str(output), rows=learnt.rows, features=model.n_features, solver=solver, rank=rank,
-        seconds=round(seconds(), 3), checkpoint_seconds=0.0, progressive_auc=None, skipped=learnt.bad_rows,
-    )  # fmt: skip
 
 
 def evaluate_on(
@@ -110,12 +129,12 @@ def evaluate_on(
     from opauc.engines.file_evaluation import score_files
     from opauc.evaluation import Ranking
 
-    if not isinstance(scored.model, Model):
-        raise InputError("--engine is for linear scorers; an additive model is evaluated on this machine")
+    words = pooled_in_words if isinstance(scored.model, AdditiveModel) else unknown_in_words
     with stopwatch(reporter.compiling) as seconds:
         with _progress("scoring", data, reporter) as told:
             found = score_files(scored.model, data, workers, format_, scored.stream.bad_rows, told)
-        report_unknown(found.unknown, reporter)
+        report_unknown(found.unknown, reporter, words)
+        report_unreadable(found.unreadable, reporter)
         refuse_one_class(scored, *found.auc.counts.tolist())
         scored.stream.bad_rows.first = list(found.first_bad)
         return Evaluation(Ranking.of_stream(found.auc), found.bins, found.rows, found.bad_rows, seconds())

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from opauc.errors import InputError
+from opauc.errors import InputError, MalformedRow
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.read_options import ReadOptions
 from opauc.rows import Settings
 from opauc.training.class_labels import ClassLabels
 
-READING, ROWS, ENGINES = "Reading", "Bad rows", "Engines"
+READING, LINEAR, ROWS, ENGINES = "Reading", "Linear scorers", "Bad rows", "Engines"
 
 Data = Annotated[
     list[str],
@@ -68,7 +68,7 @@ Features = Annotated[
 ]  # fmt: skip
 Categorical = Annotated[
     str | None,
-    typer.Option("--categorical", help="Categorical columns, separated by commas: one feature per value, or hashed.",
+    typer.Option("--categorical", help="Columns of categories, whatever they look like, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Numeric = Annotated[
@@ -78,12 +78,16 @@ Numeric = Annotated[
 ]  # fmt: skip
 Drop = Annotated[
     str | None,
-    typer.Option("--drop", help="Columns to leave out, with commas between.", rich_help_panel=READING),
+    typer.Option("--drop", help="Columns to leave out, separated by commas.", rich_help_panel=READING),
+]
+ExplainColumns = Annotated[
+    bool,
+    typer.Option("--explain-columns", help="Print what was made of each column.", rich_help_panel=READING),
 ]
 Groups = Annotated[
     str | None,
     typer.Option("--groups", help="Column of groups, by name: with --alpha auto, rows of one group are in one fold. "
-                 "It is no feature.", rich_help_panel=READING),
+                 "It is no feature.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 Decimal = Annotated[
     str,
@@ -92,13 +96,13 @@ Decimal = Annotated[
 ]  # fmt: skip
 Missing = Annotated[
     str,
-    typer.Option("--missing", help="What to do about missing numbers: error, zero, or mean (of the values so far).",
-                 rich_help_panel=READING),
+    typer.Option("--missing", help="What linear scorers take missing numbers for: error, zero, or mean (of the values "
+                 "so far). An additive model takes them as they are.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 HashBits = Annotated[
     int | None,
     typer.Option("--hash-bits", help="Hash the features into 2^BITS columns, for open vocabularies.",
-                 rich_help_panel=READING),
+                 rich_help_panel=LINEAR),
 ]  # fmt: skip
 NFeatures = Annotated[
     int | None,
@@ -125,6 +129,12 @@ MaxBadRows = Annotated[
 ]
 
 
+def given_options(context: typer.Context) -> set[str]:
+    """Return the options that the user gave, whatever they say."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name.rstrip("_") for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+
+
 def reading_options(given: Settings) -> ReadOptions:
     """Return the options of a verb, by the names of its parameters, as the readers take them."""
     label, features, delimiter = (given[name] for name in ("label", "features", "delimiter"))
@@ -144,10 +154,21 @@ def reading_options(given: Settings) -> ReadOptions:
         raise InputError(str(error)) from error
 
 
+class SkippableRows(BadRows):
+    """Bad rows of a verb: where nothing else would help, the error names the option that leaves them out."""
+
+    def meet(self, row: MalformedRow) -> None:
+        """Take note of a bad row; raise if it is one too many."""
+        if self.policy == "error" and not row.remedies:
+            reason = f"{row.reason}; --on-bad-row skip leaves such rows out"
+            raise MalformedRow(row.source, row.line, reason, row.column) from row
+        super().meet(row)
+
+
 def bad_rows(policy: str, most: int | None) -> BadRows:
     """Return what becomes of bad rows."""
     try:
-        return BadRows(policy, most)
+        return SkippableRows(policy, most)
     except ValueError as error:
         raise InputError(f"--on-bad-row: {error}") from error
 

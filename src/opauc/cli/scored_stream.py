@@ -65,7 +65,7 @@ class ScoredStream:
         labelled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
         if isinstance(self.model, AdditiveModel):
             self.width = self.model.solution.n_features
-            self.stream = self.model.number_reading().stream(data, format_, bad_rows, labelled=labelled, kept=kept)
+            self.stream = self.model.row_reading().stream(data, format_, bad_rows, labelled=labelled, kept=kept)
         else:
             self.width = self.model.n_features
             with refusing(path):
@@ -92,7 +92,7 @@ class ScoredStream:
         """Tell how many rows had categories that the model knows nothing of, and values that it cannot read."""
         words = pooled_in_words if isinstance(self.model, AdditiveModel) else unknown_in_words
         report_unknown(self.stream.unknown_categories, reporter, words)
-        report_unreadable(self.stream, reporter)
+        report_unreadable(self.stream.unreadable_values, reporter)
 
     def scored(self) -> Iterator[ScoredChunk]:
         """Yield the chunks with their scores."""

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from opauc.cli import options as shared
-from opauc.cli.additive_run import AdditiveRun, takes_additive
+from opauc.cli.additive_run import AdditiveRun, shards_of, takes_additive
 from opauc.cli.console import Reporter
-from opauc.cli.engines import CLUSTERS, DEVICE, cluster, recipe_on, refuse_checkpoints, train_on
+from opauc.cli.engines import CLUSTERS, DEVICE, cluster, recipe_on, refuse_checkpoints, refuse_engine, train_on
 from opauc.cli.linear_run import LinearRun, Run
-from opauc.cli.options import READING as READING_PANEL
+from opauc.cli.options import LINEAR
 from opauc.cli.output_file import named_after, refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
-from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, train_recipe
-from opauc.cli.train_report import report_columns, report_many_categories, report_model, report_unreadable
-from opauc.engines.file_training import FilesToLearn
+from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, refuse_idle, train_recipe
+from opauc.cli.train_report import (
+    LearntRows,
+    report_columns,
+    report_many_categories,
+    report_model,
+    report_unreadable,
+)
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.errors import UnsupportedOperation
 from opauc.training.additive.gam_recipe import GamRecipe
 from opauc.training.checkpoints import Checkpoints
 from opauc.training.saved_model import save_any
 from opauc.training.stream_training import StreamTraining
 
-LEARNING, LINEAR, SAFETY = "Learning", "Linear scorers", "Checkpoints"
+LEARNING, SAFETY = "Learning", "Checkpoints"
 INTERRUPTED = 130
 
 
@@ -48,14 +55,17 @@ def command(
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="Begin with the card of this additive model and read rows as it does: shards learnt so can be merged.",
+            help="Learn the same curves as this additive model (its card) and read rows as it does: models of shards "
+            "that are learnt so can be merged.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
-    explain_columns: Annotated[
-        bool,
-        typer.Option("--explain-columns", help="Print what was made of each column.", rich_help_panel=READING_PANEL),
-    ] = False,
+    label: shared.Label = None,
+    features: shared.Features = None,
+    categorical: shared.Categorical = None,
+    numeric: shared.Numeric = None,
+    drop: shared.Drop = None,
+    explain_columns: shared.ExplainColumns = False,
     alpha: Annotated[
         str,
         typer.Option(
@@ -118,14 +128,15 @@ def command(
     seed: Annotated[
         int,
         typer.Option(
-            help="Seed of the sample of a card, or of the random codes of a sketch.", rich_help_panel=LEARNING
+            help="Seed of the rows sampled before the pass, or of the random codes of a sketch.",
+            rich_help_panel=LEARNING,
         ),
     ] = 0,
     n_jobs: Annotated[
         int,
         typer.Option(
-            help="Number of threads, or of workers; -1 uses all cores. With more than one, exact learns shards of "
-            "the files apart, without checkpoints unless those are asked for.",
+            help="Number of threads, or of workers; -1 uses all cores. With more than one, gam and exact learn shards "
+            "of the files apart, without checkpoints unless those are asked for.",
             rich_help_panel=LEARNING,
         ),
     ] = 1,
@@ -154,11 +165,6 @@ def command(
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
-    label: shared.Label = None,
-    features: shared.Features = None,
-    categorical: shared.Categorical = None,
-    numeric: shared.Numeric = None,
-    drop: shared.Drop = None,
     groups: shared.Groups = None,
     missing: shared.Missing = "error",
     hash_bits: shared.HashBits = None,
@@ -172,13 +178,21 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Train a model on labelled rows in one pass."""
+    """Train a model on labelled rows in one pass.
+
+    A table needs no option but --label: opauc train customers.csv --label churned.
+    Its columns are typed by looking, words, dates and missing values included,
+    and an additive model learns them. Sparse rows are learnt by a linear scorer,
+    and so is a table where a --solver or an option for linear scorers is given.
+    """
     target = output or named_after(data)
     saved = checkpoint or Path(f"{target}.checkpoint")
     refuse_unwritable(target, saved)
     reading, labels = shared.reading_options(locals()), shared.class_labels(classes, positive)
-    given = given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
+    given = shared.given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
     additive = takes_additive(solver, given, data, reading, like)
+    refuse_engine(engine, additive)
+    refuse_idle(given, locals())
     linear = None if additive else recipe_on(engine, train_recipe({**locals(), "solver": solver or AUTO}))
     recipe = GamRecipe({"random_state": seed}) if linear is None else linear
     said = {"data": list(data), "reading": reading.to_json(), "positive": positive, "classes": classes}
@@ -186,13 +200,17 @@ def command(
     checkpoints, reporter = Checkpoints(saved, checkpoint_every, plan), Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
     safe = resume or checkpoint is not None or checkpoint_every is not None
-    if linear is not None and (engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe)):
+    if engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe):
         refuse_checkpoints(engine, safe)
-        files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
         # Where no cluster was asked for and shards do not add up, rows are learnt in order below.
         with nullcontext() if engine else suppress(UnsupportedOperation):
-            with cluster(engine, scheduler, n_jobs, reporter) as workers:
-                train_on(workers, files, target, bad_rows, reporter)
+            workers = cluster(engine, scheduler, n_jobs, reporter)
+            if linear is not None:
+                files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
+                train_on(workers, partial(linear_shards, files), target, bad_rows, reporter)
+            else:
+                begin = partial(shards_of, data, reading, labels, GamRecipe({"random_state": seed}), like)
+                train_on(workers, begin, target, bad_rows, reporter, explain_columns)
             return 0
     training = None
     if resume and checkpoints.path.exists():
@@ -218,8 +236,8 @@ def command(
         if whole:
             model = task.finished()
             save_any(model, target)
-            report_unreadable(task.stream, reporter)
-            report_model(model, training, target, reporter, (seconds(), checkpoints.seconds))
+            report_unreadable(task.stream.unreadable_values, reporter)
+            report_model(model, LearntRows.of(training), target, reporter, (seconds(), checkpoints.seconds))
     if not whole:
         go_on = "; continue with --resume" if training.begun else ""
         reporter.say(
@@ -229,12 +247,6 @@ def command(
         return INTERRUPTED
     checkpoints.remove()
     return 0
-
-
-def given_options(context: typer.Context) -> set[str]:
-    """Return the options that the user gave, whatever they say."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name.rstrip("_") for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
 def run(task: Run, checkpoints: Checkpoints, reporter: Reporter, explain: bool) -> bool:

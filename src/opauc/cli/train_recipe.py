@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from opauc.errors import InputError
 from opauc.rows import Json, Settings
 from opauc.training.linear_recipe import LinearRecipe
-from opauc.training.opauc_recipe import recipe_of
+from opauc.training.opauc_recipe import SELECTION, recipe_of
 
 AUTO = "auto"
 # Options that only a penalty to be chosen takes notice of, and what they are unless given.
@@ -40,6 +42,13 @@ def train_recipe(given: Settings) -> LinearRecipe:
     return recipe_of(
         "OPAUC", {"alpha": alpha, **{name: settled[name] for name in names}, "random_state": given["seed"]}
     )
+
+
+def refuse_idle(asked: Collection[str], given: Settings) -> None:
+    """Raise where an option was asked for that plays no part beside the others."""
+    if "standardize" in asked and (given["rank"] not in (AUTO, "none", "None") or given["solver"] == SELECTION):
+        rank = "" if given["solver"] == SELECTION else f" of rank {given['rank']}"
+        raise InputError(f"--standardize is for full covariance; a scorer{rank} learns in the units of the data")
 
 
 def _choosing(given: Settings) -> LinearRecipe:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.features.column_kinds import Finding
@@ -13,6 +14,7 @@ from opauc.reading import DataStream
 from opauc.reading.table_columns import quoted_list
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.shifts import shifted_features
+from opauc.training.class_labels import shown_label
 from opauc.training.model_file import Model
 from opauc.training.saved_model import AnyModel
 from opauc.training.stream_training import StreamTraining
@@ -20,6 +22,21 @@ from opauc.training.stream_training import StreamTraining
 # So many categories of one column are said: it may be a name, or the number of a row.
 MANY_CATEGORIES = 300
 PLURALS = {"category": "categories"}
+
+
+class LearntRows(NamedTuple):
+    """How many rows were learnt and how many left out, the first of these, and the progressive AUC of rows in order."""
+
+    rows: int
+    bad_rows: int
+    first_bad: Sequence[str]
+    auc: float | None = None
+
+    @classmethod
+    def of(cls, training: StreamTraining) -> Self:
+        """Return what a training in order tells."""
+        known = training.bookmark
+        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.running_auc())
 
 
 def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporter) -> None:
@@ -59,9 +76,9 @@ def report_many_categories(stream: DataStream, told: set[str], reporter: Reporte
     return set(many)
 
 
-def report_unreadable(stream: DataStream, reporter: Reporter) -> None:
+def report_unreadable(values: Mapping[str, int], reporter: Reporter) -> None:
     """Tell how many values of columns of numbers and dates were something else and count as missing."""
-    for name, count in stream.unreadable_values.items():
+    for name, count in values.items():
         reporter.say(
             "unreadable",
             f"column {name}: {number_of(count, 'value')} could not be read as what the others are; taken as missing",
@@ -70,46 +87,47 @@ def report_unreadable(stream: DataStream, reporter: Reporter) -> None:
 
 
 def report_additive(
-    model: AdditiveModel, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: AdditiveModel, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
     """Tell what an additive model learnt, after what may be wrong with it."""
-    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
+    reporter.skipped(learnt.bad_rows, learnt.first_bad)
     solution, (seconds, checkpoint_seconds) = model.solution, times
     for shift in shifted_features(solution, model.inputs):
         reporter.warn(str(shift))
-    card, judgement, auc = solution.current.card, solution.final.judgement, training.progress.running_auc()
+    card, judgement, auc = solution.current.card, solution.final.judgement, learnt.auc
     pairs = len(card.tables.pairs)
     rung = "" if judgement.rung == "full" else f" (of these the rung '{judgement.rung}', which ranked later rows best)"
     told = "" if auc is None else f", progressive AUC {auc:.4f}"
     reporter.say(
         "trained",
-        f"{output}: {training.rows:,} rows, {number_of(model.n_features, 'column')}, additive model of "
+        f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
+        f"{number_of(model.n_features, 'column')}, additive model of "
         f"{number_of(len(card.effects) - pairs, 'feature')} and {number_of(pairs, 'pair')}{rung}, {seconds:.1f} s"
         f"{told}",
-        model=str(output), rows=training.rows, features=model.n_features, solver="gam", rank=None,
+        model=str(output), rows=learnt.rows, features=model.n_features, solver="gam", rank=None,
         model_columns=card.n_columns, pairs=pairs, guard=judgement.rung, seconds=round(seconds, 3),
-        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc, skipped=training.bookmark.bad_rows,
+        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc, skipped=learnt.bad_rows,
         chosen={},
     )  # fmt: skip
 
 
 def report_model(
-    model: AnyModel, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: AnyModel, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
     """Tell what was learnt, after what may be wrong with it."""
     if isinstance(model, AdditiveModel):
-        report_additive(model, training, output, reporter, times)
+        report_additive(model, learnt, output, reporter, times)
     else:
-        report_trained(model, training, output, reporter, times)
+        report_trained(model, learnt, output, reporter, times)
 
 
 def report_trained(
-    model: Model, training: StreamTraining, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: Model, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
     """Tell what was learnt, after what had to be left out."""
-    reporter.skipped(training.bookmark.bad_rows, training.bookmark.first_bad)
+    reporter.skipped(learnt.bad_rows, learnt.first_bad)
     seconds, checkpoint_seconds = times
-    auc, solution = training.progress.running_auc(), model.learnt()
+    auc, solution = learnt.auc, model.learnt()
     solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
     told = "" if auc is None else f", progressive AUC {auc:.4f}"
     chosen = solution.chosen_settings
@@ -118,11 +136,12 @@ def report_trained(
     report_penalty(solution.selection, reporter)
     reporter.say(
         "trained",
-        f"{output}: {training.rows:,} rows, {model.n_features:,} features, {solver}"
+        f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
+        f"{model.n_features:,} features, {solver}"
         f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
-        model=str(output), rows=training.rows, features=model.n_features, solver=solver, rank=rank,
+        model=str(output), rows=learnt.rows, features=model.n_features, solver=solver, rank=rank,
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
-        skipped=training.bookmark.bad_rows, chosen=chosen,
+        skipped=learnt.bad_rows, chosen=chosen,
     )  # fmt: skip
 
 

@@ -18,9 +18,14 @@ with needed("dask", "dask"):
 
 SECONDS_TO_ANSWER = 10.0
 # Dask has its workers give all memory back that is free for a moment (MALLOC_TRIM_THRESHOLD_), and looks every 10 ms at
-# what they do: a quarter of the time of sums. BLAS has one thread in each, as Dask has it.
+# what they do: a quarter of the time of sums. Arrow gives memory back too. BLAS has one thread in each, as Dask has it.
 FOR_SUMS = {
-    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": 1,
+        "MKL_NUM_THREADS": 1,
+        "OPENBLAS_NUM_THREADS": 1,
+        "MIMALLOC_PURGE_DELAY": -1,
+    },
     "distributed.worker.profile.interval": "1s",
 }
 MORE_MEMORY = "give workers more, or cut the data finer"

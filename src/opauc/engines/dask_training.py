@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from opauc.engines.dask_scheduler import DaskScheduler, refusals, scheduler_of
-from opauc.engines.file_training import FilesToLearn, learn_files
+from opauc.engines.file_training import learn_files
 from opauc.engines.installed import needed
 from opauc.engines.learnt_shards import LearntShards
-from opauc.engines.partition_training import AnyModel, PartitionPlan, classes_so_far, look_at, published
+from opauc.engines.partition_training import Estimator, PartitionPlan, classes_so_far, look_at, published
+from opauc.engines.remote_rows import Numbers, RawChunk, joined_chunks, taken
 from opauc.errors import InputError
 from opauc.reading import ReadOptions
 
@@ -34,25 +39,25 @@ class Partition(NamedTuple):
 
 
 def fit_dask(
-    model: AnyModel,
+    model: Estimator,
     X: Collection,
     y: Collection = None,
     *,
     sample_weight: Collection = None,
     reading: ReadOptions | None = None,
     client: Client | None = None,
-) -> AnyModel:
+) -> Estimator:
     """Return the model, fitted to rows that lie on a Dask cluster or in files that it can read.
 
-    Every partition becomes class statistics where it lies; those are merged in
-    pairs by the workers, in an order that depends on the partitions alone. The
-    weights are those of `model.fit` on all rows, to rounding. Work that is
-    lost with a worker is done again, and no row counts twice.
+    Every partition becomes sums where it lies; those are merged in pairs by the
+    workers, in an order that depends on the partitions alone. The weights are
+    those of one process that learns all rows, to rounding. Work that is lost
+    with a worker is done again, and no row counts twice.
 
     Parameters
     ----------
     model : estimator
-        `OPAUC` with solver "exact", full or sketched, or `OPAUCCV`.
+        `OPAUC` with solver "exact", full or sketched, `OPAUCCV`, or `OnePassGAM`.
     X : dask array, dask dataframe, list of delayed chunks, or paths
         Delayed chunks give (X, y) or (X, y, sample_weight). Paths are files,
         patterns or folders of any format that the command reads; the workers
@@ -78,6 +83,10 @@ def fit_dask(
     folds of `OPAUCCV` go by row numbers: where those are not known before (text,
     dataframes, delayed chunks), rows are counted first, which reads them twice.
 
+    `OnePassGAM` makes its card of rows from all over, drawn by their numbers with
+    `random_state` before all of them are learnt, so that the model does not depend
+    on how rows are cut; where nothing keeps them in memory they are read once more.
+
     Examples
     --------
     >>> import dask.array as da
@@ -96,38 +105,67 @@ def fit_dask(
     if paths is not None:
         if y is not None or sample_weight is not None:
             raise InputError("the labels of files are in them: y and sample_weight must be None")
-        name, parameters = type(model).__name__, model.get_params(deep=False)
-        files = FilesToLearn(paths, model._recipe(), parameters, name, reading or ReadOptions())
-        return published(model, learn_files(files, scheduler))
-    return published(model, _learnt(model, _partitions(X, y, sample_weight), scheduler))
+        return published(model, learn_files(model._file_shards(paths, reading or ReadOptions()), scheduler))
+    return published(model, _learnt(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
 
 
-def _learnt(model: AnyModel, parts: Sequence[Partition], scheduler: DaskScheduler) -> LearntShards:
-    """Return what all partitions have taught."""
-    plan = _plan(model, parts, scheduler)
-    counts = [part.n_rows for part in parts]
-    if plan.numbers_rows and None in counts:
+@dataclass(frozen=True)
+class DaskRows:
+    """The rows of all partitions."""
+
+    parts: Sequence[Partition]
+    scheduler: DaskScheduler
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many rows each partition has; where that is not known its labels are counted."""
+        known = [part.n_rows for part in self.parts if part.n_rows is not None]
+        if len(known) == len(self.parts):
+            return known
+        found: list[int] = self._gathered([delayed(_length, pure=False)(part.y) for part in self.parts])
+        return found
+
+    def n_rows(self) -> int:
+        """Return how many rows there are."""
+        return sum(self.counts)
+
+    def drawn(self, numbers: Numbers) -> RawChunk:
+        """Return the rows of these numbers."""
+        take, chosen = delayed(_taken, pure=False), []
+        for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
+            here = numbers[slice(*np.searchsorted(numbers, [begin, begin + count]))]
+            if here.size:
+                chosen.append(take(part.X, part.y, part.sample_weight, here - begin))
+        return joined_chunks(self._gathered(chosen))
+
+    def _gathered(self, tasks: Sequence[Delayed]) -> Collection:
         with refusals():
-            counts = scheduler.client.gather(scheduler.client.compute([delayed(_length)(part.X) for part in parts]))
-    first_rows = accumulate((count or 0 for count in counts), initial=0)
+            return self.scheduler.client.gather(self.scheduler.client.compute(tasks))
+
+
+def _learnt(model: Estimator, rows: DaskRows) -> LearntShards:
+    """Return what all partitions have taught."""
+    plan = _plan(model, rows)
+    numbered = plan.sharding.numbers_rows
+    first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
     learn = delayed(plan.learnt, pure=False)
     tasks = [
-        learn(number, first_row if plan.numbers_rows else 0, [(part.X, part.y, part.sample_weight)])
-        for number, (part, first_row) in enumerate(zip(parts, first_rows, strict=False))
+        learn(number, first_row, [(part.X, part.y, part.sample_weight)])
+        for number, (part, first_row) in enumerate(zip(rows.parts, first_rows, strict=False))
     ]
-    learnt: LearntShards = scheduler.merged(tasks)
+    learnt: LearntShards = rows.scheduler.merged(tasks)
     return learnt
 
 
-def _plan(model: AnyModel, parts: Sequence[Partition], scheduler: DaskScheduler) -> PartitionPlan:
+def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:
     """Look at one partition after the other until there are rows of two classes."""
     classes, look, width = None, delayed(look_at, pure=False), 0
-    for part in parts:
+    for part in rows.parts:
         with refusals():
-            seen = scheduler.client.compute(look(part.X, part.y)).result()
+            seen = rows.scheduler.client.compute(look(part.X, part.y)).result()
         classes, width = classes_so_far(classes, seen), seen.n_features
         if classes.size >= 2:
-            return PartitionPlan.of(model, classes[:2], width)
+            return PartitionPlan.of(model, classes[:2], width, rows)
     found = "no rows" if classes is None or not classes.size else f"one class, {classes.tolist()[0]!r}"
     raise InputError(f"{type(model).__name__} needs rows of two classes, got {found}")
 
@@ -208,5 +246,9 @@ def _triple(chunk: Collection) -> Collection:
     return (*chunk, None)[:3]
 
 
-def _length(X: Collection) -> int:
-    return int(X.shape[0])
+def _length(y: Collection) -> int:
+    return len(y)
+
+
+def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: Numbers) -> RawChunk:
+    return taken((X, y, sample_weight), rows)

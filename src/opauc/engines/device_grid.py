@@ -10,6 +10,7 @@ from opauc.engines.device_rows import as_tensor
 from opauc.engines.grid_plan import GridProgress, planned
 from opauc.engines.installed import needed
 from opauc.engines.torch_grid import PIECE_ROWS, GridTensors, TorchGrid
+from opauc.errors import EngineError
 from opauc.kernels.descent.grid_descent import GridState
 from opauc.kernels.descent.pair_contest import ALL_PAIRS, BEYOND, STEPS, Contest
 from opauc.kernels.descent.progressive_pairs import PAIRS
@@ -58,15 +59,27 @@ class DeviceGrid(DescentGrid):
         refuse_large(length * length)
         kept = state.contest.order[: state.contest.active[0]]
         etas, alphas = (part[kept] for part in self.pairs())
-        grid = TorchGrid(_tensors(state), etas, alphas, bool(self.average), self.device)
         weights, progress = np.ones(labels.size) if weight is None else np.asarray(weight, np.float64), _progress(state)
-        for begin in range(0, labels.size, PIECE_ROWS):
-            piece = slice(begin, begin + PIECE_ROWS)
-            plan, progress = planned(labels[piece], weights[piece], progress, PAIRS)
-            grid.learn(given[piece], plan)
-        after = _state(state, grid, progress)
+        try:
+            grid = TorchGrid(_tensors(state), etas, alphas, bool(self.average), self.device)
+            for begin in range(0, labels.size, PIECE_ROWS):
+                piece = slice(begin, begin + PIECE_ROWS)
+                plan, progress = planned(labels[piece], weights[piece], progress, PAIRS)
+                grid.learn(given[piece], plan)
+            after = _state(state, grid, progress)
+        except torch.OutOfMemoryError as error:
+            raise EngineError(self._too_small(given.shape[1], kept.size)) from error
         self.warn_where_all_diverged(state.contest.active[0], after.contest.active[0])
         return after
+
+    def _too_small(self, n_features: int, n_pairs: int) -> str:
+        """Return how much memory is needed, and how much there is."""
+        need = 8 * n_features * (2 * n_features + 3 * n_pairs + PIECE_ROWS)
+        free = torch.cuda.mem_get_info(self.device)[0] if torch.cuda.is_available() else 0
+        return (
+            f"device={self.device!r}: {n_pairs:,} pairs of {n_features:,} features need {need / 2**30:.1f} GiB of its "
+            f"memory, {free / 2**30:.1f} GiB are free; leave features or pairs out, or work without the device"
+        )
 
 
 def _tensors(state: GridState) -> GridTensors:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from opauc.engines.file_shards import FileShard, ShardReader, file_shards, lines_of_file, shard_bytes, whole_files
+from opauc.engines.file_shards import Cut, FileShard, ShardReader, file_shards, lines_of_file, whole_files
+from opauc.engines.learnt_shards import joined_counts, refuse_too_many
 from opauc.engines.scheduler import Scheduler, quiet
-from opauc.errors import IncompatibleMoments, InputError, TooManyBadRows
+from opauc.errors import IncompatibleMoments, InputError
 from opauc.evaluation import CalibrationBins, StreamingAuc
-from opauc.features.table_features import TableFeatures
 from opauc.features.unknown_categories import joined_unknown
-from opauc.reading import BadRows, ReadOptions
+from opauc.reading import BadRows
 from opauc.reading.bad_rows import LISTED
 from opauc.reading.encoder import UnknownCategories
-from opauc.scorers import LinearScorer
+from opauc.scorers.scorer import Scorer
 from opauc.training.class_labels import ClassLabels
-from opauc.training.model_file import Model
+from opauc.training.saved_model import AnyModel
 from opauc.training.training import as_wide
 
 
@@ -32,6 +32,7 @@ class ScoredShards:
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
     unknown: dict[str, UnknownCategories] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
 
     def merge(self, other: ScoredShards) -> ScoredShards:
         """Return what both show; the shards of `other` come after these."""
@@ -42,6 +43,7 @@ class ScoredShards:
             self.bad_rows + other.bad_rows,
             (self.first_bad + other.first_bad)[:LISTED],
             joined_unknown(self.unknown, other.unknown),
+            joined_counts(self.unreadable, other.unreadable),
         )
 
 
@@ -50,7 +52,7 @@ class ScoringPlan:
     """All that a machine must know to score any shard of some files."""
 
     reader: ShardReader
-    scorer: LinearScorer
+    scorer: Scorer
     labels: ClassLabels
 
     def scored(self, shard: FileShard) -> ScoredShards:
@@ -62,16 +64,17 @@ class ScoringPlan:
             with lines_of_file(shard):
                 actual = self.labels.encoded(chunk)
             try:
-                scores = self.scorer.scores(as_wide(chunk.rows, self.scorer.weights.size))
+                scores = self.scorer.scores(as_wide(chunk.rows, self.scorer.n_inputs))
             except IncompatibleMoments as error:
                 raise InputError(f"{chunk.source}: {error}") from error
             auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.chances(scores))
             rows += actual.size
-        return ScoredShards(auc, bins, rows, bad_rows.total, tuple(bad_rows.first), dict(stream.unknown_categories))
+        unknown, unreadable = dict(stream.unknown_categories), dict(stream.unreadable_values)
+        return ScoredShards(auc, bins, rows, bad_rows.total, tuple(bad_rows.first), unknown, unreadable)
 
 
 def score_files(
-    model: Model,
+    model: AnyModel,
     paths: Sequence[str | os.PathLike[str]],
     scheduler: Scheduler,
     format_: str | None = None,
@@ -93,14 +96,12 @@ def score_files(
     (1.0, 1.0)
     """
     policy = bad_rows or BadRows()
-    tables = TableFeatures.of_json(model.reading) if model.reading else TableFeatures(ReadOptions())
-    options = tables.options.with_format(format_)
-    reader = ShardReader(options, tables.encoding, frozen=True, skip_bad_rows=policy.policy == "skip")
+    known = model.row_reading()
+    options = known.options.with_format(format_)
+    reader = ShardReader(options, known.frozen_encoder, skip_bad_rows=policy.policy == "skip")
     files = whole_files(paths)
-    shards = file_shards(files, options, shard_bytes(files), scheduler)
+    shards = file_shards(files, options, Cut().size(files), scheduler)
     plan = ScoringPlan(reader, model.scorer, ClassLabels(model.classes, model.reading.get("positive")))
     found = scheduler.reduced(plan.scored, shards, quiet if told is None else partial(told, len(shards)))
-    if policy.most is not None and found.bad_rows > policy.most:
-        listed = "; ".join(found.first_bad[:1])
-        raise TooManyBadRows(f"{found.bad_rows} bad rows, at most {policy.most} may be skipped; the first: {listed}")
+    refuse_too_many(found.bad_rows, found.first_bad, policy)
     return found

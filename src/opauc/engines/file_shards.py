@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from opauc.engines.scheduler import Scheduler
 from opauc.errors import MalformedRow, UnsupportedOperation
-from opauc.features.open_stream import encoder_of
-from opauc.features.table_encoder import TableEncoder
-from opauc.reading import BadRows, DataStream, Encoding, ReadOptions
+from opauc.reading import BadRows, DataStream, ReadOptions
 from opauc.reading.bad_rows import LISTED
 from opauc.reading.byte_source import STANDARD_INPUT
+from opauc.reading.encoder import Encoder
 from opauc.reading.extent import Extent, lines_before, records_of, states_after, with_quoting
 from opauc.reading.find_sources import find_sources, format_of
 from opauc.reading.labelled_chunk import LabelledChunk
@@ -23,6 +23,22 @@ from opauc.reading.labelled_chunk import LabelledChunk
 # A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
 # first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
 LEAST_BYTES, USUAL_BYTES, FEW_SHARDS, MOST_SHARDS = 2**25, 2**27, 16, 10_000
+
+
+class Cut(NamedTuple):
+    """How finely files may be cut: bytes that a shard has at least, and how many shards of one row group there may be.
+
+    `floor` holds whoever asks for less.
+    """
+
+    floor: int = 0
+    least: int | None = None
+    pieces: int = 1
+
+    def size(self, paths: Sequence[str]) -> int:
+        """Return how many bytes a shard of these files should have: the same wherever they are learnt."""
+        total, least = sum(map(os.path.getsize, paths)), LEAST_BYTES if self.least is None else self.least
+        return max(least, self.floor, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
 
 
 class FileShard(NamedTuple):
@@ -48,19 +64,15 @@ def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return found
 
 
-def shard_bytes(paths: Sequence[str]) -> int:
-    """Return how many bytes a shard of these files should have: the same wherever they are learnt."""
-    total = sum(map(os.path.getsize, paths))
-    return max(LEAST_BYTES, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
-
-
 def file_shards(
-    paths: Sequence[str | os.PathLike[str]], options: ReadOptions, size: int, scheduler: Scheduler
+    paths: Sequence[str | os.PathLike[str]], options: ReadOptions, size: int, scheduler: Scheduler, pieces: int = 1
 ) -> list[FileShard]:
     """Return the shards of files, patterns and folders, in order: a row group, a byte range or a whole file each.
 
     Comma-separated text is followed from quote to quote first, by the
-    scheduler: an end of line within quotes ends no record.
+    scheduler: an end of line within quotes ends no record. A row group that has
+    the bytes of several shards may be cut into some `pieces`, each of which costs
+    its reader the rows before it.
     """
     shards: list[FileShard] = []
     for path in whole_files(paths):
@@ -70,6 +82,8 @@ def file_shards(
         if delimiter is not None:
             states = scheduler.mapped(partial(states_after, path, delimiter), extents)
             extents = with_quoting(extents, delimiter, states)
+        if not kind.is_text and pieces > 1:
+            extents = finer_extents(extents, os.path.getsize(path), size, pieces)
         for extent in extents:
             rows = None if kind.is_text else extent.end - extent.begin
             shards.append(FileShard(len(shards), path, extent, rows))
@@ -78,13 +92,28 @@ def file_shards(
     return shards
 
 
+def finer_extents(extents: Sequence[Extent], n_bytes: int, size: int, pieces: int) -> list[Extent]:
+    """Return extents of rows, those that have the bytes of several shards in up to so many pieces.
+
+    >>> from opauc.engines.file_shards import finer_extents
+    >>> from opauc.reading.extent import Extent
+    >>> [tuple(extent[:2]) for extent in finer_extents([Extent(0, 9), Extent(9, 12)], 1200, 300, 4)]
+    [(0, 3), (3, 6), (6, 9), (9, 12)]
+    """
+    n_rows, finer = sum(extent.end - extent.begin for extent in extents), list[Extent]()
+    for begin, end, _ in extents:
+        n_pieces = min(pieces, max(1, round((end - begin) * n_bytes / max(1, n_rows) / size)))
+        edges = [begin + (end - begin) * piece // n_pieces for piece in range(n_pieces + 1)]
+        finer += [Extent(*pair) for pair in pairwise(edges)]
+    return finer
+
+
 @dataclass(frozen=True)
 class ShardReader:
-    """How every shard is read: what the beginning of the first file told of the columns holds for all."""
+    """How every shard is read: what is known of the columns beforehand, the encoder knows."""
 
     options: ReadOptions
-    encoding: Encoding | None = None
-    frozen: bool = False  # whether nothing new is learnt of the columns
+    encoder: Callable[[], Encoder]
     skip_bad_rows: bool = False
 
     def bad_rows(self, shard: FileShard) -> BadRows:
@@ -93,7 +122,7 @@ class ShardReader:
 
     def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
         """Return the rows of a shard."""
-        return DataStream.of_extent(shard.path, shard.extent, self.options, self._encoder(), bad_rows)
+        return DataStream.of_extent(shard.path, shard.extent, self.options, self.encoder(), bad_rows)
 
     def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[LabelledChunk]:
         """Yield the chunks of a shard; what cannot be read is named by its line in the file."""
@@ -106,11 +135,6 @@ class ShardReader:
             return shard.rows
         stream = self.stream(shard, self.bad_rows(shard))
         return sum(chunk.rows.shape[0] for chunk in self.chunks(shard, stream))
-
-    def _encoder(self) -> TableEncoder:
-        # Rows that are only scored need no groups.
-        encoder = encoder_of(self.options, groups=None if self.frozen else self.options.groups)
-        return encoder if self.encoding is None else encoder.with_state(self.encoding, self.frozen)
 
 
 @contextmanager

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
-from opauc.reading.bad_rows import LISTED
+from opauc.errors import TooManyBadRows
+from opauc.reading.bad_rows import LISTED, BadRows
 from opauc.reading.labelled_chunk import SourceRecord
 from opauc.rows import Json
-from opauc.training.merging import merged_models
-from opauc.training.model_file import Model
+from opauc.training.merging import merged_any
+from opauc.training.saved_model import AnyModel
 from opauc.version import __version__
 
 
@@ -18,23 +21,25 @@ from opauc.version import __version__
 class LearntShards:
     """The model of some shards, next to each other; None of such without rows. A value that merges."""
 
-    model: Model | None
+    model: AnyModel | None
     rows: int = 0
     records: tuple[SourceRecord, ...] = ()
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
+    unreadable: Mapping[str, int] = field(default_factory=dict)  # values of a column that were not what it is
 
     def merge(self, other: LearntShards) -> LearntShards:
         """Return what both have taught; the shards of `other` come after these."""
         model = self.model or other.model
         if self.model is not None and other.model is not None:
-            model = merged_models(self.model, other.model)
+            model = merged_any(self.model, other.model)
         return LearntShards(
             model,
             self.rows + other.rows,
             self.records + other.records,
             self.bad_rows + other.bad_rows,
             (self.first_bad + other.first_bad)[:LISTED],
+            joined_counts(self.unreadable, other.unreadable),
         )
 
     def provenance(self) -> Json:
@@ -46,6 +51,23 @@ class LearntShards:
             "inputs": [joined(list(records)) for _, records in groupby(self.records, lambda record: record["path"])],
             "learning_curve": [],
         }
+
+
+def joined_counts(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the counts of two sets of rows, by their columns.
+
+    >>> from opauc.engines.learnt_shards import joined_counts
+    >>> dict(joined_counts({"age": 1}, {"age": 2, "size": 1}))
+    {'age': 3, 'size': 1}
+    """
+    return Counter(one) + Counter(other)
+
+
+def refuse_too_many(bad_rows: int, first: Sequence[str], policy: BadRows) -> None:
+    """Raise where more rows were skipped than may be."""
+    if policy.most is not None and bad_rows > policy.most:
+        listed = "; ".join(first[:1])
+        raise TooManyBadRows(f"{bad_rows} bad rows, at most {policy.most} may be skipped; the first: {listed}")
 
 
 def joined(records: list[SourceRecord]) -> SourceRecord:

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.engines.learnt_shards import LearntShards
+from opauc.engines.remote_rows import RawChunk, RemoteRows
+from opauc.engines.shard_learning import ShardLearning
 from opauc.errors import InputError
-from opauc.rows import Array, Json
-from opauc.training.model_file import Model
-from opauc.training.recipe import Recipe
-from opauc.training.shard_training import ShardPlace, shard_learner
+from opauc.reading import ReadOptions
+from opauc.rows import Array
+from opauc.training.learnt import RowTraining
+from opauc.training.saved_model import AnyModel
+from opauc.training.shard_training import ShardPlace
 
-# Rows, labels and weights as users have them.
-RawChunk: TypeAlias = tuple[Array, ArrayLike, ArrayLike | None]
+
+class Sharding(NamedTuple):
+    """What all shards draw random numbers from, and whether one must know the number of its first row."""
+
+    key: int = 0
+    numbers_rows: bool = False
 
 
 class ShardedModel(Protocol):
     """An estimator whose rows can be learnt in shards, as those are that learn by sums alone."""
 
-    def get_params(self, deep: bool = True) -> Json:
-        """Return the parameters by their names."""
+    def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> ShardLearning[RowTraining]: ...
 
-    def _recipe(self) -> Recipe: ...
+    def _sharding(self, n_features: int) -> Sharding: ...
 
-    def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> Model: ...
+    def _begun_with(self, rows: RemoteRows, classes: Array) -> ShardedModel: ...
 
-    def _adopt(self, model: Model) -> None: ...
+    def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> AnyModel: ...
+
+    def _adopt_shards(self, model: AnyModel) -> None: ...
 
 
-AnyModel = TypeVar("AnyModel", bound=ShardedModel)
+Estimator = TypeVar("Estimator", bound=ShardedModel)
 
 
 class Look(NamedTuple):
@@ -58,15 +66,13 @@ class PartitionPlan:
 
     model: ShardedModel
     classes: Array
-    key: int
-    numbers_rows: bool
+    sharding: Sharding
 
     @classmethod
-    def of(cls, model: ShardedModel, classes: Array, n_features: int) -> PartitionPlan:
+    def of(cls, model: ShardedModel, classes: Array, n_features: int, rows: RemoteRows) -> PartitionPlan:
         """Return the plan for rows of two classes and so many features, refused where shards do not add up."""
-        learner = shard_learner(model._recipe().choose(n_features, "float64"))
-        fresh = type(model)(**model.get_params(deep=False))
-        return cls(fresh, classes, learner.shard_key(), learner.numbers_rows)
+        sharding = model._sharding(n_features)
+        return cls(model._begun_with(rows, classes), classes, sharding)
 
     def learnt(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> LearntShards:
         """Return what the chunks of a partition teach: the same whenever and wherever it is asked for."""
@@ -83,7 +89,7 @@ class PartitionPlan:
         first = next(some, None)
         if first is None:
             return LearntShards(None)
-        model = self.model._shard(chain([first], some), self.classes, ShardPlace(number, first_row, self.key))
+        model = self.model._shard(chain([first], some), self.classes, ShardPlace(number, first_row, self.sharding.key))
         return LearntShards(model, rows)
 
 
@@ -92,12 +98,10 @@ def classes_so_far(known: Array | None, look: Look) -> Array:
     return np.unique(look.labels if known is None or not known.size else np.concatenate([known, look.labels]))
 
 
-def published(model: AnyModel, learnt: LearntShards) -> AnyModel:
+def published(model: Estimator, learnt: LearntShards) -> Estimator:
     """Return the model, fitted to what the partitions have taught."""
     name = type(model).__name__
     if learnt.model is None or not learnt.model.learnt().counts.both:
         raise InputError(f"{name} needs rows of two classes, got {learnt.rows} rows of fewer")
-    parameters, solution = model.get_params(deep=False), learnt.model.learnt()
-    choice = model._recipe().choose(solution.n_features, "float64")
-    model._adopt(replace(learnt.model, parameters=parameters, solution=solution.with_learner(choice)))
+    model._adopt_shards(learnt.model)
     return model

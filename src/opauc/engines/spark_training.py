@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
@@ -11,13 +14,15 @@ import pyarrow as pa
 
 from opauc.engines.installed import needed
 from opauc.engines.learnt_shards import LearntShards
-from opauc.engines.partition_training import AnyModel, PartitionPlan, RawChunk, published
+from opauc.engines.partition_training import Estimator, PartitionPlan, published
+from opauc.engines.remote_rows import Numbers, RawChunk, joined_chunks, taken
 from opauc.engines.spark_rows import FrameColumns
-from opauc.engines.spark_scheduler import SCHEMA, merged_partitions, refusals, value_batch
+from opauc.engines.spark_scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
 from opauc.errors import InputError
+from opauc.features.table_numbers import TableNumbers
 from opauc.reading.column_values import label_values
 from opauc.rows import Array
-from opauc.scorers import LinearScorer
+from opauc.scorers.scorer import Scorer
 
 with needed("pyspark", "spark"):
     from pyspark import TaskContext
@@ -30,39 +35,42 @@ FIRST_ROWS = 10_000
 
 
 class ScoringModel(Protocol):
-    """A fitted model with a linear scorer."""
+    """A fitted model; one of raw columns says what they become, one of features has a number for each."""
 
-    def _scorer(self) -> LinearScorer: ...
+    def _scorer(self) -> Scorer: ...
 
     def _feature_names(self) -> tuple[str, ...] | None: ...
 
+    def _raw_columns(self) -> TableNumbers | None: ...
+
 
 def fit_spark(
-    model: AnyModel,
+    model: Estimator,
     frame: DataFrame,
     label: str = "label",
     *,
     features: Sequence[str] | str | None = None,
     weight: str | None = None,
-) -> AnyModel:
+) -> Estimator:
     """Return the model, fitted to the rows of a Spark frame.
 
-    Every partition becomes class statistics where it lies, batch by batch of
-    Arrow; those are merged by tasks of Spark in an order that depends on the
-    partitions alone. The weights are those of `model.fit` on all rows, to
+    Every partition becomes sums where it lies, batch by batch of Arrow; those
+    are merged by tasks of Spark in an order that depends on the partitions
+    alone. The weights are those of one process that learns all rows, to
     rounding. Tasks that fail are done again, and no row counts twice.
 
     Parameters
     ----------
     model : estimator
-        `OPAUC` with solver "exact", full or sketched, or `OPAUCCV`.
+        `OPAUC` with solver "exact", full or sketched, `OPAUCCV`, or `OnePassGAM`.
     frame : pyspark.sql.DataFrame
         Rows.
     label : str, default="label"
         The column of the labels, of two kinds; the greater one is the positive class.
     features : str or sequence of str, default=None
         A column of vectors (pyspark.ml.linalg, dense or sparse), or columns of
-        numbers; by default all but the label and the weight.
+        numbers, for `OnePassGAM` also of words, truth values and dates; by default
+        all but the label and the weight.
     weight : str, default=None
         The column of the weights of the rows.
 
@@ -74,7 +82,9 @@ def fit_spark(
     Notes
     -----
     With `OPAUCCV` the rows of each partition are counted first: its folds go by
-    row numbers. A partition must give its rows in the same order each time.
+    row numbers. So they are with `OnePassGAM`, whose card is made of rows from all
+    over, drawn by their numbers with `random_state` before all of them are learnt.
+    A partition must give its rows in the same order each time.
 
     Examples
     --------
@@ -87,8 +97,9 @@ def fit_spark(
     """
     columns = _columns(frame, features, label, weight)
     rows = frame.select(*columns.used())
-    plan = PartitionPlan.of(model, _classes(rows, label), _width(rows, columns))
-    first_rows = _first_rows(rows) if plan.numbers_rows else {}
+    all_rows = SparkRows(rows, columns)
+    plan = PartitionPlan.of(model, _classes(rows, label), _width(rows, columns), all_rows)
+    first_rows = all_rows.first_rows if plan.sharding.numbers_rows else {}
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
@@ -106,13 +117,16 @@ def score_spark(
     `features` are as in `fit_spark`; by default those of the model by their
     names, or the one column of vectors.
     """
-    scorer, names = model._scorer(), model._feature_names()
+    scorer, raw = model._scorer(), model._raw_columns()
+    names = model._feature_names() if raw is None else [column.name for column in raw.columns]
     columns = _columns(frame, names if features is None else features)
-    if not columns.vectors and len(columns.features) != scorer.weights.size:
-        raise InputError(f"the model has {scorer.weights.size} features, {len(columns.features)} columns are given")
+    if raw is None and not columns.vectors and len(columns.features) != scorer.n_inputs:
+        raise InputError(f"the model has {scorer.n_inputs} features, {len(columns.features)} columns are given")
 
     def scores(structs: pa.Array) -> pa.Array:
         rows = columns.rows(pa.RecordBatch.from_struct_array(structs))
+        if raw is not None:
+            rows = raw.read(rows, "the frame").rows
         dense = np.column_stack([one.to_numpy() for one in rows.columns]) if isinstance(rows, pa.Table) else rows
         return pa.array(scorer.scores(dense.astype(np.float64, copy=False)) if dense.shape[0] else [], pa.float64())
 
@@ -165,16 +179,54 @@ def _width(rows: DataFrame, columns: FrameColumns) -> int:
     return 0 if first is None or first[0] is None else int(first[0].size)
 
 
-def _first_rows(rows: DataFrame) -> dict[int, int]:
-    """Return the number of the first row of each partition."""
+@dataclass(frozen=True)
+class SparkRows:
+    """The rows of a frame, in the order of its partitions."""
 
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield pa.record_batch({"number": [_partition()], "rows": [sum(batch.num_rows for batch in batches)]})
+    rows: DataFrame
+    columns: FrameColumns
 
-    with refusals():
-        found = sorted(tuple(row) for row in rows.mapInArrow(count, "number long, rows long").collect())
-    firsts = accumulate((n_rows for _, n_rows in found), initial=0)
-    return dict(zip((number for number, _ in found), firsts, strict=False))
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """How many rows each partition has, in order; where a partition has none it may be absent."""
+
+        def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield pa.record_batch({"number": [_partition()], "rows": [sum(batch.num_rows for batch in batches)]})
+
+        with refusals():
+            return dict(sorted(tuple(row) for row in self.rows.mapInArrow(count, "number long, rows long").collect()))
+
+    @property
+    def first_rows(self) -> dict[int, int]:
+        """The number of the first row of each partition."""
+        return dict(zip(self.counts, accumulate(self.counts.values(), initial=0), strict=False))
+
+    def n_rows(self) -> int:
+        """Return how many rows there are."""
+        return sum(self.counts.values())
+
+    def drawn(self, numbers: Numbers) -> RawChunk:
+        """Return the rows of these numbers."""
+        columns, first_rows = self.columns, self.first_rows
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            part = _partition()
+            yield value_batch(part, lambda: list(_picked(_chunks(batches, columns), numbers, first_rows.get(part, 0))))
+
+        with refusals():
+            found = self.rows.mapInArrow(task, SCHEMA).collect()
+        parts = [accepted(pickle.loads(row["value"])) for row in sorted(found, key=lambda row: row["number"])]
+        return joined_chunks([chunk for part in parts for chunk in part])
+
+
+def _picked(chunks: Iterator[RawChunk], numbers: Numbers, first_row: int) -> Iterator[RawChunk]:
+    """Yield the rows of these numbers, of chunks of which the first begins at that row."""
+    for chunk in chunks:
+        end = first_row + chunk[0].shape[0]
+        here = numbers[slice(*np.searchsorted(numbers, [first_row, end]))]
+        if here.size:
+            yield taken(chunk, here - first_row)
+        first_row = end
 
 
 def _chunks(batches: Iterator[pa.RecordBatch], columns: FrameColumns) -> Iterator[RawChunk]:

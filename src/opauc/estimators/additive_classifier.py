@@ -5,16 +5,19 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from opauc.estimators.model_lock import reading
+from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.number_rows import next_rows
 from opauc.estimators.scoring_classifier import Scored, ScoringClassifier
 from opauc.features.card.card import Card
 from opauc.features.table_numbers import TableNumbers
 from opauc.learners.additive.ladder import Judgement
 from opauc.rows import Settings
+from opauc.scorers.mapped_scorer import MappedScorer
+from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.additive_solution import AdditiveSolution
 from opauc.training.additive.effects import Effect, Effects, Explanation
 from opauc.training.additive.shifts import ShiftedFeatures, shifted_features
@@ -87,6 +90,41 @@ class AdditiveClassifier(ScoringClassifier):
             return ()
         used = {column.name for column in columns.columns}
         return tuple(name for name in names if name not in used)
+
+    def _scorer(self) -> MappedScorer:
+        """What scores rows of numbers, as of the last chunk that is wholly learnt."""
+        with reading(self):
+            return self.solution_.scorer
+
+    def _raw_columns(self) -> TableNumbers | None:
+        """What the columns of a table become; None for one fitted to arrays."""
+        return self.columns_
+
+    def _known(self) -> AdditiveModel:
+        """All that the fitted estimator knows."""
+        check_is_fitted(self)
+        return AdditiveModel(
+            type(self).__name__,
+            self.get_params(deep=False),
+            self.solution_,
+            self.classes_,
+            self.n_features_in_,
+            self._feature_names(),
+            self.columns_,
+            dict(self._reading),
+        )
+
+    def _adopt(self, model: AdditiveModel) -> None:
+        """Know what a model does, and nothing else."""
+        with changing(self):
+            self.classes_, self.n_features_in_ = model.classes, model.n_features
+            self.solution_, self.columns_ = model.solution, model.columns
+            for name in ("feature_names_in_", "_reading"):
+                self.__dict__.pop(name, None)
+            if model.reading:
+                self._reading = model.reading
+            if model.feature_names is not None:
+                self.feature_names_in_ = np.array(model.feature_names, dtype=object)
 
     def _input_names(self) -> tuple[str, ...]:
         if self.columns_ is not None:

@@ -47,6 +47,9 @@ class LinearClassifier(ScoringClassifier):
         with reading(self):
             return self.solution_.scorer
 
+    def _raw_columns(self) -> None:
+        """Nothing: rows are features."""
+
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may learn meanwhile."""
         with reading(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 from opauc.errors import InputError
 from opauc.features.number_reading import NumberReading
 from opauc.features.table_numbers import NumberedRows, TableNumbers
+from opauc.reading.pandas_table import with_text_names
 from opauc.rows import Floats
 
 # Sparse rows are unpacked up to this size.
@@ -34,7 +35,7 @@ def first_rows(estimator: BaseEstimator, X: ArrayLike) -> KnownRows:
     _check_feature_names(estimator, X, reset=True)
     from opauc.reading.memory_reader import table_names
 
-    table = _with_text_names(X)
+    table = with_text_names(X)
     found = TableNumbers.of(table).learn(table)
     estimator.n_features_in_ = len(table_names(table) or ())
     return _warned(found)
@@ -56,7 +57,7 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableNumbers | No
         return KnownRows(_array_rows(estimator, X, reset=False), columns)
     if "feature_names_in_" in vars(estimator):  # a model of the command finds its columns by their names
         _check_feature_names(estimator, X, reset=False)
-    table = _with_text_names(X)
+    table = with_text_names(X)
     return _warned(columns.learn(table) if learn else columns.read(table))
 
 
@@ -67,12 +68,6 @@ def is_table(X: ArrayLike) -> bool:
     from opauc.reading.memory_reader import table_names
 
     return table_names(X) is not None
-
-
-def _with_text_names(X: Any) -> Any:
-    """Return a table of pandas whose columns are called by numbers with these as words."""
-    names = getattr(X, "columns", ()) if hasattr(X, "iloc") else ()
-    return X if all(isinstance(name, str) for name in names) else X.set_axis([str(name) for name in names], axis=1)
 
 
 def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from opauc.errors import IncompatibleMoments
-from opauc.estimators.additive_classifier import AdditiveClassifier
 from opauc.estimators.input_checks import announced_classes
 from opauc.estimators.model_lock import changing, reading
-from opauc.estimators.number_rows import KnownRows, first_rows, next_rows
-from opauc.estimators.target_labels import encoded_labels
-from opauc.learners.parameters import made
-from opauc.random_key import RandomState, random_key
-from opauc.rows import Array, Floats, Labels
-from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows, with_positions
-from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.estimators.number_rows import first_rows, next_rows
+from opauc.estimators.sharded_additive import ShardedAdditive
+from opauc.random_key import RandomState
+from opauc.rows import Array
 from opauc.training.merging import same_columns
 
 
-class OnePassGAM(AdditiveClassifier):
+class OnePassGAM(ShardedAdditive):
     """Generalised additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
     The first rows fix a card: a curve for each number, a
@@ -246,37 +242,9 @@ class OnePassGAM(AdditiveClassifier):
         self.columns_ = known.columns
         rows, labels, weight, found = self._labelled(known.rows, y, classes, sample_weight)
         self.classes_ = found
-        settings = with_positions(
-            made("OnePassGAM", AdditiveSettings, self.get_params(deep=False)), self._input_names()
-        )
         if first:
-            settings = with_card_rows(settings, labels.size if whole else 0)
-            before = AdditiveSolution.start(settings, self._categorical(known), random_key(self.random_state))
+            before = self._started(known, labels.size if whole else 0)
         else:
-            before = self.solution_.with_settings(settings)
+            before = self.solution_.with_settings(self._settings())
         self.solution_ = before.after(rows, labels, weight) if labels.size else before
         self._freeze()
-
-    def _labelled(
-        self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
-    ) -> tuple[Floats, Labels, Floats | None, Array]:
-        """Check labels and weights; rows of weight zero are left out."""
-        given = column_or_1d(y, warn=True)
-        check_consistent_length(rows, given)
-        if not len(rows):
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
-        labels, found = encoded_labels(given, classes)
-        if sample_weight is None:
-            return rows, labels, None, found
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(weight)
-        return rows[kept], labels[kept], weight[kept], found
-
-    def _categorical(self, known: KnownRows) -> Any:
-        width = known.rows.shape[1]
-        return np.zeros(width, np.bool_) if known.columns is None else known.columns.categorical
-
-    def _freeze(self) -> None:
-        """Forget the categories that have no level of their own, once the card is fixed."""
-        if self.columns_ is not None and not self.columns_.frozen and self.solution_.fixed is not None:
-            self.columns_ = self.columns_.kept(self.solution_.fixed.card.kept_numbers())

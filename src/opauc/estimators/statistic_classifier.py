@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +17,18 @@ from opauc.estimators.model_lock import changing, reading
 from opauc.estimators.raw_tables import publish_features
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.learners.parameters import NON_NEGATIVE, checked
+from opauc.reading import ReadOptions
 from opauc.rows import Array, Floats
 from opauc.training.merging import refuse_other_names
 from opauc.training.model_file import Model
-from opauc.training.shard_training import ShardPlace, ShardTraining
+from opauc.training.saved_model import AnyModel
+from opauc.training.shard_training import ShardPlace, ShardTraining, shard_learner
 from opauc.training.training import Training
+
+if TYPE_CHECKING:
+    from opauc.engines.linear_shards import LinearShards
+    from opauc.engines.partition_training import Sharding
+    from opauc.engines.remote_rows import RemoteRows
 
 
 class StatisticClassifier(StreamClassifier):
@@ -162,6 +170,31 @@ class StatisticClassifier(StreamClassifier):
         shard.classes_, shard.solution_ = classes, training.gathered()
         model: Model = shard._known()
         return model
+
+    def _adopt_shards(self, model: AnyModel) -> None:
+        """Know what all shards have taught."""
+        known = cast(Model, model)
+        solution, parameters = known.learnt(), self.get_params(deep=False)
+        choice = self._recipe().choose(solution.n_features, "float64")
+        self._adopt(replace(known, parameters=parameters, solution=solution.with_learner(choice)))
+
+    def _sharding(self, n_features: int) -> Sharding:
+        """What shards of rows of so many features must know of each other; refused where they do not add up."""
+        from opauc.engines.partition_training import Sharding  # which others do not wait for
+
+        learner = shard_learner(self._recipe().choose(n_features, "float64"))
+        return Sharding(learner.shard_key(), learner.numbers_rows)
+
+    def _begun_with(self, rows: RemoteRows, classes: Array) -> Self:  # noqa: ARG002
+        """An estimator of these parameters that has learnt nothing: there is nothing to find out before the shards."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> LinearShards:
+        """How the shards of files are learnt."""
+        from opauc.engines.linear_shards import FilesToLearn, linear_shards  # which others do not wait for
+
+        parameters = self.get_params(deep=False)
+        return linear_shards(FilesToLearn(paths, self._recipe(), parameters, type(self).__name__, options))
 
     def _training(self) -> Training:
         return Training(self._recipe(), self.solution_)

@@ -27,11 +27,21 @@ def wall_clock() -> float:
 
 
 class NumberedRows(NamedTuple):
-    """A chunk of a stream: the number of its first row, the rows and their labels."""
+    """A chunk of a stream: the number of its first row, the rows as features, and their labels.
+
+    Where the rows are those of a table, `table` has its columns as they come: nan where a value is missing, and
+    categories by their numbers.
+    """
 
     first_row: int
     rows: Rows
     labels: Labels
+    table: Floats | None = None
+
+    def taken(self, chosen: Flags) -> NumberedRows:
+        """Return some of the rows."""
+        table = None if self.table is None else self.table[chosen]
+        return NumberedRows(self.first_row, self.rows[chosen], self.labels[chosen], table)
 
 
 class HeldOut(NamedTuple):
@@ -48,9 +58,13 @@ class HeldOut(NamedTuple):
 class Trial:
     """One method on its way through the rows: `seconds` it learnt, and in `trouble` why it was left out."""
 
-    def __init__(self, method: Method, clock: Clock = wall_clock) -> None:
+    def __init__(self, method: Method, clock: Clock = wall_clock, of_table: bool = False) -> None:
         self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
-        self._warm, self._clock = False, clock
+        self._warm, self._clock, self._of_table = False, clock, of_table
+
+    def rows_of(self, chunk: NumberedRows) -> Rows:
+        """Return the rows of a chunk as the method takes them."""
+        return chunk.table if self._of_table and chunk.table is not None else chunk.rows
 
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Learn rows; compiling is not timed."""
@@ -94,12 +108,15 @@ def compare_on_stream(
     read: Callable[[], Iterable[NumberedRows]],
     choice: HeldOut,
     exact_rows: int = EXACT_ROWS,
+    of_tables: Sequence[Method] = (),
 ) -> list[Compared]:
     """Learn and score in two passes, in memory that does not grow with the rows; return the best method first.
 
     `read` is called for each pass. In the first, chunks must not become
     narrower; in the second they have as many features as the last of the
-    first. With more than `exact_rows` rows held out, intervals are those of a streaming AUC and there is no test.
+    first. The methods `of_tables` take the columns of a table where there are
+    any, all others features. With more than `exact_rows` rows held out,
+    intervals are those of a streaming AUC and there is no test.
 
     Examples
     --------
@@ -113,23 +130,21 @@ def compare_on_stream(
     >>> [one.name for one in found], found[0].p_value is None, bool(found[1].p_value < 0.001)
     (['feature 0', 'feature 1'], True, True)
     """
-    trials = [Trial(method) for method in methods]
+    trials = [Trial(method) for method in methods] + [Trial(method, of_table=True) for method in of_tables]
     for chunk in read():
-        kept = ~choice.of(chunk)
-        rows, labels = chunk.rows[kept], chunk.labels[kept]
+        learnt = chunk.taken(~choice.of(chunk))
         for trial in trials:
-            trial.learn(rows, labels)
+            trial.learn(trial.rows_of(learnt), learnt.labels)
     for trial in trials:
         trial.finish()
     found = [KeptScores(exact_rows) for _ in trials]
     counts = np.zeros(2, np.int64)
     for chunk in read():
-        out = choice.of(chunk)
-        rows, labels = chunk.rows[out], chunk.labels[out]
-        counts += np.bincount(labels, minlength=2)
+        asked = chunk.taken(choice.of(chunk))
+        counts += np.bincount(asked.labels, minlength=2)
         for trial, kept_scores in zip(trials, found, strict=True):
-            if (scores := trial.scores(rows)) is not None:
-                kept_scores.add(labels, scores)
+            if (scores := trial.scores(trial.rows_of(asked))) is not None:
+                kept_scores.add(asked.labels, scores)
     if not counts.all():
         raise InputError(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"

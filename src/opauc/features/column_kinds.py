@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from opauc.features.date_parts import PARTS, TIMED_PARTS, parts_of_type
 from opauc.features.table_column import CATEGORY, DATE, NUMBER, TableColumn, category_words, is_number
-from opauc.features.text_values import COMMA, POINT, TRUTHS, best_layout, is_missing, number_of, text_dates
+from opauc.features.text_dates import best_layout, text_dates
+from opauc.features.text_values import COMMA, NO_CATEGORY, POINT, TRUTHS, is_missing, number_of
 from opauc.rows import Floats
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def is_counter(name: str, numbers: Floats, different: Floats) -> bool:
     (True, False)
     """
     size = numbers.size
-    if size < ENOUGH_VALUES or different.size < size or (different % 1.0).any() or np.isinf(different).any():
+    if size < ENOUGH_VALUES or different.size < size or not are_whole(different):
         return False
     if NAMED.search(name):
         return True
@@ -143,6 +144,11 @@ def is_counter(name: str, numbers: Floats, different: Floats) -> bool:
     # Kolmogorov's distance from an even spread, in units of its standard deviation.
     distance = np.abs((different - different[0]) / span - np.arange(size) / size).max() * np.sqrt(size)
     return bool(size >= DENSE * span or (size >= 10 * ENOUGH_VALUES and distance < EVEN))
+
+
+def are_whole(numbers: Floats) -> bool:
+    """Tell whether numbers are whole and finite."""
+    return bool(np.isfinite(numbers).all() and not (numbers % 1.0).any())
 
 
 def _unless_codes(found: Finding, values: Column, positive: Mask) -> Finding:
@@ -172,7 +178,7 @@ def are_codes(numbers: Floats, positive: Mask) -> bool:
     """
     known = ~np.isnan(numbers)
     values, places, counts = np.unique(numbers[known], return_inverse=True, return_counts=True)
-    if values.size < FEWEST_CODES or (values % 1.0).any() or counts.max() > LARGEST_CODE * counts.sum():
+    if values.size < FEWEST_CODES or not are_whole(values) or counts.max() > LARGEST_CODE * counts.sum():
         return False
     kept = counts >= ROWS_A_CODE
     n = counts[kept].astype(float)
@@ -194,7 +200,8 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
 
     words, levels = words_of(values)
     counts = np.bincount(levels[levels >= 0], minlength=len(words))
-    if not counts.sum():
+    met = [word for word, count in zip(words, counts.tolist(), strict=True) if count]
+    if all(word in NO_CATEGORY for word in met) or (len(met) == 1 and is_missing(met[0])):
         return Finding(name, EMPTY, None, "no value")
     if is_dictionary and not numeric:
         return _of_words(name, values, words, counts, typed=True)
@@ -205,7 +212,7 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
                 BOOLEAN if {word.strip().lower() for word in words if not is_missing(word)} <= set(TRUTHS) else NUMBER
             )
             return _of_numbers(name, kind, column, np.append(spelled, np.nan)[levels], numeric)
-    if not all(map(is_missing, words)) and (layout := best_layout(values)) is not None:
+    if (layout := best_layout(values)) is not None:
         timed = _are_timed(text_dates(values, layout).times)
         column = TableColumn(name, DATE, TIMED_PARTS if timed else PARTS, spelling=layout)
         return Finding(name, DATE, column, f"{len(words):,} values, as {layout}")

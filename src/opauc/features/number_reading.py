@@ -65,6 +65,10 @@ class NumberReading:
         """Return what turns parts of tables into numbers, after so many rows."""
         return NumbersEncoder(self.asked_columns(labelled, kept), self.columns, frozen, rows_before)
 
+    def frozen_encoder(self) -> NumbersEncoder:
+        """Return what turns labelled tables into the numbers known; nothing new is learnt of their columns."""
+        return self.encoder(frozen=self.columns is not None)
+
     def stream(
         self,
         data: Sequence[Path],

@@ -156,6 +156,8 @@ class NumbersEncoder:
         if self.numbers is None:
             if self._width:
                 raise InputError(f"{source}: is a table, the first source is an array")
+            if not batch.num_rows:
+                return np.empty((0, 0))
             self.look(batch, columns, source)
         assert self.numbers is not None
         grow = not self._frozen and self._rows < GROWING_ROWS

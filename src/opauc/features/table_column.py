@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from opauc.errors import InputError
 from opauc.features.date_parts import date_numbers, parts_of_type
-from opauc.features.text_values import COMMA, ISO, LAYOUTS, NO_CATEGORY, POINT, best_layout, text_dates, text_numbers
+from opauc.features.text_dates import ISO, are_layouts, best_layout, text_dates
+from opauc.features.text_values import COMMA, NO_CATEGORY, POINT, text_numbers
 from opauc.files import json_as
 from opauc.rows import Floats, Json
 
@@ -131,7 +132,8 @@ class TableColumn:
         numbers = list(one["words"].values())
         if len(set(numbers)) < len(numbers) or min(numbers, default=0) < 0:
             raise ValueError(f"column {name}: expected categories with a number each")
-        if spelling not in ("", *((POINT, COMMA) if kind == NUMBER else LAYOUTS if kind == DATE else ())):
+        known = {NUMBER: spelling in (POINT, COMMA), DATE: are_layouts(spelling), CATEGORY: False}
+        if spelling and not known[kind]:
             raise ValueError(f"column {name}: expected a way to write numbers or dates, got {spelling[:40]!r}")
         return cls(name, kind, tuple(one["parts"]), dict(one["words"]), spelling)
 

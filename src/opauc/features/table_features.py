@@ -112,6 +112,10 @@ class TableFeatures:
         encoder = self._encoder(labelled, kept=kept, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
+    def frozen_encoder(self) -> TableEncoder:
+        """Return what turns labelled tables into the features known; nothing new is learnt of their columns."""
+        return self._encoder(labelled=True)
+
     def read(self, data: object) -> ReadRows:
         """Return the features of all rows of a table or file; nothing new is learnt of its columns."""
         return self._read(data, frozen=True)

@@ -1,4 +1,4 @@
-"""Numbers and dates that stand in a table as text."""
+"""Numbers that stand in a table as text, and words that stand for none."""
 
 from __future__ import annotations
 
@@ -27,26 +27,12 @@ POINT, COMMA = ".", ","
 NUMBER = re.compile(r"[+-]?[$€£]?(?:\d+|\d{1,3}(?:,\d{3})+|(?=\.\d))(?:\.\d*)?(?:[eE][+-]?\d+)?%?")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 SWAPPED = str.maketrans(",.", ".,")
-# How dates may be written; ISO comes first, and of two that read as many values the earlier one is taken.
-ISO = "iso"
-LAYOUTS = (
-    ISO, "%Y-%m-%dT%H:%M:%SZ", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m/%d/%Y %H:%M",
-    "%d/%m/%Y %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d-%b-%Y",
-    "%d %b %Y", "%d %B %Y", "%B %d, %Y", "%b %d, %Y",
-)  # fmt: skip
 
 
 class TextNumbers(NamedTuple):
     """The number of each text, nan where there is none, and how many of those should have been numbers."""
 
     numbers: Floats
-    unreadable: int
-
-
-class TextDates(NamedTuple):
-    """The time of each text, null where there is none, and how many of those should have been dates."""
-
-    times: Column
     unreadable: int
 
 
@@ -102,55 +88,7 @@ def is_missing(word: str) -> bool:
     return word.strip() in MISSING_WORDS
 
 
-def text_dates(text: Column, layout: str) -> TextDates:
-    """Return the times that a column of text says in one layout.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from opauc.features.text_values import text_dates
-    >>> found = text_dates(pa.array(["31.12.2024", "NULL", "soon"]), "%d.%m.%Y")
-    >>> str(found.times[0]), found.times.null_count, found.unreadable
-    ('2024-12-31 00:00:00', 2, 1)
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    trimmed = pc.utf8_trim_whitespace(pc.cast(text, pa.string()))
-    known = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_WORDS)), None, trimmed)
-    if layout == ISO:
-        iso = pc.match_substring_regex(known, r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$")
-        known_iso = pc.if_else(iso, known, None)
-        try:
-            times = pc.cast(known_iso, pa.timestamp("us"))
-        except pa.ArrowInvalid:  # a thirtieth of February
-            times = pa.array([_iso_time(word) for word in known_iso.to_pylist()], pa.timestamp("us"))
-    else:
-        times = pc.cast(pc.strptime(known, format=layout, unit="s", error_is_null=True), pa.timestamp("us"))
-    return TextDates(times, times.null_count - known.null_count)
-
-
-def best_layout(text: Column) -> str | None:
-    """Return the layout in which nearly all values of a column of text are dates, None where there is none."""
-    missing = text.null_count
-    for least in (0, len(text) // 20):
-        for layout in LAYOUTS:
-            found = text_dates(text, layout)
-            if found.unreadable <= least and found.times.null_count < len(text) and missing < len(text):
-                return layout
-    return None
-
-
 def words_at(words: list[str], levels: NDArray[np.int32]) -> list[str]:
     """Return the words that stand in some row, in their order."""
     met = np.unique(levels[levels >= 0])
     return [words[level] for level in met.tolist()]
-
-
-def _iso_time(word: str | None) -> object:
-    from datetime import datetime
-
-    try:
-        return None if word is None else datetime.fromisoformat(word)
-    except ValueError:
-        return None

@@ -103,6 +103,11 @@ class Drifting(Learner[DriftState]):
     horizon: int = parameter(1000, Count())
     standardize: bool = parameter(False, SWITCH)
 
+    @property
+    def n_covariances(self) -> int:
+        """How many covariance matrices the state holds: one of each class and factor."""
+        return 2 * len(self.forgettings)
+
     def start(self, n_features: int) -> DriftState:
         """Return the state before any row."""
         n, d = len(self.forgettings), n_features

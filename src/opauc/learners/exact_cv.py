@@ -74,6 +74,11 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     n_jobs: int = parameter(1, Threads())
 
     @property
+    def n_covariances(self) -> int:
+        """How many covariance matrices the state holds: one of each class and fold."""
+        return 2 * self.folds
+
+    @property
     def order_matters(self) -> bool:
         """Whether rows in another order give other weights: they are in other folds then."""
         return True

@@ -34,10 +34,15 @@ class Learner(ABC, Generic[State]):
 
     # Class statistics can be had of a state.
     has_statistics: ClassVar[bool] = False
-    # The state holds two covariance matrices, n_features x n_features each.
+    # The state holds covariance matrices, n_features x n_features each.
     keeps_covariances: ClassVar[bool] = False
     # Takes so long with its default settings that a comparison leaves it out unless it is asked for by name.
     is_slow: ClassVar[bool] = False
+
+    @property
+    def n_covariances(self) -> int:
+        """How many covariance matrices the state holds: unless said otherwise, one of each class."""
+        return 2 if self.keeps_covariances else 0
 
     @property
     def order_matters(self) -> bool:

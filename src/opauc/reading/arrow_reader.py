@@ -178,6 +178,8 @@ def _rows_at_a_time(kinds: Iterable[pa.DataType]) -> int:
 def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: int) -> Placed:
     """Yield what lies at row `start` or later, before `stop`, of batches of which the first begins at row `first`."""
     for batch in batches:
+        if first >= stop:  # the rest of a row group would be decoded for nothing
+            return
         passed = min(max(start - first, 0), batch.num_rows)
         kept = min(batch.num_rows, stop - first) - passed
         if kept > 0:

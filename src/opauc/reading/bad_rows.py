@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from opauc.errors import MalformedRow, TooManyBadRows
 
@@ -33,6 +34,10 @@ class BadRows:
             raise ValueError(f"bad rows can be 'error' or 'skip', got {policy!r}")
         self.policy, self.most = policy, most
         self.total, self.first = total, list(first)
+
+    def anew(self) -> Self:
+        """Return the same policy before any row."""
+        return type(self)(self.policy, self.most)
 
     def meet(self, row: MalformedRow) -> None:
         """Take note of a bad row; raise if it is one too many."""

@@ -60,7 +60,18 @@ def text_or_reason(text: bytes) -> tuple[str | None, str | None]:
     """Return the words of a field, or what is wrong with them."""
     if valid_text(text):
         return text.decode(), None
-    return None, f"{shown(text)} is not UTF-8 text"
+    return None, not_utf8(text)
+
+
+def not_utf8(text: bytes) -> str:
+    """Return the complaint about bytes that are not UTF-8, and how to make them so.
+
+    >>> from opauc.reading.csv_field import not_utf8
+    >>> not_utf8("Genève".encode("latin-1"))
+    "'Gen\\\\xe8ve' is not UTF-8 text; convert the file, as by iconv -f WINDOWS-1252 -t UTF-8"
+    """
+    encoding = "UTF-16" if text.startswith((b"\xff\xfe", b"\xfe\xff")) else "WINDOWS-1252"
+    return f"{shown(text)} is not UTF-8 text; convert the file, as by iconv -f {encoding} -t UTF-8"
 
 
 def is_inexact(word: bytes) -> bool:

@@ -11,7 +11,15 @@ import numpy as np
 
 from opauc.errors import InputError, MalformedRow, Remedy
 from opauc.reading.csv_faults import RecordFaults
-from opauc.reading.csv_field import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, shown, valid_text
+from opauc.reading.csv_field import (
+    MISSING_BYTES,
+    MISSING_WORDS,
+    TRUTHS,
+    fields_of,
+    not_utf8,
+    number_of,
+    valid_text,
+)
 from opauc.reading.csv_records import CsvRecords, Stretch
 from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_columns, label_type, texts_of
 from opauc.reading.table_columns import FoundColumns, TableColumns
@@ -49,14 +57,20 @@ class Beginning:
         fields = []
         for position, text in enumerate(fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)):
             if not valid_text(text):
-                raise MalformedRow(self.source, self.line, f"{shown(text)} is not UTF-8 text", column=position)
+                raise MalformedRow(self.source, self.line, not_utf8(text), column=position)
             fields.append(text.decode())
         header = self._is_header(fields) if header is None else header
-        columns = self._without_index(columns, fields) if header else columns
+        columns = self._without_nameless(self._without_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
         try:
             return Opening(names, columns.found_in(names, self.source), header)
         except InputError as error:
+            if len(names) == 1 and columns.labelled:
+                remedy = Remedy("delimiter")
+                raise InputError(
+                    f"{error}; if there are others, name the delimiter {remedy} or take out lines before the header",
+                    *error.remedies, remedy,
+                ) from None  # fmt: skip
             if Remedy("label") not in error.remedies:
                 raise
             advice, remedies = self._survey(columns, names, header, missing_too and not columns.raw)
@@ -81,8 +95,8 @@ class Beginning:
         """Tell whether the first record names the columns: names are words, and a row has numbers or nothing."""
         decimal = self.spelling.decimal
         words = [number_of(name.strip().encode(), decimal) is None and name not in MISSING_WORDS for name in fields]
-        if fields[0].strip() == "" and len(fields) > 1:
-            words = words[1:]  # the column before the names may count the rows
+        # The column before the names may count the rows; one after them is what a last comma makes.
+        words = [word for word, name in zip(words, fields, strict=True) if name.strip()] or [False]
         if any(words) and not all(words):
             remedy = Remedy("header")
             raise InputError(
@@ -100,6 +114,16 @@ class Beginning:
             return columns
         warnings.warn(f"{self.source}: the first column has no name and counts the rows; it is left out", stacklevel=2)
         return replace(columns, drop=(*columns.drop, 0))
+
+    def _without_nameless(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
+        """Leave out columns without a name in which nothing stands, as a comma at the end of each line makes one."""
+        nameless = {at for at, name in enumerate(fields) if not name.strip() and at not in columns.drop}
+        if not nameless or columns.features is not None:
+            return columns
+        for number in range(1, self.records.size):
+            row = fields_of(self.records.text_of(self.text, number), self.spelling.delimiter)
+            nameless -= {at for at in nameless if at < len(row) and row[at].strip()}
+        return replace(columns, drop=(*columns.drop, *sorted(nameless)))
 
     def _names(self, fields: Sequence[str], columns: TableColumns) -> list[str]:
         names = [name.strip() for name in fields]

@@ -192,10 +192,11 @@ def texts_of(
         return [pa.array([], pa.binary()) for _ in positions]
     if form.width > MOST_NARROW:
         return _wide_texts(form, text + b"\n", records.edges[:-1][chosen], positions)
-    if chosen.size < records.size:
+    first, last = int(chosen[0]), int(chosen[-1])
+    if chosen.size <= last - first:
         text = b"".join(records.text_of(text, record) for record in chosen.tolist())
     else:
-        text = text[records.edges[0] : records.edges[-1]]
+        text = text[records.edges[first] : records.edges[last + 1]]
     return texts_in(text, form.delimiter, form.width, positions)
 
 
@@ -233,7 +234,9 @@ def kept_texts(form: CsvForm, texts: Sequence[pa.BinaryArray]) -> pa.RecordBatch
 
 def label_type(texts: pa.BinaryArray, decimal: str) -> pa.DataType:
     """Return the type of labels: truth values, numbers that float64 tells apart, or else words."""
-    words = {word for word in (text.strip(b" \t") for text in texts.to_pylist()) if word not in MISSING_BYTES}
+    words = {
+        word for word in (text.strip(b" \t") for text in pc.unique(texts).to_pylist()) if word not in MISSING_BYTES
+    }
     if words and words <= TRUTHS.keys():
         return pa.bool_()
     numbers = words and all(number_of(word, decimal) is not None and not is_inexact(word) for word in words)

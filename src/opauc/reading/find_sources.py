@@ -61,6 +61,11 @@ def format_of(path: str, asked: str | None = None) -> DataFormat:
     return _format_by_content(path)
 
 
+def are_tables(paths: Iterable[str | os.PathLike[str]], asked: str | None = None) -> bool:
+    """Tell whether what a user names are tables or dense arrays, by the first of them, and not sparse rows."""
+    return all(not format_of(path, asked).is_sparse(path) for path in find_sources(paths)[:1])
+
+
 def _format_by_ending(path: str) -> DataFormat | None:
     name = PurePath(path)
     ending = name.suffix.lower()

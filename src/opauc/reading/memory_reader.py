@@ -18,6 +18,7 @@ from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import IN_MEMORY
 from opauc.reading.column_values import label_values
 from opauc.reading.labelled_chunk import Part, Place, RawLabels
+from opauc.reading.pandas_table import PandasTable
 from opauc.reading.sparse_rows import canonical_rows, float_type
 from opauc.reading.table_columns import FoundColumns, TableColumns
 from opauc.rows import Rows
@@ -129,7 +130,7 @@ class MemoryReader:
 
 def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
     """Return any table as one whose rows can be taken a batch at a time, and its columns."""
-    if hasattr(table, "iloc"):  # pandas
+    if isinstance(table, PandasTable):
         return table, pa.Schema.from_pandas(table, preserve_index=False)
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
@@ -142,7 +143,7 @@ def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.
 
 def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
     """Return the columns of those names from row `start` on."""
-    if hasattr(table, "iloc"):  # pandas
+    if isinstance(table, PandasTable):
         blocks = (table.iloc[first : first + MOST_ROWS] for first in range(start, len(table), MOST_ROWS))
         # Columns of text may lie in several pieces, of which a table may be made but no batch.
         tables = (pa.Table.from_pandas(block, schema, preserve_index=False).select(names) for block in blocks)
@@ -171,8 +172,8 @@ def table_names(data: AnyTable) -> list[str] | None:
     """
     if is_records(data):
         return list(dict.fromkeys(str(name) for row in data for name in row))
-    if hasattr(data, "iloc"):  # pandas; a series has no columns
-        return [str(name) for name in data.columns] if hasattr(data, "columns") else None
+    if isinstance(data, PandasTable):
+        return [str(name) for name in data.columns]
     if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
         return None
     schema = getattr(data, "schema", None)

@@ -72,7 +72,7 @@ class TableColumns:
         places = {name: position for position, name in enumerate(names)}
         if len(places) < len(names):
             twice = [name for name, times in Counter(names).items() if times > 1]
-            raise InputError(f"{source}: more than one column is called {listed(twice)}")
+            raise InputError(f"{source}: more than one column is called {listed(twice)}; give each a name of its own")
         self._refuse_lost(places, source)
         dropped, kept = _positions(self.drop, places), tuple(_positions(self.carried, places))
         label, categorical = self._label_in(places, dropped, source), _positions(self.categorical, places)

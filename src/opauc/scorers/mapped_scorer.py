@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.rows import Arrays, Floats, Rows
 
 
 class RowMap(Protocol):
-    """A map of rows to sparse rows of features."""
+    """A map of rows to features."""
 
     @property
     def n_inputs(self) -> int:
         """Length of a row."""
 
-    def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
-        """Yield the mapped rows, some at a time, and which they are."""
+    def products(self, rows: Rows, weights: Floats) -> Floats:
+        """Return the product of the weights with what each row is mapped to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +49,7 @@ class MappedScorer:
 
     def scores(self, rows: Rows) -> Floats:
         """Return the score of each row."""
-        out = np.empty(rows.shape[0])
-        for part, block in self.map.blocks(rows):
-            out[part] = block @ self.weights
-        return out
+        return self.map.products(rows, self.weights)
 
     def chances(self, scores: Floats) -> Floats:
         """Return the probability of the positive class for rows of these scores."""

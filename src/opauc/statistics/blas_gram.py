@@ -52,11 +52,11 @@ _ROUTINES = {
 
 
 def add_gram(rows: DenseRows, lower: DenseRows) -> None:
-    """Add rows^T rows to the lower triangle of `lower`; both C-contiguous and of one dtype."""
+    """Add rows^T rows to the lower triangle of `lower`; of one dtype, C-contiguous but for long lines of `lower`."""
     routine, one = _ROUTINES[rows.dtype]
     n_rows, n_features = rows.shape
     # Read column by column, as BLAS does, `rows` is its transpose and `lower` is an upper triangle.
-    width = c_int(n_features)
+    width, line = c_int(n_features), c_int(lower.strides[0] // lower.itemsize)
     routine(
         byref(_UPPER),
         byref(_PLAIN),
@@ -67,5 +67,5 @@ def add_gram(rows: DenseRows, lower: DenseRows) -> None:
         byref(width),
         byref(one),
         lower.ctypes.data,
-        byref(width),
+        byref(line),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
@@ -13,18 +13,14 @@ from scipy.special import expit
 
 from opauc.errors import IncompatibleMoments, StatisticsOverflow
 from opauc.kernels.rows.csr_rows import CsrRows
-from opauc.kernels.rows.unpacked_rows import unpack_rows
-from opauc.kernels.sums.run_gram import add_couple_products, write_couples
-from opauc.kernels.sums.symmetric_matrix import add_lower, clear_upper, mirror_lower
-from opauc.rows import Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
+from opauc.kernels.sums.symmetric_matrix import clear_upper, mirror_lower
+from opauc.rows import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 from opauc.statistics.accumulate import one_blas_thread
-from opauc.statistics.blas_gram import add_gram
 from opauc.statistics.chunk_rows import csr_rows
+from opauc.statistics.row_products import RowProducts
 from opauc.statistics.statistic import ROUNDING, Mergeable
 
 ROWS_PER_BLOCK = 1024
-# Products of two couples of entries cost so many times a product by BLAS.
-COUPLE_COST = 40.0
 # Below this margin the secant is a quarter to the last bit, and dividing by it would be dividing by zero.
 SMALLEST_MARGIN = 1e-6
 PARTS = ("point", "gram", "moment", "class_counts")
@@ -94,7 +90,8 @@ class LinearisedSums(Mergeable):
 
     def update_all(self, parts: Iterable[LabelledRows], narrow: bool = False) -> Self:
         """Sums of the rows so far and of all parts of more: as `update` part by part, the sums copied once."""
-        gram, moment, counts = self.gram.copy(), self.moment.copy(), self.class_counts.copy()
+        moment, counts = self.moment.copy(), self.class_counts.copy()
+        products = RowProducts(self.gram.copy(), narrow)
         with one_blas_thread():
             for rows, labels, weight in parts:
                 sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
@@ -102,8 +99,9 @@ class LinearisedSums(Mergeable):
                 moment += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
                     part = slice(start, start + ROWS_PER_BLOCK)
-                    _add_products(_entries(sparse, part), curvature[part], gram, narrow)
+                    products.add(_entries(sparse, part), curvature[part])
                 counts += np.bincount(labels, weight, minlength=2)
+        gram = products.finish()
         clear_upper(gram)
         return replace(self, gram=gram, moment=moment, class_counts=counts)
 
@@ -151,6 +149,11 @@ class LinearisedSums(Mergeable):
         mirror_lower(full)
         return full
 
+    def __reduce__(self) -> tuple[Callable[..., LinearisedSums], tuple[Array | None, ...]]:
+        """Travel as the lower triangle alone; that of no rows is not sent."""
+        triangle = self.gram[np.tril_indices(self.n_features)] if self.class_counts.any() else None
+        return _of_triangle, (self.point, triangle, self.moment, self.class_counts)
+
     def to_arrays(self) -> Arrays:
         """Copies of the point and the sums, for a file or the network."""
         return {name: getattr(self, name).copy() for name in PARTS}
@@ -181,6 +184,13 @@ class LinearisedSums(Mergeable):
             )
         if not np.array_equal(self.point, other.point):
             raise IncompatibleMoments("sums that were linearised at different points do not belong together")
+
+
+def _of_triangle(point: Floats, triangle: Floats | None, moment: Floats, counts: Floats) -> LinearisedSums:
+    gram = np.zeros((point.size, point.size))
+    if triangle is not None:
+        gram[np.tril_indices(point.size)] = triangle
+    return LinearisedSums(point, gram, moment, counts)
 
 
 def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
@@ -221,24 +231,3 @@ def _entries(rows: csr_array, part: slice) -> CsrRows:
     ends = rows.indptr[part.start : part.stop + 1]
     begin, end = int(ends[0]), int(ends[-1])
     return csr_rows(np.asarray(rows.data[begin:end], np.float64), rows.indices[begin:end], ends - begin)
-
-
-def _add_products(rows: CsrRows, curvature: Floats, gram: Floats, narrow: bool) -> None:
-    """Add curvature * row row^T of all rows to the lower triangle, by the way that suits their entries."""
-    n_rows, size = curvature.size, gram.shape[0]
-    n_entries = rows.data.size
-    # A couple has at most two entries: where half of them are too many, there is no need to count.
-    if size > 1 and COUPLE_COST * (0.5 * n_entries / n_rows) ** 2 < size**2:
-        starts, values, ends = np.empty(n_entries, np.uint32), np.empty((n_entries, 2)), np.zeros(n_rows + 1, np.int64)
-        write_couples(rows, size, starts, values, ends)
-        if COUPLE_COST * (ends[-1] / n_rows) ** 2 < size**2:
-            add_couple_products(starts, values, ends, curvature, gram)
-            return
-    dense: DenseRows = np.zeros((n_rows, size), np.float32) if narrow else np.zeros((n_rows, size))
-    unpack_rows(rows, np.sqrt(curvature), dense)
-    if narrow:
-        part = np.zeros((size, size), np.float32)
-        add_gram(dense, part)
-        add_lower(gram, part)
-    else:
-        add_gram(dense, gram)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.errors import InputError, MalformedRow
+from opauc.errors import InputError, MalformedRow, Remedy
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.rows import Array, Labels
 
@@ -70,12 +70,14 @@ class ClassLabels:
         known = positive | _equal(labels, self.classes[0])
         if not known.all():
             at = int(np.argmin(known))
-            first, second = self.classes.tolist()
+            first, second = map(shown_label, self.classes.tolist())
+            remedy = Remedy("positive", second)
             raise MalformedRow(
                 chunk.source,
                 chunk.line_of(at),
-                f"label {shown_label(labels[at])} besides {shown_label(first)} and {shown_label(second)}; "
-                "name the positive one to take all others as negative",
+                f"label {shown_label(labels[at])} besides {first} and {second}; "
+                f"name the positive one to take all others as negative {remedy}",
+                remedies=(remedy,),
             )
         return positive.astype(np.int8)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from opauc.errors import InputError
+from opauc.errors import InputError, Remedy
 from opauc.reading.labelled_chunk import LabelledChunk
-from opauc.training.class_labels import ClassLabels
+from opauc.training.class_labels import ClassLabels, shown_label
 
 # Rows of one class only are kept so long, in the hope of the other.
 MOST_WAITING = 2**20
@@ -31,10 +31,11 @@ class LabelQueue:
             raise InputError(f"{chunk.source}: has no labels to learn from")
         after = LabelQueue(self.labels.seen(chunk.labels), (*self.waiting, chunk))
         if not after.labels.known and after.rows > MOST_WAITING:
-            only = after.labels.classes.tolist()[0]
+            only, remedy = shown_label(after.labels.classes[0]), Remedy("classes")
             raise InputError(
-                f"{chunk.source}: all rows up to line {chunk.line_of(-1)} have the label {only}; name both classes"
-            )
+                f"{chunk.source}: all rows up to line {chunk.line_of(-1)} have the label {only}; name both classes "
+                f"{remedy}", remedy
+            )  # fmt: skip
         return after
 
     def ready(self) -> LabelledChunk | None:
@@ -57,4 +58,5 @@ def chunks_of_known_classes(
             yield first, queue.labels
             queue = queue.without_first()
     if not queue.labels.known:
-        raise InputError(f"rows of two classes are needed, got {queue.rows} rows")
+        only = f", all labelled {shown_label(queue.labels.classes[0])}" if queue.labels.classes.size else ""
+        raise InputError(f"rows of two classes are needed, got {queue.rows} rows{only}")

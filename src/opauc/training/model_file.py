@@ -17,6 +17,7 @@ from opauc.files import read_sealed, write_sealed
 from opauc.learners import find_learners
 from opauc.learners.learner import AnyLearner
 from opauc.learners.parameters import made
+from opauc.reading import ReadOptions
 from opauc.rows import Array, Arrays, Json, NamedArrays, Settings
 from opauc.scorers import LinearScorer
 from opauc.training.model_header import ModelHeader, checked_header
@@ -59,6 +60,10 @@ class Model:
         """Return the loop in which the model goes on learning."""
         solution = self.learnt()
         return Training(SameLearner(solution.learner, solution.published), solution)
+
+    def row_reading(self) -> TableFeatures:
+        """Return how rows are to be read for it."""
+        return TableFeatures.of_json(self.reading) if self.reading else TableFeatures(ReadOptions())
 
     def learnt(self) -> Solution:
         """Return the solution of a model that can go on learning."""

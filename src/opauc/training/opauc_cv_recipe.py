@@ -38,8 +38,11 @@ class OpaucCVRecipe(LinearRecipe):
         found = {name: made(self.owner, kind, self.parameters) for name, kind in SOLVERS.items()}
         rank = self.parameters["rank"]
         if rank is None:
-            refuse_wide(self.owner, n_features, ". Set solver='sgd' and rank to a small int.")
-            return Choice(found[solver], published={"solver_": solver, "rank_": None})
+            learner = found[solver]
+            refuse_wide(
+                self.owner, n_features, ". Set solver='sgd' and rank to a small int.", n_matrices=learner.n_covariances
+            )
+            return Choice(learner, published={"solver_": solver, "rank_": None})
         if not is_whole(rank) or int(rank) < 0:
             raise ValueError(
                 f"The 'rank' parameter of {self.owner} must be None or an int in the range [0, inf). "

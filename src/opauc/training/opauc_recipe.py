@@ -58,6 +58,8 @@ class OpaucRecipe(LinearRecipe):
             )
         settings = {**given, "rank": rank, "dtype": dtype}
         learner = made(self.owner, find_learners()["drifting" if fading else _file_name(solver, rank)], settings)
+        if fading:
+            refuse_wide("forgetting='auto'", n_features, ". Give a number.", n_matrices=learner.n_covariances)
         return Choice(learner, published={"solver_": solver, "rank_": rank})
 
     def _rank(self, rank: object, solver: str, n_features: int) -> int | None:

@@ -11,7 +11,7 @@ from opauc.learners.learner import AnyLearner
 from opauc.learners.parameters import made
 from opauc.rows import Settings
 
-# The two covariance matrices of one model may take this much memory.
+# The covariance matrices of one model may take this much memory.
 FULL_COVARIANCE_BYTES = 2 * 2**30
 
 
@@ -48,9 +48,9 @@ class LearnerRecipe:
 
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
         """Return the learner, which must be able to keep its matrices."""
-        if self.learner.keeps_covariances:
-            refuse_wide(self.owner, n_features)
-        return Choice(made(self.owner, self.learner, self.parameters))
+        learner = made(self.owner, self.learner, self.parameters)
+        refuse_wide(self.owner, n_features, n_matrices=learner.n_covariances)
+        return Choice(learner)
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,18 @@ class SameLearner:
         return Choice(self.learner, published=self.published)
 
 
-def refuse_wide(owner: str, n_features: int, advice: str = "") -> None:
-    """Raise where two covariance matrices would take too much memory."""
-    size = 16 * n_features**2
+def refuse_wide(owner: str, n_features: int, advice: str = "", n_matrices: int = 2) -> None:
+    """Raise where so many covariance matrices would take too much memory.
+
+    >>> from opauc.training.recipe import refuse_wide
+    >>> refuse_wide("OPAUCCV", 8_000, n_matrices=10)
+    Traceback (most recent call last):
+        ...
+    ValueError: 10 covariance matrices of 8000 features take 4.8 GiB; OPAUCCV uses at most 2 GiB
+    """
+    size = 8 * n_matrices * n_features**2
     if size > FULL_COVARIANCE_BYTES:
         raise ValueError(
-            f"two covariance matrices of {n_features} features take {size / 2**30:.1f} GiB; "
-            f"{owner} uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB{advice}"
+            f"{'two' if n_matrices == 2 else n_matrices} covariance matrices of {n_features} features take "
+            f"{size / 2**30:.1f} GiB; {owner} uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB{advice}"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from opauc.errors import InputError, Remedy
 from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
 from opauc.rows import Arrays, Json, NamedArrays, Settings
-from opauc.training.class_labels import ClassLabels
+from opauc.training.class_labels import ClassLabels, shown_label
 from opauc.training.label_queue import LabelQueue
 from opauc.training.learnt import RowTraining
 from opauc.training.progress import Progress
@@ -74,7 +74,7 @@ class StreamTraining:
         counts = self.training.solution.counts if self.begun else (0.0, 0.0)
         if min(counts) == 0:
             seen = self.rows + self.queue.rows
-            only = "" if seen == 0 else f", all labelled {self.labels.classes.tolist()[int(counts[1] > 0)]}"
+            only = "" if seen == 0 else f", all labelled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
             raise InputError(f"learning needs rows of two classes, got {seen} rows{only}")
         return self.model()
 

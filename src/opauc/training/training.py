@@ -11,12 +11,13 @@ from scipy import sparse
 from opauc.errors import IncompatibleMoments, InputError
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.rows import Floats, GroupKeys, Labels, Rows, Settings
+from opauc.training.held_solution import HeldSolution
 from opauc.training.recipe import Choice, Recipe
 from opauc.training.solution import Solution
 from opauc.training.transaction import Transaction
 
 
-class Training:
+class Training(HeldSolution[Recipe, Solution]):
     """A model in the making: chunks of labelled rows in, a solution out.
 
     After any exception, Ctrl-C included, it is as it was before the chunk.
@@ -31,22 +32,6 @@ class Training:
     >>> training.solution.scorer.weights.round(4).tolist()
     [0.4444]
     """
-
-    def __init__(self, recipe: Recipe, solution: Solution | None = None) -> None:
-        self.recipe = recipe
-        self._solution = solution
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is a solution yet."""
-        return self._solution is not None
-
-    @property
-    def solution(self) -> Solution:
-        """What has been learnt so far."""
-        if self._solution is None:
-            raise ValueError("nothing has been learnt yet")
-        return self._solution
 
     def learn(
         self,

@@ -1,22 +1,20 @@
 """The runner computes every line once, whatever happens to it on the way."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+from multiprocessing import get_context
 
 import pytest
+from experiments.paper import workers
 from experiments.paper.catalogue import Catalogue
+from experiments.paper.plan import planned
 from experiments.paper.protocol import Profile
 from experiments.paper.runner import Runner
 from experiments.paper.store import Key, Line, Store
 
 TINY = Catalogue("tests.experiments.paper.tiny_sets", "tests.experiments.paper.tiny_methods")
 PROFILE = Profile("quick", trials=2, budget=50.0, line_limit=100.0)
-ROOT = Path(__file__).parents[3]
 
 
 def ran(folder, sets=("one",), columns=("weighted",), profile=PROFILE, n_workers=1):
@@ -109,34 +107,38 @@ def test_a_missing_set_is_named_in_one_line_and_the_others_are_computed(tmp_path
     assert {line.set for line in store.lines("quick")} == {"one"}
 
 
-PROGRAM = """
-import sys
-from pathlib import Path
-from tests.experiments.paper.test_runner import ran
-if __name__ == "__main__":
-    ran(Path(sys.argv[1]), ("one", "two"), ("OPAUC", "weighted", "raising"), n_workers=2)
-"""
+FORK = get_context("fork")
+DISTURBED = {"sets": ("one", "two"), "columns": ("weighted", "leisurely", "raising"), "n_workers": 2}
+
+
+def ran_in_a_fork(folder):
+    """Run as a program of its own would, with workers of its own, but with everything imported already."""
+    workers.SPAWN = FORK
+    ran(folder, **DISTURBED)
 
 
 @pytest.mark.parametrize("kills", [10])
 def test_killed_ten_times_the_store_equals_that_of_a_run_nobody_disturbed(tmp_path, kills):
-    program, broken, whole = tmp_path / "program.py", tmp_path / "broken", tmp_path / "whole"
-    program.write_text(PROGRAM)
-    command = [sys.executable, program, broken]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    assert planned(PROFILE, TINY, DISTURBED["sets"], DISTURBED["columns"])  # imports what the forks need not
     n_lines, n_all = 0, 2 * 3 * 10
     for kill in range(kills):
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        process = FORK.Process(target=ran_in_a_fork, args=(broken,))
+        process.start()
         goal = n_lines + (n_all - n_lines) // (2 * (kills - kill))
-        while process.poll() is None and len(list(Store(broken).lines("quick"))) <= goal:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        while process.is_alive() and len(list(Store(broken).lines("quick"))) <= goal:
+            time.sleep(0.005)
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, "it was killed, and had not come to its end"
         kept = len(list(Store(broken).lines("quick")))
         assert kept >= n_lines
         n_lines = kept
     assert 0 < n_lines < n_all
-    subprocess.run(command, env=environment, check=True, timeout=120, capture_output=True)
-    ran(whole, ("one", "two"), ("OPAUC", "weighted", "raising"))
+    process = FORK.Process(target=ran_in_a_fork, args=(broken,))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0
+    ran(whole, **DISTURBED)
     assert without_times(broken) == without_times(whole)
     assert len(list(Store(whole).lines("quick"))) == n_all

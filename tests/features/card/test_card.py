@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from opauc.column_groups import GroupKind
 from opauc.features.card import Card
 from opauc.features.card.knots import knots_of
-from opauc.features.card.main_effects import MainEffect
+from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_columns import Candidates, PairRoom, with_found_pairs
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,7 +36,9 @@ def card_of(seed, pairs=((0, 3), (0, 1), (2, 3))):
     effects = tuple(
         MainEffect.of(rows[:, j], mass, np.ones(len(rows)), bool(CATEGORICAL[j]), 8) for j in range(rows.shape[1])
     )
-    candidates = Candidates(np.array(pairs), np.ones(len(pairs), bool), np.arange(len(pairs), 0.0, -1.0))
+    candidates = Candidates(
+        np.array(pairs), np.ones(len(pairs), bool), np.arange(len(pairs), 0.0, -1.0), np.full(len(effects), 6)
+    )
     return with_found_pairs(Card.of_effects(effects), effects, rows, mass, candidates, PairRoom(500))
 
 
@@ -94,14 +96,28 @@ def test_a_missing_value_sets_its_indicator_and_nothing_else():
 
 def test_categories_unseen_or_rare_share_the_last_level():
     rng = np.random.default_rng(0)
-    numbers = np.repeat([0.0, 1.0, 2.0], [100, 100, 5])
-    effect = MainEffect.of(rng.permutation(numbers), np.ones(205), np.ones(205), True, 8)
+    numbers = np.repeat([0.0, 1.0, 2.0], [100, 5, 4])
+    effect = MainEffect.of(rng.permutation(numbers), np.ones(109), np.ones(109), True, 8)
     card = Card.of_effects([effect])
     assert card.column_names(["city"], [{0: "Bern", 1: "Chur"}]) == [
         "intercept", "city=Bern", "city=Chur", "city=(others)",
     ]  # fmt: skip
     made = card.rows(np.array([[1.0], [2.0], [-1.0], [99.0], [np.nan]])).toarray()
     assert_array_equal(made[:, 1:], [[0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]])
+
+
+def test_all_categories_together_keep_the_levels_of_the_most_rows():
+    rng = np.random.default_rng(1)
+    cities, shops = np.repeat(np.arange(30.0), np.arange(10, 40)), np.arange(735.0) // 49
+    rows, ones = np.column_stack([rng.permutation(cities), shops]), np.ones(735)
+    both = np.ones(2, bool)
+    assert [effect.kept.size for effect in main_effects(rows, ones, ones, both, 8)] == [30, 15]
+    # All shops have 49 rows; of the cities the last ones have most, up to 39.
+    effects = main_effects(rows, ones, ones, both, 8, most_levels=20)
+    assert [effect.kept.tolist() for effect in effects] == [[25, 26, 27, 28, 29], [*range(15)]]
+    # Of levels of as many rows the first are kept.
+    effects = main_effects(rows, ones, ones, both, 8, most_levels=10)
+    assert [effect.kept.tolist() for effect in effects] == [[], [*range(10)]]
 
 
 def test_constant_and_all_missing_inputs_have_no_column_and_two_values_have_one():

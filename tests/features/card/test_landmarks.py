@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 from opauc.column_groups import GroupKind
 from opauc.features.card import Card
@@ -125,3 +126,22 @@ def test_arrays_that_are_no_landmarks_are_refused(name, wrong, message):
     arrays = plain.with_landmarks(landmarks_of(plain, 0), Probe(9.0, 0.2)).to_arrays() | {name: wrong}
     with pytest.raises(ValueError, match=message):
         Card.from_arrays(arrays)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("marked", [0.0, 1.0])
+def test_products_are_those_of_the_sparse_rows(form, marked):
+    card = card_of(3)
+    card = card.with_landmarks(landmarks_of(card, 4), Probe(9.0, 0.1))
+    rows, weights = np.nan_to_num(sample(5, 50)), np.random.default_rng(6).normal(size=card.n_columns)
+    weights[-card.landmarks.size :] *= marked
+    assert_allclose(card.products(form(rows), weights), card.rows(rows).toarray() @ weights, rtol=1e-10, atol=1e-12)
+
+
+def test_positions_that_are_nearly_all_zero_give_the_same_columns():
+    rng = np.random.default_rng(7)
+    rows = (rng.random((300, 60)) < 0.02).astype(float)
+    card = Card.of(np.vstack([rows, np.ones(60), np.zeros(60)]), np.ones(302), np.zeros(60, bool), n_knots=4)
+    landmarks = Landmarks(np.full(60, 2.0), np.zeros(60), np.empty(0), 2.0 * rows[:9], 1.5)
+    apart = np.sum((2.0 * rows[:, None] - 2.0 * rows[None, :9]) ** 2, axis=2)
+    assert_allclose(landmarks.columns(card.tables, rows), np.exp(-apart / (2 * 1.5**2)), rtol=1e-12)

@@ -8,8 +8,11 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc.features.card import Card
+from opauc.features.card.main_effects import main_effects
 from opauc.learners.additive import penalised_fit as fits
 from opauc.learners.additive.penalised_fit import PenalisedFit, part_of
+from opauc.training.additive import interaction_search as search
+from opauc.training.additive.additive_settings import AdditiveSettings
 from opauc.training.additive.landmark_search import chosen_landmarks, importances, is_taken, probed
 from opauc.training.additive.sample_rows import SampleRows
 
@@ -120,3 +123,26 @@ def test_inputs_without_values_and_rows_that_repeat_do_no_harm(case):
     assert np.isfinite(landmarks.places).all()
     assert len(np.unique(landmarks.places, axis=0)) == landmarks.size
     assert np.isfinite(probed(card, landmarks, np.zeros(4000), some)).all()
+
+
+@pytest.mark.parametrize(("beside", "sure"), [(0.02, 0.1), (0.02, 0.9), (0.35, 0.1)])
+def test_landmarks_beside_few_pairs_are_tried_before_all_pairs_are_fitted(monkeypatch, beside, sure):
+    monkeypatch.setattr(search, "ENOUGH_FOR_FEW", 0)
+    monkeypatch.setattr(search, "BESIDE_LANDMARKS", beside)
+    monkeypatch.setattr(search, "SURE", sure)
+    fitted, begin = [], search.InteractionSearch._begun
+    monkeypatch.setattr(
+        search.InteractionSearch, "_begun", lambda self, card, fit: fitted.append(card) or begin(self, card, fit)
+    )
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(4000, 3))
+    score = 3.0 * np.sign(rows.prod(axis=1)) + rows[:, 0] * rows[:, 1] + rows[:, 1] * rows[:, 2]
+    some = SampleRows(rows, (rng.random(4000) < expit(score)).astype(np.int8), np.ones(4000), np.full(4000, 1 / 4000))
+    effects = main_effects(rows, some.mass, some.weight, NUMBERS, 8)
+    mains = Card.of_effects(effects)
+    card, fit = search.InteractionSearch(mains, effects, some, AdditiveSettings(), 0, more_rows=True).fitted()
+    assert card.landmarks is not None
+    assert fit.weights.size == card.n_columns
+    few_without_pairs = beside == 0.02  # all columns of the share are curves
+    assert bool(len(card.tables.pairs)) != few_without_pairs
+    assert len(fitted) == 1 + (few_without_pairs and sure == 0.9)

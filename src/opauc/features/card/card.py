@@ -26,7 +26,8 @@ from opauc.kernels.rows.card_rows import (
 )
 from opauc.rows import Arrays, Floats, NamedArrays, Rows
 
-ROWS_PER_BLOCK = 4096
+# Rows are mapped so many at a time, or as many as may have so many entries: what is made of them stays near.
+ROWS_PER_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 4096, 1024, 2**20
 # Entries of a row: the intercept, at most three for an input, at most four for a pair.
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays beside those of the tables.
@@ -142,22 +143,56 @@ class Card:
 
     def rows(self, rows: Rows) -> csr_array:
         """Return the columns of rows of numbers, canonical."""
-        most = 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs)
-        n_rows = rows.shape[0]
-        numbers = np.ascontiguousarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
-        marks = np.empty((n_rows, 0)) if self.landmarks is None else self.landmarks.columns(self.tables, numbers)
-        room, ends = n_rows * (most + marks.shape[1]), np.empty(n_rows + 1, np.int32)
-        indices, data = np.empty(room, np.int32), np.empty(room)
-        write_card_rows(numbers, self.tables, marks, self.n_columns - marks.shape[1], ends, indices, data)
+        n_rows, room = rows.shape[0], rows.shape[0] * self._most_entries
+        indices, data, ends = np.empty(room, np.int32), np.empty(room), np.zeros(n_rows + 1, np.int32)
+        for part in self._parts(n_rows):
+            at = ends[part.start]
+            numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
+            self._write(
+                np.ascontiguousarray(numbers, np.float64), ends[part.start : part.stop + 1], indices[at:], data[at:]
+            )
         made = csr_array((data[: ends[-1]], indices[: ends[-1]], ends), shape=(n_rows, self.n_columns))
         made.has_canonical_format = True
         return made
 
     def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
-        """Yield the columns of some thousand rows at a time, and which rows they are."""
-        for start in range(0, rows.shape[0], ROWS_PER_BLOCK):
-            part = slice(start, min(start + ROWS_PER_BLOCK, rows.shape[0]))
+        """Yield the columns of some rows at a time, and which rows they are."""
+        for part in self._parts(rows.shape[0]):
             yield part, self.rows(rows[part])
+
+    def products(self, rows: Rows, weights: Floats) -> Floats:
+        """Return the product of the weights with the columns of each row; landmarks are not written as sparse rows."""
+        paired, first, out = self._paired, self._paired.n_columns, np.empty(rows.shape[0])
+        for part in self._parts(rows.shape[0]):
+            out[part] = paired.rows(rows[part]) @ weights[:first]
+            if self.landmarks is not None and weights[first:].any():
+                numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
+                marks = self.landmarks.columns(self.tables, np.asarray(numbers, np.float64))
+                out[part] += marks @ weights[first:]
+        return out
+
+    @cached_property
+    def _paired(self) -> Card:
+        """The card without landmarks."""
+        return self if self.landmarks is None else replace(self, landmarks=None)
+
+    def _parts(self, n_rows: int) -> Iterator[slice]:
+        """Yield the rows that are mapped at a time: as many as have so many entries."""
+        step = int(np.clip(MOST_AT_ONCE // self._most_entries, FEWEST_AT_ONCE, ROWS_PER_BLOCK))
+        return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+    @cached_property
+    def _most_entries(self) -> int:
+        """Entries that a row may have."""
+        marks = 0 if self.landmarks is None else self.landmarks.size
+        return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + marks
+
+    def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
+        """Write the entries of rows; their ends are counted on from the first of `ends`."""
+        before = ends[0]
+        marks = np.empty((len(numbers), 0)) if self.landmarks is None else self.landmarks.columns(self.tables, numbers)
+        write_card_rows(numbers, self.tables, marks, self.n_columns - marks.shape[1], ends, indices, data)
+        ends += before
 
     def column_names(self, inputs: Sequence[str], words: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and the words of their category numbers."""

@@ -50,10 +50,13 @@ def knots_of(
     >>> knots_of(np.r_[np.zeros(50), np.arange(50.0)], np.ones(100), 4, (0.0, 1.0)).tolist()
     [0.0, 1.0, 25.0, 49.0]
     """
-    distinct, place = np.unique(values, return_inverse=True)
+    order = np.argsort(values)
+    ordered, first = values[order], np.ones(values.size, np.bool_)
+    first[1:] = ordered[1:] > ordered[:-1]
+    distinct: Floats = ordered[first]
     if distinct.size <= most:
         return distinct
-    masses = np.bincount(place, mass)
+    masses = np.add.reduceat(mass[order], np.flatnonzero(first))
     heavy = masses >= masses.sum() / most
     left = min(most - int(heavy.sum()), most_spread)
     if left <= 0 or heavy.all():

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from opauc.kernels.rows.card_rows import CardTables
 from opauc.kernels.rows.landmark_rows import write_positions
@@ -16,6 +17,8 @@ from opauc.rows import Arrays, Floats, NamedArrays
 JITTER = 1e-3
 # So many rows at a time stay in the cache.
 ROWS_AT_ONCE = 256
+# Positions of which fewer are not zero are multiplied one by one.
+SPARSE_SHARE = 0.1
 PARTS = ("scales", "middles", "level_places", "places", "width")
 
 
@@ -95,17 +98,25 @@ class Landmarks:
             raise ValueError("landmarks: expected one or more, and a width above zero")
         return cls(**found, width=width)
 
+    @cached_property
+    def _factor(self) -> Floats:
+        """The landmarks as one factor of a product, the other being positions: z, 1, -|z|^2 / 2 width^2."""
+        theirs = -0.5 / self.width**2 * np.einsum("ij,ij->i", self.places, self.places)
+        return np.column_stack([self.places, np.ones_like(theirs), theirs]).T.copy()
+
     def _likeness(self, positions: Floats) -> Floats:
         """Return how like positions are to the landmarks, one where they are the same."""
         narrow = 1.0 / self.width**2
-        half, theirs = (-0.5 * narrow * np.einsum("ij,ij->i", side, side) for side in (positions, self.places))
-        # One product gives u.z - |u|^2 / 2 - |z|^2 / 2, all over the width's square.
-        own = np.column_stack([narrow * positions, half, np.ones_like(half)])
-        marks = np.column_stack([self.places, np.ones_like(theirs), theirs]).T.copy()
-        out = np.empty((len(own), self.size))
-        for start in range(0, len(own), ROWS_AT_ONCE):
-            part = out[start : start + ROWS_AT_ONCE]
-            np.matmul(own[start : start + ROWS_AT_ONCE], marks, out=part)
+        out = np.empty((len(positions), self.size))
+        for start in range(0, len(positions), ROWS_AT_ONCE):
+            own, part = positions[start : start + ROWS_AT_ONCE], out[start : start + ROWS_AT_ONCE]
+            half = -0.5 * narrow * np.einsum("ij,ij->i", own, own)
+            # One product gives u.z - |u|^2 / 2 - |z|^2 / 2, all over the width's square.
+            sides = np.column_stack([narrow * own, half, np.ones_like(half)])
+            if np.count_nonzero(sides) < SPARSE_SHARE * sides.size:
+                part[...] = csr_array(sides) @ self._factor
+            else:
+                np.matmul(sides, self._factor, out=part)
             np.minimum(part, 0.0, out=part)
             np.exp(part, out=part)
         return out

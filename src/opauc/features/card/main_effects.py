@@ -14,7 +14,9 @@ from opauc.rows import Floats
 # The straight column of a curve is clipped at these quantiles.
 CLIPPED = (0.002, 0.998)
 # Levels with fewer rows are pooled.
-LEAST_ROWS = 20
+LEAST_ROWS = 5
+# So many levels of all categorical inputs are kept at most.
+MOST_LEVELS = 2**20
 # Fewer knots than this bend nothing: the straight column says it all.
 FEWEST_KNOTS = 3
 
@@ -37,8 +39,18 @@ class MainEffect:
     missing: bool = False
 
     @classmethod
-    def of(cls, values: Floats, mass: Floats, weight: Floats, categorical: bool, n_knots: int) -> MainEffect:
+    def of(
+        cls,
+        values: Floats,
+        mass: Floats,
+        weight: Floats,
+        categorical: bool,
+        n_knots: int,
+        levels: NDArray[np.int64] | None = None,
+    ) -> MainEffect:
         """Return the effect that suits an input's values in the sample, nan where missing.
+
+        A categorical one keeps the `levels` given, or all that have enough rows.
 
         Examples
         --------
@@ -52,7 +64,7 @@ class MainEffect:
         missing = not bool(there.all())
         known = values[there]
         if categorical:
-            return cls._levels(known, weight[there], missing)
+            return cls._levels(known, weight[there], missing, levels)
         distinct = np.unique(known)
         if distinct.size < 2:
             return cls(LEFT_OUT, missing=missing and distinct.size > 0)
@@ -63,12 +75,11 @@ class MainEffect:
         return cls(NUMERIC, scale, knots if knots.size >= FEWEST_KNOTS else np.empty(0), missing=missing)
 
     @classmethod
-    def _levels(cls, numbers: Floats, weight: Floats, missing: bool) -> MainEffect:
-        found, place = np.unique(numbers.astype(np.int64), return_inverse=True)
-        counts = np.bincount(place, weight)
+    def _levels(cls, numbers: Floats, weight: Floats, missing: bool, levels: NDArray[np.int64] | None) -> MainEffect:
+        found, counts = _level_counts(numbers, weight)
         if found.size < 2:
             return cls(LEFT_OUT, missing=missing and found.size > 0)
-        kept = found[counts >= LEAST_ROWS]
+        kept = found[counts >= LEAST_ROWS] if levels is None else levels
         return cls(CATEGORICAL, kept=kept, missing=missing) if kept.size else cls(LEFT_OUT, missing=missing)
 
     @property
@@ -90,10 +101,41 @@ def _scale(values: Floats, weight: Floats) -> tuple[float, float, float, float]:
 
 
 def main_effects(
-    sample: Floats, mass: Floats, weight: Floats, categorical: NDArray[np.bool_], n_knots: int
+    sample: Floats,
+    mass: Floats,
+    weight: Floats,
+    categorical: NDArray[np.bool_],
+    n_knots: int,
+    most_levels: int = MOST_LEVELS,
 ) -> tuple[MainEffect, ...]:
-    """Return the effect of every input; rows have a mass that balances the classes, and a weight."""
+    """Return the effect of every input; rows have a mass that balances the classes, and a weight.
+
+    All categorical inputs together keep at most `most_levels` levels, those of the most rows.
+    """
+    levels = _most_frequent(sample, weight, categorical, most_levels)
     return tuple(
-        MainEffect.of(values, mass, weight, bool(words), n_knots)
-        for values, words in zip(sample.T, categorical, strict=True)
+        MainEffect.of(values, mass, weight, bool(words), n_knots, levels.get(j))
+        for j, (values, words) in enumerate(zip(sample.T, categorical, strict=True))
     )
+
+
+def _most_frequent(
+    sample: Floats, weight: Floats, categorical: NDArray[np.bool_], most_levels: int
+) -> dict[int, NDArray[np.int64]]:
+    """Return the levels that each categorical input keeps: of all those with enough rows, the most frequent."""
+    numbers, counts, inputs = [np.empty(0, np.int64)], [np.empty(0)], np.flatnonzero(categorical).tolist()
+    for j in inputs:
+        there = ~np.isnan(sample[:, j])
+        found, weights = _level_counts(sample[there, j], weight[there])
+        numbers.append(found[weights >= LEAST_ROWS])
+        counts.append(weights[weights >= LEAST_ROWS])
+    kept = np.zeros(sum(part.size for part in counts), np.bool_)
+    kept[np.argsort(-np.concatenate(counts), kind="stable")[:most_levels]] = True
+    ends = np.cumsum([part.size for part in numbers])
+    return {j: part[kept[end - part.size : end]] for j, part, end in zip(inputs, numbers[1:], ends[1:], strict=True)}
+
+
+def _level_counts(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the category numbers there are, in rising order, and the weight of the rows of each."""
+    found, place = np.unique(numbers.astype(np.int64), return_inverse=True)
+    return found, np.asarray(np.bincount(place, weight, minlength=found.size), np.float64)

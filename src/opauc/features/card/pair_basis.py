@@ -14,8 +14,8 @@ from opauc.rows import Floats
 
 # Quantile codes of a numeric input in the test of a pair.
 N_CODES = 4
-# Levels of a categorical input in pairs, the pooled one among them.
-MOST_LEVELS = 6
+# Levels of a categorical input in pairs, the pooled one among them: usually, and where more say more.
+FEW_LEVELS, MOST_LEVELS = 6, 20
 MANY = -1
 
 
@@ -28,12 +28,14 @@ class PairBasis:
     places: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
 
     @classmethod
-    def of(cls, effect: MainEffect, values: Floats, mass: Floats, n_knots: int) -> PairBasis:
+    def of(
+        cls, effect: MainEffect, values: Floats, mass: Floats, n_knots: int, n_levels: int = FEW_LEVELS
+    ) -> PairBasis:
         """Return the basis of an input with that main effect, from its values in the sample."""
         if effect.kind == BINARY:
             return cls(1)
         if effect.kind == CATEGORICAL:
-            places = pair_places(effect, values)
+            places = pair_places(effect, values, n_levels)
             return cls(int(places.max()) + 1, places=places)
         if effect.kind == LEFT_OUT:
             return cls(0)
@@ -44,18 +46,18 @@ class PairBasis:
         return cls(knots.size, knots)
 
 
-def most_places(effect: MainEffect) -> int:
+def most_places(effect: MainEffect, n_levels: int = FEW_LEVELS) -> int:
     """Return how many places an input has in pairs, MANY if it has as many as there are knots."""
     if effect.kind == NUMERIC:
-        return effect.knots.size if 0 < effect.knots.size < MOST_LEVELS else MANY
-    return {LEFT_OUT: 0, BINARY: 1}.get(effect.kind, min(effect.kept.size + 1, MOST_LEVELS))
+        return effect.knots.size if 0 < effect.knots.size < FEW_LEVELS else MANY
+    return {LEFT_OUT: 0, BINARY: 1}.get(effect.kind, min(effect.kept.size + 1, n_levels))
 
 
-def pair_places(effect: MainEffect, values: Floats) -> NDArray[np.int32]:
+def pair_places(effect: MainEffect, values: Floats, n_levels: int) -> NDArray[np.int32]:
     """Return the place in pairs of each level: the most frequent have one each, the others share the last."""
     levels = level_of(effect, values)
     counts = np.bincount(levels[levels >= 0], minlength=effect.kept.size + 1)[:-1]
-    own = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
+    own = np.argsort(-counts, kind="stable")[: n_levels - 1]
     places = np.full(effect.kept.size + 1, own.size, np.int32)
     places[np.sort(own)] = np.arange(own.size)
     return places
@@ -69,7 +71,7 @@ def level_of(effect: MainEffect, values: Floats) -> NDArray[np.int64]:
     return np.where(np.isnan(values), -1, np.where(known, at, effect.kept.size))
 
 
-def coarse_codes(effect: MainEffect, values: Floats, mass: Floats) -> NDArray[np.int8]:
+def coarse_codes(effect: MainEffect, values: Floats, mass: Floats, n_levels: int = FEW_LEVELS) -> NDArray[np.int8]:
     """Return a few codes of an input's values for the test of its pairs, -1 where missing.
 
     Examples
@@ -86,7 +88,7 @@ def coarse_codes(effect: MainEffect, values: Floats, mass: Floats) -> NDArray[np
     if effect.kind == BINARY:
         codes[there] = values[there] > effect.scale[0]
     elif effect.kind == CATEGORICAL:
-        codes[there] = pair_places(effect, values)[level_of(effect, values)[there]]
+        codes[there] = pair_places(effect, values, n_levels)[level_of(effect, values)[there]]
     elif effect.kind == NUMERIC:
         known, weight = values[there], mass[there]
         order = np.argsort(known)

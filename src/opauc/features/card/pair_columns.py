@@ -25,11 +25,15 @@ LEAST_IN_CELL = 10.0
 
 
 class Candidates(NamedTuple):
-    """Pairs of inputs that may act together, which of them do for certain, and what each gains."""
+    """Pairs of inputs that may act together, which of them do for certain, and what each gains.
+
+    `levels` says how many levels each input has in its pairs if it is categorical.
+    """
 
     pairs: NDArray[np.int64]  # (p, 2)
     certain: NDArray[np.bool_]
     gains: Floats
+    levels: NDArray[np.int64]
 
 
 class PairRoom(NamedTuple):
@@ -53,7 +57,7 @@ def with_found_pairs(
     """
     if not len(candidates.pairs) or room.columns < 1:
         return card
-    bases = _bases(effects, sample, mass, candidates.pairs, room)
+    bases = _bases(effects, sample, mass, candidates, room)
     sizes = np.array([basis.size for basis in bases])
     widths = sizes[candidates.pairs[:, 0]] * sizes[candidates.pairs[:, 1]]
     order = np.lexsort((-candidates.gains / np.sqrt(widths), ~candidates.certain))
@@ -71,10 +75,11 @@ def with_found_pairs(
 
 
 def _bases(
-    effects: Sequence[MainEffect], sample: Floats, mass: Floats, pairs: NDArray[np.int64], room: PairRoom
+    effects: Sequence[MainEffect], sample: Floats, mass: Floats, candidates: Candidates, room: PairRoom
 ) -> list[PairBasis]:
     """Return the basis of each input, with as many knots as leave room for all pairs."""
-    used, most = set(np.unique(pairs).tolist()), np.array([most_places(effect) for effect in effects])
+    pairs, levels = candidates.pairs, candidates.levels.tolist()
+    used, most = set(np.unique(pairs).tolist()), np.array(list(map(most_places, effects, levels)))
     n_knots = max(room.most_knots, FEWEST_KNOTS)
     while n_knots > FEWEST_KNOTS:
         sizes = np.where(most == MANY, n_knots, most)
@@ -82,7 +87,7 @@ def _bases(
             break
         n_knots -= 1
     return [
-        PairBasis.of(effect, sample[:, j], mass, n_knots) if j in used else PairBasis(0)
+        PairBasis.of(effect, sample[:, j], mass, n_knots, levels[j]) if j in used else PairBasis(0)
         for j, effect in enumerate(effects)
     ]
 

@@ -18,11 +18,12 @@ ENOUGH_ROWS = 1000
 
 
 class FoundPairs(NamedTuple):
-    """Pairs of features that pass, the number of certain ones, and what each gains beyond chance."""
+    """Pairs of features that pass, which are certain, what each gains beyond chance, and its degrees of freedom."""
 
     pairs: NDArray[np.int64]  # (p, 2)
     certain: NDArray[np.bool_]
     gains: Floats
+    freedom: Floats
 
 
 def found_pairs(codes: NDArray[np.int8], scores: Floats, labels: Labels, weight: Floats) -> FoundPairs:
@@ -50,7 +51,7 @@ def found_pairs(codes: NDArray[np.int8], scores: Floats, labels: Labels, weight:
     first, second = np.triu_indices(useful.size, 1)
     pairs = np.stack([useful[first], useful[second]], axis=1)
     if not len(pairs):
-        return FoundPairs(pairs, np.empty(0, np.bool_), np.empty(0))
+        return FoundPairs(pairs, np.empty(0, np.bool_), np.empty(0), np.empty(0))
     sign = 2.0 * labels - 1.0
     doubt = expit(-sign * scores)
     residuals, curvatures = sign * doubt, doubt * (1.0 - doubt)
@@ -67,7 +68,7 @@ def found_pairs(codes: NDArray[np.int8], scores: Floats, labels: Labels, weight:
     certain = _discoveries(chances, CERTAIN)
     rare = np.bincount(labels, weight, minlength=2).min()
     passing = certain if rare < ENOUGH_ROWS else _discoveries(chances, TRIED)
-    return FoundPairs(pairs[passing], certain[passing], (chi_square - freedom)[passing])
+    return FoundPairs(pairs[passing], certain[passing], (chi_square - freedom)[passing], freedom[passing])
 
 
 def _discoveries(chances: Floats, share: float) -> NDArray[np.bool_]:

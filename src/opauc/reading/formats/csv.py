@@ -1,4 +1,4 @@
-"""Tables as text, with commas, semicolons or tabs between the columns."""
+"""Tables as text, with commas, semicolons, tabs or bars between the columns."""
 
 from opauc.reading.byte_source import text_extents
 from opauc.reading.data_format import DataFormat, Reader

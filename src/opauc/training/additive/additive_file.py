@@ -94,7 +94,7 @@ class AdditiveModel:
 
         return AdditiveTraining(GamRecipe(self.parameters), self.solution)
 
-    def number_reading(self) -> NumberReading:
+    def row_reading(self) -> NumberReading:
         """Return how rows are to be read for it."""
         return NumberReading.of_json(self.reading, self.columns)
 

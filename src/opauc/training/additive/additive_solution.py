@@ -16,7 +16,7 @@ from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows, S
 from opauc.scorers.mapped_scorer import MappedScorer
 from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
 from opauc.training.additive.card_fit import CardModel, encoded, fitted_card
-from opauc.training.additive.sampled_rows import SampledRows
+from opauc.training.additive.sampled_rows import SampledRows, as_known
 from opauc.training.additive.waiting_rows import WaitingRows
 
 # A solution costs as much as very many rows: it is looked at again when there are so many times the rows.
@@ -137,10 +137,12 @@ class AdditiveSolution:
         """Return what is known with the card fixed now, whatever waits."""
         return self if self.fixed is not None else replace(self, waiting=self.waiting.emptied(), fixed=self.current)
 
-    def of_sample(self, rows: Floats, labels: Labels) -> AdditiveSolution:
+    def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
         """Return the card that suits rows drawn from all over, with no row learnt: they come again with the others."""
-        drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, None))
-        return replace(drawn.emptied(), sampled=SampledRows.of(rows))
+        drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
+        begun = drawn.emptied()
+        again = as_known(rows, self.categorical, begun.current.card.kept_numbers())
+        return replace(begun, sampled=SampledRows.of(again))
 
     def emptied(self) -> AdditiveSolution:
         """Return the same card with no row learnt: shards that begin with it merge."""

@@ -24,6 +24,8 @@ from opauc.training.additive.waiting_rows import Sample, WaitingRows
 # A knot for every so many rows of the rarer class, within bounds; and all curves have at most half the columns.
 ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE = 20.0, 8, 250
 CURVES_SHARE = 0.5
+# All levels of categories have at most this share.
+LEVELS_SHARE = 0.3
 
 
 class CardModel(NamedTuple):
@@ -65,7 +67,8 @@ def fitted_card(
     sample = waiting.sample(card_rows, seed)
     at = sample.rows
     mass = balanced_mass(labels[at], weights[at])
-    some = SampleRows(np.asfortranarray(rows[at]), labels[at], weights[at], mass)
+    chosen = rows if at.size == labels.size else rows[at]
+    some = SampleRows(np.asfortranarray(chosen), labels[at], weights[at], mass)
     effects = _within(_effects(some, settings, categorical), some, settings.max_columns)
     card = Card.of_effects(effects)
     card, fit = InteractionSearch(card, effects, some, settings, seed, labels.size >= card_rows).fitted()
@@ -84,15 +87,16 @@ def encoded(
 
 def _effects(some: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_]) -> tuple[MainEffect, ...]:
     """Return the main effects, their knots as many as the rows and the columns allow."""
+    levels = int(LEVELS_SHARE * settings.max_columns)
     if settings.knots != AUTO:
-        return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.knots))
+        return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.knots), levels)
     most = int(np.clip(some.rarer / ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE))
     distinct = np.array([min(most, np.unique(values).size) for values in some.numbers.T])
     curved = distinct[(distinct > 2) & ~categorical]
     left = CURVES_SHARE * settings.max_columns - (distinct.size - curved.size)
     while most > 0 and (np.minimum(curved, most) + 1).sum() > left:
         most -= 1
-    return main_effects(some.numbers, some.mass, some.weight, categorical, most)
+    return main_effects(some.numbers, some.mass, some.weight, categorical, most, levels)
 
 
 def _within(effects: tuple[MainEffect, ...], some: SampleRows, max_columns: int) -> tuple[MainEffect, ...]:

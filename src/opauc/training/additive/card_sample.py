@@ -62,10 +62,8 @@ def card_sample(
     settings = with_card_rows(made(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
     wanted = int(settings.card_rows)
     drawn = _drawn(files, reading, labels, wanted, seed)
-    if drawn is not None and drawn.rarer < ENOUGH_OF_BOTH:
-        room = MOST_BYTES / (8 * max(1, drawn.rows.shape[1]) * wanted)
-        factor = min(MOST_FACTOR, room, files.n_rows / wanted, 1.1 * ENOUGH_OF_BOTH / max(1, drawn.rarer))
-        drawn = _drawn(files, reading, labels, int(wanted * factor), seed) if factor > 1.0 else drawn
+    if drawn is not None and (more := enough_rows(wanted, drawn.rarer, files.n_rows, drawn.rows.shape[1])) > wanted:
+        drawn = _drawn(files, reading, labels, more, seed)
     if drawn is None or not drawn.rarer:
         return None
     numbers = drawn.encoder.numbers
@@ -80,6 +78,22 @@ def card_sample(
     known = replace(reading, columns=columns, label=None if label is None else str(label))
     findings = tuple(drawn.encoder.findings)
     return CardSample(replace(recipe, beginning=solution), known, drawn.classes, findings, len(drawn.rows))
+
+
+def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:
+    """Return how many of so many rows should be drawn, where `wanted` had that many of the rarer class among them.
+
+    Examples
+    --------
+    >>> from opauc.training.additive.card_sample import enough_rows
+    >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
+    (16384, 163840)
+    """
+    if rarer >= ENOUGH_OF_BOTH:
+        return wanted
+    room = MOST_BYTES / (8 * max(1, width) * wanted)
+    factor = min(MOST_FACTOR, room, n_rows / wanted, 1.1 * ENOUGH_OF_BOTH / max(1, rarer))
+    return max(wanted, int(wanted * factor))
 
 
 def _drawn(files: SeekableFiles, reading: NumberReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:

@@ -18,6 +18,7 @@ from opauc.rows import Array, Floats, GroupKeys, Labels, Rows, Settings
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.additive_settings import AdditiveSettings, with_positions
 from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.training.held_solution import HeldSolution
 from opauc.training.learnt import Learnt
 from opauc.training.transaction import Transaction
 
@@ -67,24 +68,8 @@ class GamRecipe:
         return AdditiveSolution.start(settings, categorical, random_key(given.get("random_state")))
 
 
-class AdditiveTraining:
+class AdditiveTraining(HeldSolution[GamRecipe, AdditiveSolution]):
     """An additive model in the making: chunks of labelled rows of numbers in, a solution out."""
-
-    def __init__(self, recipe: GamRecipe, solution: AdditiveSolution | None = None) -> None:
-        self.recipe = recipe
-        self._solution = solution
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is a solution yet."""
-        return self._solution is not None
-
-    @property
-    def solution(self) -> AdditiveSolution:
-        """What has been learnt so far."""
-        if self._solution is None:
-            raise ValueError("nothing has been learnt yet")
-        return self._solution
 
     def prepare_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:  # noqa: ARG002
         """Start with a first chunk: what its columns are is known by then."""

@@ -14,9 +14,11 @@ from opauc.features.card.card import Card
 from opauc.features.card.landmarks import Landmarks, Probe
 from opauc.kernels.rows.card_rows import CATEGORICAL
 from opauc.learners.additive.fellner_schall import smoothed
-from opauc.learners.additive.penalised_fit import PenalisedFit, part_of
+from opauc.learners.additive.penalised_fit import ENOUGH_FOR_NARROW, PenalisedFit, part_of
 from opauc.learners.additive.penalties import Penalties
-from opauc.rows import Floats
+from opauc.rows import DenseRows, Floats
+from opauc.statistics.accumulate import one_blas_thread
+from opauc.statistics.blas_gram import add_gram
 from opauc.statistics.linearised_sums import linearised
 from opauc.training.additive.sample_rows import SampleRows
 
@@ -36,6 +38,7 @@ WEIGHED_ON = 1024
 # Inputs that hardly spread are not blown up.
 LEAST_SPREAD = 0.15
 TRYING_STEPS = 4
+ROWS_AT_ONCE = 1024
 # Landmarks by the square root of the rows that are undecided, those of a chance of one half counting whole.
 BY_ROOT = 10.0
 
@@ -127,13 +130,14 @@ def probed(card: Card, landmarks: Landmarks, scores: Floats, some: SampleRows) -
     held_out = held_out[:: -(-held_out.size // MOST_TRIED_ON)] if held_out.size else held_out
     if held_out.size < 2 * FOLDS:
         return Probe(0.0, 0.0)
-    columns, weight = landmarks.columns(card.tables, some.numbers[held_out]), some.weight[held_out]
+    held_out = np.concatenate([held_out[fold::FOLDS] for fold in range(FOLDS)])
+    columns, weight = _columns(card, landmarks, some.numbers[held_out]), some.weight[held_out]
     labels, known = some.labels[held_out], scores[held_out]
     curvature, pull = linearised(known, labels)
     groups = ColumnGroups.of([Group(GroupKind.LANDMARKS, 0, landmarks.size)])
     penalties = Penalties(groups, (landmarks.roughness,))
-    folds = [np.arange(fold, held_out.size, FOLDS) for fold in range(FOLDS)]
-    grams = [np.tril(columns[at].T @ ((weight * curvature)[at, None] * columns[at])) for at in folds]
+    folds = [slice(int(at[0]), int(at[-1]) + 1) for at in np.array_split(np.arange(held_out.size), FOLDS)]
+    grams = [_gram(columns[at], (weight * curvature)[at]) for at in folds]
     moments = [columns[at].T @ (weight * pull)[at] for at in folds]
     change, strengths = np.empty(held_out.size), np.ones(1)
     for at, gram, moment in zip(folds, grams, moments, strict=True):
@@ -144,6 +148,25 @@ def probed(card: Card, landmarks: Landmarks, scores: Floats, some: SampleRows) -
     gains = before - weight * np.logaddexp(0.0, sign * (known + change))
     error = float(gains.std()) * np.sqrt(gains.size)
     return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
+
+
+def _columns(card: Card, landmarks: Landmarks, rows: Floats) -> DenseRows:
+    """Return the columns of the landmarks: of many rows in float32, six digits serve there."""
+    shape = len(rows), landmarks.size
+    columns: DenseRows = np.empty(shape, np.float32) if len(rows) >= ENOUGH_FOR_NARROW else np.empty(shape)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        columns[part] = landmarks.columns(card.tables, rows[part])
+    return columns
+
+
+def _gram(columns: DenseRows, weight: Floats) -> Floats:
+    """Return the lower triangle of the weighted products of columns."""
+    shape = (columns.shape[1],) * 2
+    lower: DenseRows = np.zeros(shape, np.float32) if columns.dtype == np.float32 else np.zeros(shape)
+    with one_blas_thread():
+        add_gram(np.multiply(columns, np.sqrt(weight)[:, None], dtype=columns.dtype, casting="same_kind"), lower)
+    return lower.astype(np.float64)
 
 
 def is_taken(probe: Probe, more_rows: bool) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.features.table_column import UNSEEN
 from opauc.rows import Array, Floats
 
 Mask = NDArray[np.bool_]
@@ -15,10 +17,13 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """A number of 64 bits for each row that was drawn for a card; rows with the same values have the same one.
+    """A number of 64 bits for each row that was drawn for a card, and no other row of the same values with it.
 
     What was drawn all over a file comes again when the file is learnt. It must
     not be taken for new then: the card fits it better than rows never seen.
+    Values that were drawn more than once are common, and most rows that have
+    them were not drawn: were they left out too, what counts as new would be
+    what is rare.
 
     Examples
     --------
@@ -34,7 +39,8 @@ class SampledRows:
     @classmethod
     def of(cls, rows: Floats) -> Self:
         """Return the rows, to be known again."""
-        return cls(np.unique(row_keys(rows)))
+        keys, counts = np.unique(row_keys(rows), return_counts=True)
+        return cls(keys[counts == 1])
 
     def fresh(self, rows: Floats) -> Mask:
         """Tell which rows are none of those drawn."""
@@ -50,6 +56,25 @@ class SampledRows:
         if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
             raise ValueError("sampled: expected rising numbers of 64 bits")
         return cls(keys)
+
+
+def as_known(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:
+    """Return rows as they come again once only some categories of each input have a number of their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.training.additive.sampled_rows import as_known
+    >>> as_known(np.array([[3.0, 3.0], [0.0, np.nan]]), np.array([True, False]), [np.array([0]), None])
+    array([[-1.,  3.],
+           [ 0., nan]])
+    """
+    again = np.array(rows, np.float64)
+    for j in np.flatnonzero(categorical).tolist():
+        numbers, known = again[:, j], kept[j]
+        lost = ~np.isnan(numbers) if known is None else ~(np.isnan(numbers) | np.isin(numbers, known))
+        again[lost, j] = UNSEEN
+    return again
 
 
 def row_keys(rows: Floats) -> NDArray[np.uint64]:

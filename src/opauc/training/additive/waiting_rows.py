@@ -94,7 +94,7 @@ class WaitingRows:
 
     def all_rows(self) -> Floats:
         """Return the rows as one array."""
-        return np.concatenate([np.empty((0, self.n_features)), *self.rows])
+        return self.rows[0] if len(self.rows) == 1 else np.concatenate([np.empty((0, self.n_features)), *self.rows])
 
     def all_labels(self) -> Labels:
         """Return the labels as one array."""

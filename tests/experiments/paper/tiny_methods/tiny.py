@@ -3,6 +3,7 @@
 
 import os
 import signal
+import time
 
 from experiments.methods import weights_method
 from experiments.paper.column import ONLINE, Column, Cost
@@ -16,6 +17,14 @@ CHEAP = Cost(lambda shape: 0.001 * shape.n_features)
 
 def weighted(setting, context):
     return weights_method("weighted", lambda rows, labels: rows.mean(axis=0) * setting["alpha"])
+
+
+def leisurely(setting, context):
+    def weights(rows, labels):
+        time.sleep(0.01)
+        return rows.mean(axis=0) * setting["alpha"]
+
+    return weights_method("leisurely", weights)
 
 
 def raising(setting, context):
@@ -49,6 +58,7 @@ def dying(setting, context):
 
 DESCENT = Column("OPAUC", ONLINE, (BENCHMARK,), LAST.made, CHEAP, {"eta0": (0.001, 0.01), "alpha": (0.1,)}, LAST.family)
 WEIGHTED = Column("weighted", ONLINE, (BENCHMARK,), weighted, CHEAP, {"alpha": (1.0, 2.0)})
+LEISURELY = Column("leisurely", ONLINE, (BENCHMARK,), leisurely, CHEAP, {"alpha": (1.0, 2.0)})
 # So expensive by the model that a setting is chosen once a trial.
 DEAR = Column(
     "dear", ONLINE, (BENCHMARK,), weighted, Cost(lambda shape: 1e4 * shape.entries), {"alpha": (1.0, 2.0, 3.0)}

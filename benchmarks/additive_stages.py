@@ -1,0 +1,110 @@
+"""CPU seconds of each stage of OnePassGAM's fit, as one table, on the sets of `experiments.tables`.
+
+python -m benchmarks.additive_stages [SET ...] [--seed 0]
+"""
+
+import argparse
+import importlib
+import time
+import warnings
+from collections import Counter
+from functools import wraps
+
+import numpy as np
+from experiments.tables import WARM_UP, gam, named_table
+
+from opauc.evaluation import exact_auc
+
+USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
+ADDITIVE, LEARNER = "opauc.training.additive", "opauc.learners.additive"
+# Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
+STAGES = {
+    "effects": [(f"{ADDITIVE}.card_fit", "", "_effects")],
+    "encoding": [("opauc.features.card.card", "Card", "rows")],
+    "pair search": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_candidates")],
+    "pair columns": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_with_pairs")],
+    "part fits": [(f"{LEARNER}.penalised_fit", "", "_steps")],
+    "full fits": [
+        (f"{ADDITIVE}.interaction_search", "", "finished_fit"),
+        (f"{LEARNER}.penalised_fit", "", "finished_fit"),
+    ],
+    "REML": [(f"{LEARNER}.penalised_fit", "", "smoothed"), ("opauc.learners.additive_logistic", "", "smoothed")],
+    "Grams": [("opauc.statistics.linearised_sums", "LinearisedSums", "update_all")],
+    "probe": [
+        (f"{ADDITIVE}.interaction_search", "", "probed"),
+        (f"{ADDITIVE}.interaction_search", "", "chosen_landmarks"),
+    ],
+    "ladder": [
+        ("opauc.learners.additive_logistic", "AdditiveLogistic", "with_ladder"),
+        (f"{LEARNER}.ladder", "Ladder", "update"),
+    ],
+    "final": [("opauc.learners.additive_logistic", "AdditiveLogistic", "final")],
+}
+
+
+class StageClock:
+    """CPU seconds by stage, each without the stages inside it."""
+
+    def __init__(self):
+        self.spent, self.running = Counter(), []
+
+    def timed(self, stage, function):
+        """Return the function, its time counted."""
+
+        @wraps(function)
+        def call(*given, **named):
+            began = time.process_time()
+            self.running.append(0.0)
+            try:
+                return function(*given, **named)
+            finally:
+                whole = time.process_time() - began
+                self.spent[stage] += whole - self.running.pop()
+                if self.running:
+                    self.running[-1] += whole
+
+        return call
+
+    def watch(self):
+        """Count the time of every stage from now on."""
+        for stage, places in STAGES.items():
+            for module, owner, name in places:
+                found = importlib.import_module(module)
+                found = getattr(found, owner) if owner else found
+                setattr(found, name, self.timed(stage, getattr(found, name)))
+
+
+def main():
+    """Print a line a set."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sets", nargs="*", default=USUAL)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    clock = StageClock()
+    clock.watch()
+    print("set | columns | AUC | CPU s | " + " | ".join([*STAGES, "rest"]))
+    for name in given.sets:
+        table, labels = named_table(name)
+        order = np.random.default_rng(given.seed).permutation(labels.size)
+        learn, test = np.split(order, [int(0.8 * labels.size)])
+        gam(table.take(learn[: WARM_UP["gam"]]), labels[learn[: WARM_UP["gam"]]])
+        clock.spent.clear()
+        began = time.process_time()
+        scores_of = gam(table.take(learn), labels[learn])
+        whole = time.process_time() - began
+        spent = [clock.spent[stage] for stage in STAGES]
+        auc = exact_auc(labels[test], scores_of(table.take(test)))
+        cells = [f"{seconds:.2f}" for seconds in (whole, *spent, whole - sum(spent))]
+        print(f"{name} | {_columns(scores_of)} | {auc:.4f} | {' | '.join(cells)}", flush=True)
+
+
+def _columns(scores_of):
+    """Return how many columns the model has, and how many of them are main effects and landmarks."""
+    [model] = [cell.cell_contents for cell in scores_of.__closure__]
+    card = model.card_
+    return f"{card.n_columns} ({card.main_columns()}, {card.landmarks.size if card.landmarks else 0})"
+
+
+if __name__ == "__main__":
+    main()

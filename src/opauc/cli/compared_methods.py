@@ -1,0 +1,65 @@
+"""The methods that `opauc compare` knows: learners, and those of other kinds, found in their folders."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opauc.errors import InputError
+from opauc.evaluation import Method
+from opauc.evaluation.exact_auc import Flags
+from opauc.learners import find_learners
+from opauc.rivals import find_rival, rival_names
+from opauc.rivals.tables import find_table_rival, table_rival_names
+from opauc.training.learner_method import LearnerMethod
+
+
+class WantedMethods(NamedTuple):
+    """Names of methods that are there: those that learn features, and those that learn columns of tables.
+
+    Examples
+    --------
+    >>> from opauc.cli.compared_methods import WantedMethods
+    >>> wanted = WantedMethods.of("exact, gam")
+    >>> wanted
+    WantedMethods(of_features=['exact'], of_tables=['gam'])
+    >>> [method.name for method in wanted.feature_methods() + wanted.table_methods(None)]
+    ['exact', 'gam']
+    """
+
+    of_features: list[str]
+    of_tables: list[str]
+
+    @classmethod
+    def of(cls, names: str | None) -> WantedMethods:
+        """Return the methods of a list with commas; where that is None, all that are installed and not slow."""
+        learners, tables = find_learners(), table_rival_names()
+        known = [*tables, *learners, *rival_names()]
+        quick = [name for name in known if name not in learners or not learners[name].is_slow]
+        wanted = quick if names is None else list(dict.fromkeys(name.strip() for name in names.split(",")))
+        strangers = [name for name in wanted if name not in known]
+        if strangers:
+            raise InputError(f"no learner is called {strangers[0]!r}; there are {', '.join(known)}")
+        absent = [name for name in wanted if not _is_installed(name)]
+        if absent and names is not None:
+            raise InputError(f"{absent[0]} needs a package that is not installed")
+        there = [name for name in wanted if name not in absent]
+        return cls([name for name in there if name not in tables], [name for name in there if name in tables])
+
+    def feature_methods(self) -> list[Method]:
+        """Return the methods that learn features, learners with their default settings."""
+        learners = find_learners()
+        found = [
+            LearnerMethod(name, learners[name]()) if name in learners else find_rival(name) for name in self.of_features
+        ]
+        return [method for method in found if method is not None]
+
+    def table_methods(self, categorical: Flags | None) -> list[Method]:
+        """Return the methods that learn tables, of which these columns hold numbers of categories."""
+        found = [find_table_rival(name) for name in self.of_tables]
+        return [make(categorical) for make in found if make is not None]
+
+
+def _is_installed(name: str) -> bool:
+    if name in find_learners():
+        return True
+    return (find_table_rival(name) if name in table_rival_names() else find_rival(name)) is not None

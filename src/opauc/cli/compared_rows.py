@@ -1,0 +1,158 @@
+"""The rows that `opauc compare` learns and scores: as features, and of tables as their columns too."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from opauc.cli.console import Reporter, number_of
+from opauc.evaluation import NumberedRows
+from opauc.evaluation.exact_auc import Flags
+from opauc.features import open_stream
+from opauc.features.column_kinds import Finding
+from opauc.features.drawn_rows import drawn_rows
+from opauc.features.number_features import NumberFeatures
+from opauc.features.number_reading import NumberReading
+from opauc.reading import BadRows, DataStream, Encoding, ReadOptions
+from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.labelled_chunk import LabelledChunk
+from opauc.rows import Floats, Rows
+from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
+from opauc.training.additive.card_sample import ALL_WAIT
+from opauc.training.additive.gam_recipe import columns_at
+from opauc.training.class_labels import ClassLabels
+from opauc.training.label_queue import chunks_of_known_classes
+from opauc.training.training import as_wide
+
+LEARNING, SCORING = "learning", "scoring"
+
+
+@dataclass
+class Passes(ABC):
+    """The same data read several times; the first time shows which classes, features and categories there are."""
+
+    data: Sequence[str]
+    options: ReadOptions
+    bad_rows: BadRows
+    labels: ClassLabels
+    reporter: Reporter
+    title: str = field(default=LEARNING, init=False)
+
+    @property
+    @abstractmethod
+    def categorical(self) -> Flags | None:
+        """Which columns of a table are numbers of categories; None where rows are features only."""
+
+    @abstractmethod
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass."""
+
+    @abstractmethod
+    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+        """Return the features of a chunk, as wide as all before, and the columns of its table if there is one."""
+
+    @abstractmethod
+    def keep(self, last: LabelledChunk) -> None:
+        """Keep what the first pass has shown, of which this was the last chunk."""
+
+    def read(self) -> Iterator[NumberedRows]:
+        """Yield the chunks with their labels as 0 and 1."""
+        stream = self.stream(self.bad_rows.anew())
+        last = None
+        with self.reporter.progress(self.title, stream.total_bytes) as show:
+            for chunk, labels in chunks_of_known_classes(stream.chunks(), self.labels):
+                self.labels, last = labels, chunk
+                rows, table = self.views(chunk)
+                yield NumberedRows(chunk.first_row, rows, labels.encoded(chunk), table)
+                show(chunk.first_row + rows.shape[0], chunk.bytes_read)
+        if last is not None and self.title == LEARNING:
+            self.keep(last)
+        self.title = SCORING
+
+
+@dataclass
+class FeaturePasses(Passes):
+    """Rows as linear scorers read them."""
+
+    encoding: Encoding | None = field(default=None, init=False)
+    width: int = field(default=1, init=False)
+
+    @property
+    def categorical(self) -> Flags | None:
+        """Nothing: all are features."""
+        return None
+
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass; features of the second one are those of the first."""
+        return open_stream(self.data, self.options, bad_rows=bad_rows, encoding=self.encoding)
+
+    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+        """Return the features of a chunk."""
+        self.width = max(self.width, chunk.rows.shape[1])
+        return as_wide(chunk.rows, self.width), None
+
+    def keep(self, last: LabelledChunk) -> None:
+        """Keep what features there are."""
+        self.encoding = last.bookmark.learnt()
+
+
+@dataclass
+class TablePasses(Passes):
+    """The rows of tables as they come, their columns typed by looking, and the features that linear methods take."""
+
+    of_tables: Sequence[str] = ()  # names of the methods that take columns as they come
+    findings: Sequence[Finding] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self._reading, first = self._looked()
+        known = self._reading.columns
+        self._categorical = np.zeros(first.shape[1], np.bool_) if known is None else known.categorical
+        self._features = NumberFeatures(first, self._categorical)
+
+    @property
+    def categorical(self) -> Flags:
+        """Which columns are numbers of categories."""
+        return self._categorical
+
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass; categories of the second one are those of the first."""
+        encoder = self._reading.encoder(frozen=self.title == SCORING)
+        return DataStream(self.data, self.options, encoder, bad_rows=bad_rows)
+
+    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+        """Return the features of a chunk, and its columns."""
+        table = np.asarray(chunk.rows, np.float64)
+        return self._features.rows(table, grow=self.title == LEARNING), table
+
+    def keep(self, last: LabelledChunk) -> None:
+        """Keep what categories there are, and say what the methods were given."""
+        self._reading = replace(self._reading, columns=columns_at(last.bookmark))
+        n_columns, n_features = self._categorical.size, self._features.n_features
+        takers = ", ".join(self.of_tables)
+        self.reporter.say(
+            "rows",
+            (f"{takers}: {number_of(n_columns, 'column')} as they come; the others: " if takers else "")
+            + f"{number_of(n_features, 'feature')} (numbers scaled, missing ones marked, one for each category)",
+            columns=n_columns, features=n_features, of_tables=list(self.of_tables),
+        )  # fmt: skip
+
+    def _looked(self) -> tuple[NumberReading, Floats]:
+        """Return how tables are to be read, once their columns are known, and the rows looked at."""
+        reading = NumberReading(self.options, positive=self.labels.positive)
+        files = SeekableFiles.of(self.data, self.options)
+        if files is None or files.n_rows <= ALL_WAIT:
+            encoder = reading.encoder()
+            stream = DataStream(self.data, self.options, encoder, bad_rows=BadRows("skip"))
+            parts = [chunk.rows for chunk in islice(stream.chunks(ahead=False), 1)]
+        else:
+            n_rows = int(with_card_rows(AdditiveSettings(), files.n_rows).card_rows)
+            drawn = drawn_rows(files, reading, n_rows, seed=0)
+            encoder, parts = drawn.encoder, [part.rows for part in drawn.parts]
+        self.findings = encoder.findings
+        label = encoder.pinned_columns.label
+        known = replace(reading, columns=encoder.numbers, label=None if label is None else str(label))
+        return known, np.concatenate([np.empty((0, len(encoder.feature_names()))), *map(np.asarray, parts)])

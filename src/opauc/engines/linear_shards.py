@@ -1,0 +1,132 @@
+"""A linear scorer from the shards of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+from opauc.engines.file_shards import Cut, whole_files
+from opauc.errors import InputError, UnsupportedOperation
+from opauc.features import open_stream
+from opauc.features.column_kinds import Finding
+from opauc.features.open_stream import encoder_of
+from opauc.features.table_encoder import TableEncoder
+from opauc.features.table_features import TableFeatures
+from opauc.reading import BadRows, Bookmark, Encoding, ReadOptions
+from opauc.reading.labelled_chunk import LabelledChunk
+from opauc.rows import Json, Settings
+from opauc.training.class_labels import ClassLabels
+from opauc.training.label_queue import chunks_of_known_classes
+from opauc.training.learner_method import bytes_of_state
+from opauc.training.model_file import Model
+from opauc.training.recipe import Recipe
+from opauc.training.saved_model import AnyModel
+from opauc.training.shard_training import ShardPlace, ShardTraining, shard_learner
+
+# A shard has this many times the bytes of its sums at least, lest merging costs more than learning.
+SUMS_A_SHARD = 4
+
+
+class FilesToLearn(NamedTuple):
+    """What to learn from which files: the recipe of an estimator of that name with these parameters."""
+
+    paths: Sequence[str | os.PathLike[str]]
+    recipe: Recipe
+    parameters: Settings
+    estimator: str = "OPAUC"
+    options: ReadOptions = ReadOptions()
+    labels: ClassLabels = ClassLabels()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearShards:
+    """What the first rows of files tell of how all their shards are to be learnt."""
+
+    wanted: FilesToLearn
+    paths: Sequence[str]
+    labels: ClassLabels
+    encoding: Encoding | None
+    dtype: str
+    cut: Cut
+    numbers_rows: bool
+    key: int
+
+    @property
+    def options(self) -> ReadOptions:
+        """How the files are read."""
+        return self.wanted.options
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Nothing: columns are what the user says."""
+        return ()
+
+    def encoder(self) -> TableEncoder:
+        """Return the encoder that knows what the first rows tell; it goes on learning categories."""
+        encoder = encoder_of(self.options, groups=self.options.groups)
+        return encoder if self.encoding is None else encoder.with_state(self.encoding, frozen=False)
+
+    def training(self, place: ShardPlace) -> ShardTraining:
+        """Return the loop in which a shard is learnt."""
+        return ShardTraining(self.wanted.recipe, place._replace(key=self.key))
+
+    def model(self, training: ShardTraining, bookmark: Bookmark) -> Model:
+        """Return what the rows of a shard have taught, with what was learnt of their columns."""
+        solution = training.gathered()
+        tables = TableFeatures(self.options, bookmark.learnt(), self.labels.positive)
+        return Model(
+            self.wanted.estimator, {}, solution, self.labels.classes, solution.n_features, None, tables.to_json()
+        )  # fmt: skip
+
+    def finished(self, model: AnyModel, provenance: Json) -> Model:
+        """Return the model with the parameters that were asked for."""
+        known = cast(Model, model)
+        solution, names = known.learnt(), TableFeatures.of_json(known.reading).feature_names()
+        return replace(
+            known,
+            parameters=dict(self.wanted.parameters),
+            solution=solution.with_learner(self.wanted.recipe.choose(solution.n_features, self.dtype)),
+            feature_names=None if names is None else tuple(names),
+            provenance=provenance,
+        )
+
+
+def linear_shards(wanted: FilesToLearn) -> LinearShards:
+    """Return how every shard is learnt, by the first rows; refused where what shards teach does not add up.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.engines.linear_shards import FilesToLearn, linear_shards
+    >>> from opauc.training.opauc_recipe import OpaucRecipe
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
+    ...     linear_shards(FilesToLearn([file.name], OpaucRecipe({}), {})).labels.classes.tolist()
+    ['no', 'yes']
+    """
+    if wanted.options.missing == "mean":
+        raise UnsupportedOperation("missing='mean' takes the mean of the rows before: they must be read in order")
+    paths = whole_files(wanted.paths)
+    first, labels = _first_chunk(wanted)
+    width, dtype = first.rows.shape[1], str(first.rows.dtype)
+    learner = shard_learner(wanted.recipe.choose(width, dtype))
+    cut = Cut(int(SUMS_A_SHARD * bytes_of_state(learner, width)))
+    numbered = learner.numbers_rows and wanted.options.groups is None
+    return LinearShards(
+        wanted, paths, labels, first.bookmark.learnt(), dtype, cut, numbered, learner.shard_key()
+    )  # fmt: skip
+
+
+def _first_chunk(wanted: FilesToLearn) -> tuple[LabelledChunk, ClassLabels]:
+    """Return the first rows, which tell how wide rows are and what columns mean, and the classes.
+
+    They are read on until there are rows of both, as one process would.
+    """
+    stream = open_stream(wanted.paths, wanted.options, bad_rows=BadRows("skip"))
+    if wanted.options.groups is not None and not stream.has_columns:
+        raise InputError(f"{', '.join(stream.sources)}: only tables have columns, of which groups could be one")
+    for found in chunks_of_known_classes(stream.chunks(ahead=False), wanted.labels):
+        return found
+    raise InputError(f"{', '.join(stream.sources)}: learning needs rows of two classes, got 0 rows")

@@ -1,0 +1,128 @@
+"""Sums of products over rows of which the last columns are full and those before them sparse."""
+
+import numpy as np
+
+from opauc.kernels.compile_kernel import borrowing, kernel
+
+# Full columns that are gone through at a time: those of a block of rows stay in the cache.
+TILE = 256
+
+
+@kernel
+def full_columns(rows, size):
+    """Return how many of the last of `size` columns have an entry in every one of the sparse rows."""
+    fewest = size
+    for i in range(rows.indptr.size - 1):
+        begin, end = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
+        found = 0
+        while (
+            found < fewest and end - 1 - found >= begin and np.int64(rows.indices[end - 1 - found]) == size - 1 - found
+        ):
+            found += 1
+        fewest = found
+    return fewest
+
+
+@kernel
+def write_split_rows(rows, factors, full, data, indices, ends):
+    """Write the entries of the last columns, times a factor a row, into `full`, and the others as sparse rows."""
+    n_full, written = full.shape[1], 0
+    ends[0] = 0
+    for i in range(rows.indptr.size - 1):
+        begin, end = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]) - n_full
+        for at in range(begin, end):
+            data[written], indices[written] = rows.data[at], rows.indices[at]
+            written += 1
+        ends[i + 1] = written
+        line, known, factor = full[i], rows.data[end : end + n_full], factors[i]
+        for j in range(n_full):
+            line[j] = factor * known[j]
+
+
+@kernel
+def write_by_columns(sparse, factors, ends, owners, values):
+    """Write the entries of sparse rows, times a factor a row, column by column: the row of each, and its value.
+
+    Place 2c has the entries of column c that stand alone, place 2c + 1 those
+    that have a neighbour in column c + 1, with both values. `ends`, which is
+    zero, takes where each place ends, as the row ends of a CSR array.
+    """
+    n_rows = sparse.indptr.size - 1
+    for i in range(n_rows):
+        at, end = np.int64(sparse.indptr[i]), np.int64(sparse.indptr[i + 1])
+        while at < end:
+            c = np.int64(sparse.indices[at])
+            coupled = at + 1 < end and np.int64(sparse.indices[at + 1]) == c + 1
+            ends[2 * c + 1 + coupled] += 1
+            at += 1 + coupled
+    for place in range(ends.size - 1):
+        ends[place + 1] += ends[place]
+    following = ends[:-1].copy()
+    for i in range(n_rows):
+        at, end = np.int64(sparse.indptr[i]), np.int64(sparse.indptr[i + 1])
+        while at < end:
+            c = np.int64(sparse.indices[at])
+            coupled = at + 1 < end and np.int64(sparse.indices[at + 1]) == c + 1
+            place = following[2 * c + coupled]
+            owners[place], values[place, 0] = i, factors[i] * sparse.data[at]
+            if coupled:
+                values[place, 1] = factors[i] * sparse.data[at + 1]
+            following[2 * c + coupled] += 1
+            at += 1 + coupled
+
+
+@borrowing
+def add_alone(owners, values, full, left, line):
+    """Add entries of one column times the full columns of their rows, from `left` on, to the line of the column."""
+    at, end, width = 0, owners.size, line.size
+    while at + 4 <= end:
+        a, b, c, d = values[at, 0], values[at + 1, 0], values[at + 2, 0], values[at + 3, 0]
+        row_a, row_b = full[owners[at], left : left + width], full[owners[at + 1], left : left + width]
+        row_c, row_d = full[owners[at + 2], left : left + width], full[owners[at + 3], left : left + width]
+        for j in range(width):
+            line[j] += a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
+        at += 4
+    while at < end:
+        a, row_a = values[at, 0], full[owners[at], left : left + width]
+        for j in range(width):
+            line[j] += a * row_a[j]
+        at += 1
+
+
+@borrowing
+def add_coupled(owners, values, full, left, line, next_line):
+    """Add couples of entries of neighbouring columns in the same way to the lines of both."""
+    at, end, width = 0, owners.size, line.size
+    while at + 4 <= end:
+        a, b, c, d = values[at, 0], values[at + 1, 0], values[at + 2, 0], values[at + 3, 0]
+        e, f, g, h = values[at, 1], values[at + 1, 1], values[at + 2, 1], values[at + 3, 1]
+        row_a, row_b = full[owners[at], left : left + width], full[owners[at + 1], left : left + width]
+        row_c, row_d = full[owners[at + 2], left : left + width], full[owners[at + 3], left : left + width]
+        for j in range(width):
+            line[j] += a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
+            next_line[j] += e * row_a[j] + f * row_b[j] + g * row_c[j] + h * row_d[j]
+        at += 4
+    while at < end:
+        a, b, row = values[at, 0], values[at, 1], full[owners[at], left : left + width]
+        for j in range(width):
+            line[j] += a * row[j]
+            next_line[j] += b * row[j]
+        at += 1
+
+
+@kernel
+def add_cross_products(ends, owners, values, full, out):
+    """Add the products of sparse entries with the full columns of their rows: out[c, j] for sparse column c.
+
+    Four entries share a load and a store of a line, and two columns the loads of the rows.
+    """
+    n_sparse, n_full = out.shape
+    for left in range(0, n_full, TILE):
+        right = min(left + TILE, n_full)
+        for c in range(n_sparse):
+            begin, middle, end = ends[2 * c], ends[2 * c + 1], ends[2 * c + 2]
+            line = out[c, left:right]
+            if begin < middle:
+                add_alone(owners[begin:middle], values[begin:middle], full, left, line)
+            if middle < end:
+                add_coupled(owners[middle:end], values[middle:end], full, left, line, out[c + 1, left:right])

@@ -1,0 +1,115 @@
+"""`train` and `evaluate` of raw tables on more than one core."""
+
+import json
+
+import pytest
+from numpy.testing import assert_allclose
+
+import opauc as library
+from opauc.training.saved_model import load_any
+from tests.cli.raw_tables import raw_table, small_cards, write_csv
+
+ROWS, TEST = raw_table(4000), raw_table(1000, seed=1)
+TRAIN = ("train", "rows.csv", "--label", "bought")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch, tmp_path):
+    small_cards(monkeypatch, 1000)
+    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 500)
+    monkeypatch.chdir(tmp_path)
+    write_csv("rows.csv", ROWS)
+
+
+def same_scores(one, two):
+    found, right = library.load(one), library.load(two)
+    assert_allclose(found.decision_function(TEST), right.decision_function(TEST), rtol=0, atol=1e-8)
+    return found, right
+
+
+def test_threads_learn_what_one_learns_and_tell_it(opauc):
+    one, two = opauc(*TRAIN, "-o", "one"), opauc(*TRAIN, "-o", "two", "--n-jobs", "2", "--explain-columns")
+    assert (one.code, two.code) == (0, 0), two.err
+    told = [run.err.splitlines()[0] for run in (one, two)]
+    assert told[0] == told[1]
+    assert told[0].startswith("columns: 3 numbers")
+    assert "left out, identifier" in two.out
+    assert "two: 4,000 rows" in two.err
+    assert "6 columns, additive model of 8 features" in two.err
+    assert "progressive AUC" not in two.err  # which only rows in order have
+    found, right = same_scores("two", "one")
+    assert found.guard_ == right.guard_
+    assert found.random_state == right.random_state == 0
+    assert opauc("inspect", "two").code == 0
+    assert [record["rows"] for record in load_any("two").provenance["inputs"]] == [4000]
+
+
+@pytest.mark.parametrize("words", [("--checkpoint-every", "500"), ()], ids=["checkpoints", "compressed"])
+def test_what_must_come_in_order_does_with_many_threads_too(opauc, words):
+    data = "rows.csv" if words else str(write_csv("rows.csv.gz", ROWS))
+    ran = opauc("train", data, "--label", "bought", "-o", "two", "--n-jobs", "2", *words)
+    assert ran.code == 0, ran.err
+    assert "progressive AUC" in ran.err
+
+
+def test_shards_like_a_model_merge_with_it(opauc):
+    write_csv("more.csv", TEST)
+    assert opauc(*TRAIN, "-o", "one").code == 0
+    for name, jobs in (("alone", "1"), ("shards", "2")):
+        assert opauc("train", "more.csv", "--like", "one", "-o", name, "--n-jobs", jobs).code == 0
+        assert opauc("merge", "one", name, "-o", f"merged-{name}").code == 0
+    found, _ = same_scores("merged-shards", "merged-alone")
+    assert sum(found.solution_.counts) == 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("rows.csv", "--label", "bought", "--engine", "cuda"), "--engine cuda is for linear scorers (--solver exact)"),
+        (("rows.csv", "--label", "bought", "--engine", "abacus"), "--engine must be one of dask, spark, cuda"),
+        (("few.csv", "--label", "bought", "--engine", "dask"), "make no card for shards: they are learnt by one core"),
+        (("rows.csv", "--label", "bought", "--engine", "dask", "--resume"), "checkpoints are for rows in order"),
+        (("rows.csv", "other.csv", "--label", "bought", "--n-jobs", "2"), "other.csv: no column city"),
+    ],
+)
+def test_mistakes_are_one_line(opauc, words, message):
+    write_csv("few.csv", ROWS[:500])
+    write_csv("other.csv", ROWS.drop(columns="city"))
+    ran = opauc("train", *words, "-o", "model")
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.splitlines()[-1].startswith("opauc: ")
+
+
+def test_a_bad_row_is_named_by_its_file_and_line(opauc):
+    with open("rows.csv", "a") as file:
+        file.write("9,30.0,inf,Bern,True,2020-01-01,x y,1,,x,yes\n")
+    ran = opauc(*TRAIN, "-o", "model", "--n-jobs", "2")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].startswith("opauc: rows.csv, line 4002, column income: inf")
+    ran = opauc(*TRAIN, "-o", "model", "--n-jobs", "2", "--on-bad-row", "skip")
+    assert ran.code == 0
+    assert "skipped 1 bad row" in ran.err
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_cluster_trains_and_evaluates(opauc):
+    distributed = pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
+    write_csv("test.csv", TEST)
+    assert opauc(*TRAIN, "-o", "threads", "--n-jobs", "2").code == 0
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(**workers) as cluster:
+        there = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "--json")
+        trained = opauc(*TRAIN, "-o", "cluster", *there)
+        assert trained.code == 0, trained.err
+        evaluated = opauc("evaluate", "cluster", "test.csv", *there)
+    events = [json.loads(line) for line in trained.out.splitlines()]
+    assert [event["event"] for event in events if event["event"] != "progress"] == ["columns", "engine", "trained"]
+    with open("cluster", "rb") as one, open("threads", "rb") as other:
+        assert one.read() == other.read()
+    found = [json.loads(line) for line in evaluated.out.splitlines()]
+    right = json.loads(opauc("evaluate", "threads", "test.csv", "--json").out.splitlines()[-1])
+    assert [event["column"] for event in found if event["event"] == "unknown_categories"] == ["city"]
+    low, high = found[-1]["certain"]
+    assert low <= right["auc"] <= high
+    assert found[-1]["rows"] == 1000

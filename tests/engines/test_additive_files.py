@@ -1,0 +1,231 @@
+"""Shards of tables give the additive model of one process: the same scores, guard and notices."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import Table, parquet
+from sklearn.metrics import roc_auc_score
+
+from opauc import OnePassGAM
+from opauc.engines.additive_shards import additive_shards, shards_like
+from opauc.engines.file_evaluation import score_files
+from opauc.engines.file_training import learn_files
+from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
+from opauc.features.number_reading import NumberReading
+from opauc.reading import BadRows, DataStream, ReadOptions
+from opauc.reading.file_sample import SeekableFiles
+from opauc.training.additive.additive_file import save_additive
+from opauc.training.additive.card_sample import card_sample
+from opauc.training.additive.gam_recipe import GamRecipe
+from opauc.training.additive.shifts import shifted_features
+from opauc.training.class_labels import ClassLabels
+from opauc.training.stream_training import StreamTraining
+from tests.cli.raw_tables import raw_table, small_cards, write_csv
+
+N_ROWS = 5000
+SAID = ReadOptions(label="bought")
+RECIPE = GamRecipe({"random_state": 0})
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    small_cards(monkeypatch, 1000)
+    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return raw_table(N_ROWS)
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    """The same rows in two files of each format."""
+    folder = tmp_path_factory.mktemp("tables")
+    halves = {"a": table[:3000], "b": table[3000:]}
+    for name, half in halves.items():
+        write_csv(folder / f"{name}.csv", half)
+        parquet.write_table(Table.from_pandas(half, preserve_index=False), folder / f"{name}.parquet")
+    return {ending: [str(folder / f"{name}.{ending}") for name in halves] for ending in ("csv", "parquet")}
+
+
+def in_order(paths, options=SAID, bad_rows=None):
+    """The model of one process, chunk after chunk, as the command learns it."""
+    sample = card_sample(SeekableFiles.of(paths, options), NumberReading(options), RECIPE, ClassLabels())
+    training = StreamTraining(sample.recipe, sample.labels)
+    stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
+    for chunk in stream.chunks():
+        training.learn(chunk)
+    return training.finished(), stream
+
+
+def in_shards(paths, size=None, options=SAID, n_jobs=2, **more):
+    return learn_files(
+        additive_shards(paths, options, RECIPE, ClassLabels()), ThreadScheduler(n_jobs), size=size, **more
+    )
+
+
+def numbers_of(model, table):
+    return model.columns.read(Table.from_pandas(table, preserve_index=False)).rows
+
+
+def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table):
+    """Of rare categories nothing is kept but that they are rare."""
+    model = in_shards(files["csv"]).model
+    assert (table["city"] == "Zug").any()
+    assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").words
+    drawn = card_sample(SeekableFiles.of(files["csv"], SAID), NumberReading(SAID), RECIPE, ClassLabels()).n_rows
+    assert sum(model.solution.final.judgement.rows) == N_ROWS - drawn
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("size", [None, 10**9])
+def test_shards_give_the_scores_and_the_guard_of_one_process(files, table, ending, size):
+    whole, _ = in_order(files[ending])
+    told = []
+    learnt = in_shards(files[ending], size, told=lambda *done: told.append(done))
+    assert told[-1][1] >= (2 if size else 8), "shards of row groups and of text"
+    rows = numbers_of(learnt.model, table)
+    assert_allclose(learnt.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
+    assert learnt.model.solution.counts == whole.solution.counts
+    assert learnt.model.solution.final.judgement == whole.solution.final.judgement
+    mine, right = (one.solution.fixed.model.occupancy for one in (learnt.model, whole))
+    assert_array_equal(mine.first, right.first)
+    assert_allclose(mine.later, right.later, rtol=1e-12)
+    assert [record["rows"] for record in learnt.model.provenance["inputs"]] == [3000, 2000]
+
+
+def test_the_same_shards_give_the_same_bytes_however_many_work_on_them(files, tmp_path):
+    for n_jobs in (1, 3):
+        save_additive(in_shards(files["csv"], n_jobs=n_jobs).model, tmp_path / str(n_jobs))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
+
+
+def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
+    class Twice(ThreadScheduler):
+        def reduced(self, gather, items, told):
+            def again(item):
+                first, second = gather(item), pickle.loads(pickle.dumps(gather(item)))
+                for name, array in first.model.solution.to_arrays().items():
+                    assert_array_equal(array, second.model.solution.to_arrays()[name])
+                return second
+
+            return super().reduced(again, items, told)
+
+    learning = additive_shards(files["csv"], SAID, RECIPE, ClassLabels())
+    found = learn_files(pickle.loads(pickle.dumps(learning)), Twice(2)).model.solution
+    right = learn_files(learning, ThreadScheduler(2)).model.solution
+    assert sum(found.counts) == N_ROWS
+    assert_array_equal(found.final.weights, right.final.weights)
+
+
+def test_what_travels_to_a_machine_does_not_hold_the_sums(files):
+    learning = additive_shards(files["csv"], SAID, RECIPE, ClassLabels())
+    card = learning.recipe.beginning.current.card
+    assert len(pickle.dumps(learning)) < 400_000
+    assert card.n_columns > 50
+
+
+def test_a_shift_is_noticed_though_each_shard_sees_a_part_of_it(tmp_path):
+    table = raw_table(4000)
+    first = write_csv(tmp_path / "first.csv", table)
+    model = in_shards([first]).model
+    assert shifted_features(model.solution, model.inputs) == []
+    moved = table.assign(age=[age if age == "?" else f"{float(age) + 40:.1f}" for age in table["age"]])
+    other = write_csv(tmp_path / "other.csv", moved)
+    learnt = learn_files(shards_like(model, [other]), ThreadScheduler(2))
+    assert [shift.name for shift in shifted_features(learnt.model.solution, learnt.model.inputs)] == ["age"]
+    both = model.solution.merged(learnt.model.solution)
+    assert sum(both.counts) == 8000
+
+
+def test_compressed_files_are_learnt_in_shards_like_a_model_and_refused_without_one(files, table, tmp_path):
+    model = in_shards(files["csv"]).model
+    packed = [write_csv(tmp_path / f"{name}.csv.gz", half) for name, half in (("a", table[:3000]), ("b", table[3000:]))]
+    learnt = learn_files(shards_like(model, packed), ThreadScheduler(2))
+    rows = numbers_of(model, table)
+    # Rows that the card was made of are known again, wherever they come from.
+    assert_allclose(learnt.model.scorer.scores(rows), model.scorer.scores(rows), rtol=0, atol=1e-8)
+    with pytest.raises(UnsupportedOperation, match="make no card for shards: they are learnt by one core"):
+        in_shards(packed)
+
+
+def test_few_rows_make_no_card_for_shards(tmp_path):
+    path = write_csv(tmp_path / "few.csv", raw_table(500))
+    with pytest.raises(UnsupportedOperation, match="learnt by one core"):
+        in_shards([path])
+
+
+def test_bad_rows_labels_and_values_are_those_of_one_process(table, tmp_path):
+    path = tmp_path / "a.csv"
+    spoilt = table.astype(object)
+    spoilt.loc[[7, 1700, 3000, 4100], "age"] = ["few", "some", "many", "more"]
+    spoilt.loc[4300, "grade"] = "inf"
+    write_csv(path, spoilt)
+    with pytest.raises(MalformedRow, match=r"a\.csv, line 4302, column grade: inf"):
+        in_shards([path])
+    learnt = in_shards([path], bad_rows=BadRows("skip"))
+    assert (learnt.rows, learnt.bad_rows) == (N_ROWS - 1, 1)
+    assert "line 4302" in learnt.first_bad[0]
+    _, stream = in_order([path], bad_rows=BadRows("skip"))
+    assert learnt.unreadable == dict(stream.unreadable_values)
+    assert learnt.unreadable["age"] >= 2, "those in the sample are marks of missing values"
+    with pytest.raises(TooManyBadRows, match="1 bad rows, at most 0 may be skipped"):
+        in_shards([path], bad_rows=BadRows("skip", most=0))
+
+
+def test_a_third_label_that_the_sample_missed_is_named_by_its_line_in_the_file(files, table, tmp_path):
+    learning = additive_shards(files["csv"][:1], SAID, RECIPE, ClassLabels())
+    other = table[3000:].copy()
+    other.loc[4500, "bought"] = "perhaps"
+    path = write_csv(tmp_path / "other.csv", other)
+    with pytest.raises(MalformedRow, match=r"other\.csv, line 1502: label perhaps besides no and yes"):
+        learn_files(replace(learning, paths=[*learning.paths, str(path)]), ThreadScheduler(2))
+
+
+def test_columns_that_differ_between_files_are_refused_by_name(files, table, tmp_path):
+    other = write_csv(tmp_path / "other.csv", table.drop(columns="city"))
+    with pytest.raises(InputError, match=r"other\.csv: .*no column city"):
+        in_shards([*files["csv"], str(other)])
+
+
+def test_evaluating_shards_bounds_the_auc_and_counts_what_is_unknown(files, tmp_path):
+    model = in_shards(files["csv"]).model
+    test = raw_table(2000, seed=1)
+    test["city"] = test["city"].replace("Chur", "Davos")
+    path = write_csv(tmp_path / "test.csv", test)
+    found = score_files(model, [path], ThreadScheduler(2))
+    scores = model.scorer.scores(numbers_of(model, test))
+    low, high = found.auc.interval()
+    assert low - 1e-12 <= roc_auc_score(test["bought"] == "yes", scores) <= high + 1e-12
+    assert high - low < 1e-3
+    assert found.unknown["city"].rows == int((test["city"] == "Davos").sum() + (test["city"] == "Zug").sum())
+    assert_allclose(
+        found.bins.brier_score(), np.mean((model.scorer.chances(scores) - (test["bought"] == "yes")) ** 2), rtol=1e-9
+    )
+
+
+def test_arrays_are_tables_too(tmp_path):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(3000, 3))
+    labels = (random.random(3000) < 1 / (1 + np.exp(-np.sin(2 * rows[:, 0]) * 2))).astype(float)
+    path = tmp_path / "a.npy"
+    np.save(path, np.column_stack([rows, labels]))
+    options = ReadOptions(label=3)
+    learnt, (whole, _) = in_shards([path], options=options), in_order([path], options)
+    assert_allclose(learnt.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
+
+
+def test_an_estimator_that_adopts_shards_serves_raw_rows(files, table):
+    learnt = in_shards(files["csv"])
+    estimator = OnePassGAM()
+    estimator._adopt_shards(learnt.model)
+    assert_allclose(
+        estimator.decision_function(table[:50]), learnt.model.scorer.scores(numbers_of(learnt.model, table[:50]))
+    )
+    assert isinstance(estimator.predict_proba(pd.DataFrame(table[:5])), np.ndarray)

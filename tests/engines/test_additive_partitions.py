@@ -1,0 +1,156 @@
+"""Additive models of rows in partitions: one card, drawn by row numbers, whatever the partitions are."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import Table
+from scipy import sparse
+
+from opauc import OnePassGAM
+from opauc.engines.learnt_shards import LearntShards
+from opauc.engines.partition_training import PartitionPlan, published
+from opauc.engines.remote_rows import joined_chunks, spread_numbers, taken
+from opauc.engines.scheduler import in_pairs
+from opauc.errors import InputError
+from opauc.estimators.number_rows import next_rows
+from opauc.random_key import random_key
+from opauc.training.additive.sampled_rows import SampledRows
+from tests.cli.raw_tables import raw_table, small_cards
+
+N_ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def table():
+    return raw_table(N_ROWS).drop(columns=["empty", "always", "name"])
+
+
+class Cut:
+    """Rows in partitions of this process."""
+
+    def __init__(self, X, y, edges, weight=None):
+        self.parts = [
+            (X[a:b], y[a:b], None if weight is None else weight[a:b]) for a, b in pairwise([0, *edges, len(y)])
+        ]
+
+    def n_rows(self):
+        return sum(len(part[1]) for part in self.parts)
+
+    def drawn(self, numbers):
+        return taken(joined_chunks(self.parts), numbers)
+
+    def fitted(self, model):
+        labels = np.unique(np.concatenate([part[1] for part in self.parts]))
+        plan = PartitionPlan.of(model, labels, self.parts[0][0].shape[1], self)
+        learnt = in_pairs([plan.learnt(number, 0, [part]) for number, part in enumerate(self.parts)])
+        return published(model, learnt)
+
+
+def literal(X, y, weight=None):
+    """Fix the card of the rows drawn, forget that they were learnt, then learn all rows in one go."""
+    some = spread_numbers(len(y), 1000, random_key(0))
+    weight = np.ones(len(y)) if weight is None else weight
+    model = OnePassGAM(random_state=0, card_rows=1000).fit(X.iloc[some], y[some], weight[some]).emptied()
+    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model.columns_, learn=False).rows
+    model.solution_ = replace(model.solution_, sampled=SampledRows.of(drawn))
+    return model.partial_fit(X, y, sample_weight=weight)
+
+
+CUTS = [[], [1000], [1, 1, 700, 2999], list(range(100, 3000, 100))]
+
+
+@pytest.fixture(autouse=True)
+def _small_cards(monkeypatch):
+    small_cards(monkeypatch, 1000)
+
+
+@pytest.mark.parametrize("edges", CUTS, ids=len)
+def test_however_rows_are_cut_the_model_is_that_of_all_of_them(table, edges):
+    X, y = table.drop(columns="bought"), table["bought"].to_numpy()
+    found, right = Cut(X, y, edges).fitted(OnePassGAM(random_state=0)), literal(X, y)
+    assert_allclose(found.decision_function(X), right.decision_function(X), rtol=0, atol=1e-8)
+    assert found.guard_ == right.guard_
+    assert sum(found.guard_.rows) > 1000, "rows that the card was not made of are judged"
+    assert found.feature_names_in_.tolist() == X.columns.tolist()
+
+
+def test_where_all_rows_make_the_card_it_is_the_model_of_fit():
+    frame = raw_table(900).drop(columns=["empty", "always", "name", "id"])
+    X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
+    found, right = Cut(X, y, [300, 310]).fitted(OnePassGAM(random_state=0)), OnePassGAM(random_state=0).fit(X, y)
+    assert_allclose(found.decision_function(X), right.decision_function(X), rtol=0, atol=1e-8)
+
+
+def test_weights_of_rows_count(table):
+    X, y = table.drop(columns="bought"), table["bought"].to_numpy()
+    weight = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
+    found = Cut(X, y, [500, 2000], weight).fitted(OnePassGAM(random_state=0))
+    assert sum(found.solution_.counts) == weight.sum()
+    assert_allclose(found.decision_function(X), literal(X, y, weight).decision_function(X), rtol=0, atol=1e-8)
+
+
+def test_rows_sorted_by_their_label_give_a_card_of_both_classes(table):
+    frame = table.sort_values("bought", kind="stable")
+    X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
+    found = Cut(X, y, [750, 1500, 2250]).fitted(OnePassGAM(random_state=0))
+    assert found.score(X, y) > 0.78
+
+
+@pytest.mark.parametrize("positives", [40, 400])
+def test_more_rows_are_drawn_where_a_class_is_rare(positives):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20_000, 2)), np.zeros(20_000, int)
+    y[random.choice(20_000, positives, replace=False)] = 1
+    asked = []
+
+    class Asked(Cut):
+        def drawn(self, numbers):
+            asked.append(numbers.size)
+            return super().drawn(numbers)
+
+    Asked(X, y, [9000]).fitted(OnePassGAM(random_state=0, card_rows=1500))
+    assert asked[0] == 1500
+    assert asked[1] >= (20_000 if positives == 40 else 4 * 1500 * 0.5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, pd.DataFrame, Table.from_pandas, pl.from_pandas])
+def test_rows_of_every_kind_are_taken_and_joined(kind):
+    frame = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0) % 3})
+    whole = frame if kind in (pd.DataFrame, Table.from_pandas, pl.from_pandas) else frame.to_numpy()
+    chunks = [(kind(whole[a:b]), list(range(a, b)), np.arange(a, b) / 2) for a, b in ((0, 5), (5, 12))]
+    some = [taken(chunk, np.array([0, 3])) for chunk in chunks]
+    rows, labels, weight = joined_chunks(some)
+    right = frame.to_numpy()[[0, 3, 5, 8]]
+    found = rows.to_pandas() if isinstance(rows, Table) else rows.toarray() if sparse.issparse(rows) else rows
+    assert_array_equal(np.asarray(found), right)
+    assert_array_equal(labels, [0, 3, 5, 8])
+    assert_array_equal(weight, [0.0, 1.5, 2.5, 4.0])
+
+
+def test_partitions_of_two_kinds_are_refused():
+    chunks = [(np.eye(2), [0, 1], None), (pd.DataFrame(np.eye(2)), [0, 1], None)]
+    with pytest.raises(InputError, match="partitions must be of one kind, got DataFrame, ndarray"):
+        joined_chunks(chunks)
+
+
+def test_numbers_are_spread_evenly_and_depend_on_the_seed_alone():
+    numbers = spread_numbers(10**12, 1000, seed=3)
+    assert_array_equal(numbers // 10**9, np.arange(1000))
+    assert_array_equal(numbers, spread_numbers(10**12, 1000, seed=3))
+    assert (numbers != spread_numbers(10**12, 1000, seed=4)).any()
+
+
+def test_one_class_and_other_columns_are_refused(table):
+    X, y = table.drop(columns="bought"), table["bought"].to_numpy()
+    with pytest.raises(InputError, match="needs rows of two classes, got 0 rows of fewer"):
+        published(OnePassGAM(), LearntShards(None))
+    rows = Cut(X, y, [1500])
+    rows.parts[1] = (rows.parts[1][0].rename(columns={"city": "town"}), *rows.parts[1][1:])
+    rows.drawn = lambda numbers: taken(rows.parts[0], numbers[numbers < 1500])
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*town.*city"):
+        rows.fitted(OnePassGAM(random_state=0))
