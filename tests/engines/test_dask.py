@@ -36,7 +36,7 @@ CUTS = [(100, 2), (N_ROWS, 5), (333, 5)]
 
 @pytest.fixture(scope="module")
 def client():
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with cluster, Client(cluster) as client:
         yield client
 
