@@ -13,7 +13,7 @@ from opauc.features.number_reading import NumberReading
 from opauc.features.numbers_encoder import NumbersEncoder
 from opauc.reading import BadRows, DataStream, ReadOptions
 from opauc.reading.file_sample import SeekableFiles
-from opauc.reading.find_sources import find_sources, format_of
+from opauc.reading.find_sources import are_tables
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.card_sample import card_sample
 from opauc.training.additive.gam_recipe import GAM, GamRecipe, columns_at
@@ -51,7 +51,7 @@ def takes_additive(
         return solver == SOLVER
     if reading.numeric:
         return True
-    return all(not format_of(path, reading.format).is_sparse(path) for path in find_sources(data)[:1])
+    return are_tables(data, reading.format)
 
 
 def loaded_card(path: Path) -> AdditiveModel:

@@ -94,7 +94,7 @@ class OAM(Learner[PairBuffers]):
         if state.lengths.shape[1] != self.buffer_size:
             raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
         weights, sequential = row_weights(weight), UPDATES[self.update]
-        reach = self.reach(state, rows, float(labels.size if weight is None else weight.sum()))
+        reach = self.reach(state, checked_squares(rows), float(labels.size if weight is None else weight.sum()))
         for part, block in sparse_blocks(rows):
             state = with_room(state, int(np.diff(block.indptr).max(initial=0)))
             buffer_pass(block, labels[part], weights[part], float(self.C), sequential, state)
@@ -145,9 +145,9 @@ class OAM(Learner[PairBuffers]):
         wider = {"weights": np.pad(state.weights, (0, more)), "sums": np.pad(state.sums, ((0, more), (0, 0)))}
         return _with_columns({name: np.array(part) for name, part in self.to_arrays(state).items()} | wider)
 
-    def reach(self, state: PairBuffers, rows: Rows, weight: float) -> tuple[float, float]:
-        """Return the sum of squares of all values and a bound of |w| after `rows`, if their products can be formed."""
-        squares = float(state.reach[SQUARES]) + checked_squares(rows)
+    def reach(self, state: PairBuffers, more_squares: float, weight: float) -> tuple[float, float]:
+        """Return the sum of squares of all values and a bound of |w| after more rows, if products can be formed."""
+        squares = float(state.reach[SQUARES]) + more_squares
         total = float(state.counts.sum()) + weight
         # A row moves w by at most weight C / 2 max(buffer_size, total) |z|, and |z| is at most twice the longest row.
         far = float(state.reach[BOUND]) + weight * self.C * max(self.buffer_size, total) * np.sqrt(squares)

@@ -11,6 +11,7 @@ from opauc.errors import StatisticsOverflow
 from opauc.kernels.descent.buffer_grid import PenaltyGrid, buffer_grid_pass, pay_all_pulls
 from opauc.kernels.simd.lanes import LANES
 from opauc.learners.oam import OAM, UPDATES, with_room
+from opauc.learners.row_squares import checked_squares
 from opauc.rows import Floats, Labels, Rows
 from opauc.statistics.sparse_blocks import sparse_blocks
 
@@ -30,7 +31,8 @@ def oam_path(learner: OAM, Cs: Sequence[float], rows: Rows, labels: Labels) -> I
     >>> [weights.tolist() for weights in oam_path(OAM(update="gradient"), (0.2, 0.4), rows, labels)]
     [[0.2], [0.4]]
     """
-    fitting = [C for C in dict.fromkeys(Cs) if _fits(replace(learner, C=C), rows, labels)]
+    squares = checked_squares(rows)
+    fitting = [C for C in dict.fromkeys(Cs) if _fits(replace(learner, C=C), squares, labels.size)]
     buffers, grid = learner.start(rows.shape[1]), _start(learner, fitting, rows.shape[1])
     for part, block in sparse_blocks(rows):
         buffers = with_room(buffers, int(np.diff(block.indptr).max(initial=0)))
@@ -40,9 +42,9 @@ def oam_path(learner: OAM, Cs: Sequence[float], rows: Rows, labels: Labels) -> I
     yield from (found.get(C) for C in Cs)
 
 
-def _fits(learner: OAM, rows: Rows, labels: Labels) -> bool:
+def _fits(learner: OAM, squares: float, n_rows: int) -> bool:
     try:
-        learner.reach(learner.start(0), rows, float(labels.size))
+        learner.reach(learner.start(0), squares, float(n_rows))
     except StatisticsOverflow:
         return False
     return True

@@ -15,8 +15,6 @@ from opauc.rows import Floats
 CLIPPED = (0.002, 0.998)
 # Levels with fewer rows are pooled.
 LEAST_ROWS = 5
-# So many levels of all categorical inputs are kept at most.
-MOST_LEVELS = 2**20
 # Fewer knots than this bend nothing: the straight column says it all.
 FEWEST_KNOTS = 3
 
@@ -106,11 +104,11 @@ def main_effects(
     weight: Floats,
     categorical: NDArray[np.bool_],
     n_knots: int,
-    most_levels: int = MOST_LEVELS,
+    most_levels: int | None = None,
 ) -> tuple[MainEffect, ...]:
     """Return the effect of every input; rows have a mass that balances the classes, and a weight.
 
-    All categorical inputs together keep at most `most_levels` levels, those of the most rows.
+    All categorical inputs together keep at most `most_levels` levels, if that is given: those of the most rows.
     """
     levels = _most_frequent(sample, weight, categorical, most_levels)
     return tuple(
@@ -120,19 +118,18 @@ def main_effects(
 
 
 def _most_frequent(
-    sample: Floats, weight: Floats, categorical: NDArray[np.bool_], most_levels: int
+    sample: Floats, weight: Floats, categorical: NDArray[np.bool_], most_levels: int | None
 ) -> dict[int, NDArray[np.int64]]:
     """Return the levels that each categorical input keeps: of all those with enough rows, the most frequent."""
-    numbers, counts, inputs = [np.empty(0, np.int64)], [np.empty(0)], np.flatnonzero(categorical).tolist()
-    for j in inputs:
+    found = {}
+    for j in np.flatnonzero(categorical).tolist():
         there = ~np.isnan(sample[:, j])
-        found, weights = _level_counts(sample[there, j], weight[there])
-        numbers.append(found[weights >= LEAST_ROWS])
-        counts.append(weights[weights >= LEAST_ROWS])
-    kept = np.zeros(sum(part.size for part in counts), np.bool_)
-    kept[np.argsort(-np.concatenate(counts), kind="stable")[:most_levels]] = True
-    ends = np.cumsum([part.size for part in numbers])
-    return {j: part[kept[end - part.size : end]] for j, part, end in zip(inputs, numbers[1:], ends[1:], strict=True)}
+        numbers, counts = _level_counts(sample[there, j], weight[there])
+        found[j] = numbers[counts >= LEAST_ROWS], counts[counts >= LEAST_ROWS]
+    inputs = np.repeat([*found], [counts.size for _, counts in found.values()])
+    levels, counts = (np.concatenate(parts) for parts in zip((inputs[:0], inputs[:0]), *found.values(), strict=True))
+    kept = np.sort(np.argsort(-counts, kind="stable")[:most_levels])
+    return {j: levels[kept[inputs[kept] == j]] for j in found}
 
 
 def _level_counts(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
