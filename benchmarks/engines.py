@@ -1,4 +1,4 @@
-"""More than one core: `python -m benchmarks.engines FOLDER [data files tables dask memory parts]`; 10 GB in FOLDER."""
+"""More than one core: `python -m benchmarks.engines FOLDER [data files tables dask memory parts]`; 11 GB in FOLDER."""
 
 import os
 import pickle
@@ -54,19 +54,20 @@ def rows_a_group(n_features):
     return VALUES_A_GROUP // n_features
 
 
-def libsvm_file(folder, n_rows=3_000_000, n_features=123, per_row=14):
-    """Return a file like a9a, of ones; 50 copies of the same 60,000 rows."""
-    path = folder / "ones.libsvm"
-    if not path.exists():
-        rng = np.random.default_rng(0)
-        lines = []
-        for _ in range(n_rows // 50):
+def libsvm_files(folder, n_files, n_features=123, per_row=14):
+    """Return files as wide as a9a, 0.5 GB each: 50 copies of the same 60,000 rows; missing ones are made."""
+    paths = [folder / f"ones-{number}.libsvm" for number in range(n_files)]
+    for number, path in enumerate(paths):
+        if path.exists():
+            continue
+        rng, lines = np.random.default_rng(number), []
+        for _ in range(60_000):
             places = np.sort(rng.choice(n_features, per_row, replace=False)) + 1
             label = "+1" if rng.random() < 0.24 else "-1"
             entries = zip(places, rng.random(per_row), strict=True)
             lines.append(f"{label} {' '.join(f'{place}:{value:.6f}' for place, value in entries)}\n")
         path.write_text("".join(lines) * 50)
-    return [str(path)]
+    return list(map(str, paths))
 
 
 def raw_files(folder, n_rows=600_000):
@@ -116,7 +117,8 @@ def sets(folder):
     return {
         "Parquet, 50 float32 columns": parquet_files(folder, 50, N_FILES),
         "Parquet, 500 float32 columns": parquet_files(folder, 500, N_FILES),
-        "LIBSVM, 123 features, 14 a row": libsvm_file(folder),
+        "LIBSVM, 123 features, 14 a row": libsvm_files(folder, 3),
+        "one of these files": libsvm_files(folder, 1),
     }
 
 

@@ -33,7 +33,7 @@ def write_rows(folder, form, rows, labels, name="rows"):
     elif form == "parquet":
         pa.parquet.write_table(pa.Table.from_pandas(frame), path, row_group_size=150)
     elif form == "feather":
-        pa.feather.write_feather(frame, path, compression="uncompressed")
+        pa.feather.write_feather(frame, path, compression="uncompressed", chunksize=150)
     elif form == "npz":
         np.savez_compressed(path, X=rows, y=labels)
     else:

@@ -22,18 +22,10 @@ dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
 da = pytest.importorskip("dask.array", reason="dask is not installed: opauc[dask]")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed: opauc[dask]")
 from dask.delayed import delayed  # noqa: E402
-from distributed import Client, LocalCluster  # noqa: E402
 
 from opauc.engines import fit_dask  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def slow(path, part, rows, labels):

@@ -8,14 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pyarrow import parquet
 from scipy import sparse
 
 import opauc
 from opauc import OPAUC, OPAUCCV
+from opauc.baselines import OAM
+from opauc.engines.partition_training import PartitionPlan, published
+from opauc.engines.scheduler import in_pairs
 from opauc.errors import EngineError, IncompatibleMoments, InputError, UnsupportedOperation
 from tests.problems import problem
 
@@ -32,13 +33,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 
 N_ROWS, NAMES = 1200, list("abcde")
 CUTS = [(100, 2), (N_ROWS, 5), (333, 5)]
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +67,11 @@ def test_weights_of_rows_count(client, rows):
     weight = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
     X, y = cut(*rows, (250, 5))
     found = fit_dask(OPAUC(alpha=1e-3), X, y, sample_weight=da.from_array(weight, chunks=90), client=client)
-    assert_allclose(found.coef_, OPAUC(alpha=1e-3).fit(*rows, weight).coef_, rtol=1e-10)
+    parts = [slice(0, 700), slice(700, N_ROWS)]
+    chunks = fit_dask(OPAUC(alpha=1e-3), [delayed((rows[0][at], rows[1][at], weight[at])) for at in parts],
+                      client=client)  # fmt: skip
+    for model in (found, chunks):
+        assert_allclose(model.coef_, OPAUC(alpha=1e-3).fit(*rows, weight).coef_, rtol=1e-10)
 
 
 @pytest.mark.parametrize("model", [OPAUC(alpha=1e-3), OPAUCCV()], ids=["exact", "cross-validated"])
@@ -99,20 +97,14 @@ def test_delayed_chunks_of_any_size_empty_or_of_one_class_give_the_weights_of_on
     assert_allclose(found.coef_, type(model)(**model.get_params()).fit(form(X[order]), y[order]).coef_, rtol=1e-10)
 
 
-def test_files_give_the_weights_of_one_process(client, rows, tmp_path):
-    table = pa.table({**dict(zip(NAMES, rows[0].T, strict=True)), "label": rows[1]})
-    parquet.write_table(table.slice(0, 700), tmp_path / "a.parquet", row_group_size=100)
-    parquet.write_table(table.slice(700), tmp_path / "b.parquet", row_group_size=100)
-    found, whole = fit_dask(OPAUC(alpha=1e-3), tmp_path, client=client), OPAUC(alpha=1e-3).fit(*rows)
-    assert_allclose(found.coef_, whole.coef_, rtol=1e-10)
-    assert_allclose(found.decision_function(table), whole.decision_function(rows[0]), rtol=1e-9, atol=1e-9)
-
-
-def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what(client, rows):
-    model = OPAUC(solver="exact", rank=3, random_state=4)
-    first, again = (fit_dask(model, *cut(*rows, (200, 5)), client=client).coef_.copy() for _ in range(2))
-    assert_array_equal(first, again)
-    assert not np.allclose(first, fit_dask(model, *cut(*rows, (300, 5)), client=client).coef_)
+def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what_and_when(client, rows):
+    model, edges = OPAUC(solver="exact", rank=3, random_state=4), list(pairwise(range(0, N_ROWS + 1, 200)))
+    found = fit_dask(model, *cut(*rows, (200, 5)), client=client).coef_.copy()
+    plan = PartitionPlan.of(model, np.array([0, 1]), 5, None)
+    backwards = [plan.learnt(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
+    right = published(OPAUC(**model.get_params()), in_pairs(backwards[::-1]))
+    assert_array_equal(found, right.coef_)
+    assert not np.allclose(found, fit_dask(model, *cut(*rows, (300, 5)), client=client).coef_)
 
 
 def test_the_same_partitions_give_the_same_file(client, rows, tmp_path):
@@ -213,12 +205,16 @@ def test_bad_input_is_one_clear_line(client, rows):
         fit_dask(OPAUC(solver="sgd"), X, y, client=client)
     with pytest.raises(InputError, match="the labels of files are in them"):
         fit_dask(OPAUC(), "a.csv", y, client=client)
+    with pytest.raises(InputError, match=r"a delayed chunk must give \(X, y\)"):
+        fit_dask(OPAUC(), [delayed(rows[0])], client=client)
+    with pytest.raises(UnsupportedOperation, match="OAM does not learn in shards"):
+        fit_dask(OAM(), X, y, client=client)
 
 
 def test_frames_of_other_columns_are_refused(client, rows):
     frames = [pd.DataFrame(rows[0][:50], columns=names) for names in (NAMES, [*NAMES[:4], "z"])]
     chunks = [delayed((frame, rows[1][:50])) for frame in frames]
-    with pytest.raises(IncompatibleMoments, match="features with different names"):
+    with pytest.raises(IncompatibleMoments, match="features with different names: e and z"):
         fit_dask(OPAUC(), chunks, client=client)
 
 

@@ -11,13 +11,15 @@ import opauc
 from opauc import OPAUC
 from opauc.errors import EngineError, IncompatibleMoments, MissingEngine, StatisticsOverflow, UnsupportedOperation
 from opauc.files import read_sealed
+from opauc.scorers import LinearScorer
 from opauc.statistics import ClassMoments
 from tests import literal
 from tests.problems import cuts, problem, problems
 
 torch = pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
-from opauc.engines import device_moments, torch_sums  # noqa: E402
+from opauc.engines import device_exact, device_moments, torch_sums  # noqa: E402
 from opauc.engines.device_moments import DeviceMoments  # noqa: E402
+from opauc.engines.device_scorer import DeviceScorer  # noqa: E402
 from opauc.engines.torch_minimiser import minimiser  # noqa: E402
 from opauc.engines.torch_sums import merged_sums, sums_of  # noqa: E402
 
@@ -103,6 +105,33 @@ def test_the_estimator_learns_the_same_on_a_device(device, dtype):
     assert_allclose(scores, found.decision_function(rows), rtol=1e-6, atol=1e-6)
 
 
+@on_each
+@pytest.mark.parametrize("piece", [7, 2**16])
+@given(problems())
+def test_scores_on_a_device_are_those_of_this_machine(device, piece, drawn):
+    rows, labels = drawn
+    scorer = OPAUC().fit(rows, labels)._scorer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opauc.engines.device_scorer.PIECE_ROWS", piece)
+        for given_rows in (rows, rows.astype(np.float32), torch.from_numpy(rows).to(device)):
+            right = scorer.scores(given_rows.cpu().numpy() if isinstance(given_rows, torch.Tensor) else given_rows)
+            size = np.abs(rows) @ np.abs(scorer.weights) + abs(scorer.intercept)
+            found = DeviceScorer.of(scorer, device).scores(given_rows)
+            assert (np.abs(found - right) <= 1e-12 * size).all()
+    assert_array_equal(DeviceScorer.of(scorer, device).chances(found), scorer.chances(found))
+
+
+def test_what_a_device_does_not_score_is_one_clear_line():
+    rows, labels = problem(0, 30, 3)
+    with pytest.raises(UnsupportedOperation, match="device='cpu' takes linear scorers only"):
+        DeviceScorer.of(LinearScorer(np.ones(3), 0.0, 1.0, 0.0, unit_rows=True), "cpu")
+    scorer = OPAUC().fit(rows, labels)._scorer()
+    with pytest.raises(UnsupportedOperation, match="takes dense rows; these are sparse"):
+        DeviceScorer.of(scorer, "cpu").scores(sparse.csr_array(rows))
+    with pytest.raises(MissingEngine, match="device='cuda:99': torch finds"):
+        DeviceScorer.of(scorer, "cuda:99")
+
+
 def test_weights_fade_rows_merge_and_are_forgotten_as_on_this_machine():
     rows, labels = problem(4, 200, 6)
     weight = np.random.default_rng(1).integers(0, 3, 200).astype(float)
@@ -171,6 +200,38 @@ def test_a_device_without_room_for_the_sums_says_how_much_is_needed(monkeypatch)
     monkeypatch.setattr(device_moments, "sums_of", full)
     with pytest.raises(EngineError, match=r"sums of 1,000 features need 0\.0 GiB"):
         empty.update(np.zeros((2, 1000)), np.array([0, 1], np.int8))
+    model = OPAUC(device="cpu")
+    with pytest.raises(EngineError, match=r"device='cpu': the sums of 3 features need .* GiB are free; leave features"):
+        model.fit(*problem(0, 30, 3))
+    assert not hasattr(model, "coef_")
+
+
+def test_a_device_with_room_for_the_sums_alone_has_the_weights_worked_out_here(monkeypatch):
+    rows, labels = problem(8, 400, 5)
+
+    def full(*_):
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(device_exact, "minimiser", full)
+    assert_allclose(OPAUC(device="cpu").fit(rows, labels).coef_, OPAUC().fit(rows, labels).coef_, rtol=1e-10)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device whose memory could be short")
+def test_the_memory_of_a_real_device_may_be_short():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(100_000, 500)).astype(np.float32), (np.arange(100_000) % 3 == 0).astype(np.int8)
+    right, total = ClassMoments.of(rows.astype(np.float64), labels), torch.cuda.mem_get_info()[1]
+    try:
+        for mebibytes, fits in ((160, True), (8, False)):  # 400 MB of rows in float64; 24 MB of sums
+            torch.cuda.empty_cache()
+            torch.cuda.set_per_process_memory_fraction(mebibytes * 2**20 / total)
+            if fits:
+                assert_same(DeviceMoments.empty(500, "cuda").update(rows, labels), right, rtol=1e-9)
+                continue
+            with pytest.raises(EngineError, match=r"sums of 500 features need 0\.0 GiB of its memory"):
+                DeviceMoments.empty(500, "cuda").update(rows, labels)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
 
 
 @pytest.mark.parametrize(

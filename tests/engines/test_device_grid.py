@@ -145,6 +145,22 @@ def test_threads_copy_every_row(n_rows, width, dtype):
     assert torch.equal(target, rows)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device whose memory could be short")
+def test_the_memory_of_a_real_device_may_be_too_short_for_the_grid():
+    rows, labels = problem(3, 60, 1000)
+    learner, total = DeviceGrid(device="cuda"), torch.cuda.mem_get_info()[1]
+    before = learner.start(1000)
+    try:
+        torch.cuda.empty_cache()
+        torch.cuda.set_per_process_memory_fraction(16 * 2**20 / total)  # 16 MB are the sums alone
+        with pytest.raises(EngineError, match=r"299 pairs of 1,000 features need 0\.0 GiB"):
+            learner.step(before, rows / 1000, labels)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert not before.counts.any()
+    assert learner.counts(learner.step(before, rows / 1000, labels)).both
+
+
 def test_a_device_without_room_for_the_grid_says_how_much_is_needed_and_leaves_the_state(monkeypatch):
     rows, labels = problem(3, 60, 4)
     learner = DeviceGrid(etas=ETAS, alphas=ALPHAS, device="cpu")

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
-from opauc.errors import InputError, UnsupportedOperation
+from opauc.baselines import OAM
+from opauc.engines.scheduler import in_pairs, quiet
+from opauc.errors import EngineError, InputError, UnsupportedOperation
 from opauc.reading import ReadOptions
 from opauc.training.additive.gam_recipe import GamRecipe
 from opauc.training.class_labels import ClassLabels
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
 from tests.problems import problem
 
@@ -28,7 +32,7 @@ NAMES, N_ROWS = ["a", "b", "c", "d"], 600
 
 @pytest.fixture(scope="module")
 def scheduler():
-    from opauc.engines.spark_scheduler import spark_session
+    from opauc.engines.spark_session import spark_session
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -148,6 +152,47 @@ def test_a_task_that_fails_once_changes_nothing_and_no_row_counts_twice(frame, t
     assert_array_equal(found.coef_, right.coef_)
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("exit", "a shard ended every worker that took it on: most likely it does not fit their memory; give workers"),
+        (
+            "memory",
+            r"a worker has not enough memory for a shard \(\S*MemoryError: Unable to allocate .*\); give workers",
+        ),
+        ("file", r"Spark gave up: FileNotFoundError: .*'/nowhere/rows\.csv'"),
+    ],
+)
+def test_a_task_that_fails_each_time_is_one_clear_line(frame, kind, message):
+    def failing(batches):
+        if kind == "exit":
+            os._exit(1)  # as one does that the system has killed
+        if kind == "memory":
+            np.ones(2**50)
+        Path("/nowhere/rows.csv").read_text()
+        yield from batches
+
+    model = OPAUC()
+    with pytest.raises(EngineError, match=message):
+        fit_spark(model, frame.coalesce(1).mapInArrow(failing, frame.schema))
+    assert not hasattr(model, "coef_")
+
+
+def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what(frame):
+    model = OPAUC(solver="exact", rank=2, random_state=4)
+    parts = frame.repartition(5).cache()
+    first, again = (fit_spark(model, parts).coef_.copy() for _ in range(2))
+    assert_array_equal(first, again)
+    assert not np.allclose(first, fit_spark(model, frame.coalesce(1)).coef_)
+
+
+def test_tasks_merge_in_the_order_of_pairs(scheduler):
+    found = scheduler.reduced(numbered, range(21), quiet)
+    assert found.text == in_pairs([numbered(number) for number in range(21)]).text
+    assert found.by - {os.getpid()}, "tasks merge while values are many"
+    assert scheduler.mapped(len, ["a", "bcd"]) == [1, 3]
+
+
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
     from opauc.engines.file_evaluation import score_files
     from opauc.engines.file_training import learn_files
@@ -227,3 +272,5 @@ def test_bad_input_is_one_clear_line(frame):
         fit_spark(OPAUC(), frame.withColumn("label", F.when(F.col("a") > 19, F.col("label"))))
     with pytest.raises(UnsupportedOperation, match="'sgd' learns rows one after the other"):
         fit_spark(OPAUC(solver="sgd"), frame)
+    with pytest.raises(UnsupportedOperation, match="OAM does not learn in shards"):
+        fit_spark(OAM(), frame)

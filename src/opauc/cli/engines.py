@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from opauc.cli.console import Reporter, Show
-from opauc.cli.evaluation import Evaluation, refuse_one_class
+from opauc.cli.evaluation import Evaluation, evaluate, refuse_one_class
 from opauc.cli.scored_stream import ScoredStream, report_unknown
 from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_report import LearntRows, report_columns, report_model, report_unreadable
@@ -36,8 +36,6 @@ def cluster(engine: str | None, address: str | None, n_jobs: int, reporter: Repo
 
     A cluster on this machine has a worker for each core unless a number is asked for.
     """
-    if engine not in (None, *CLUSTERS):
-        raise InputError(f"--engine: {engine} does not work on shards; there are {' and '.join(CLUSTERS)}")
     if engine is None:
         yield ThreadScheduler(Threads().checked(n_jobs))
         return
@@ -57,16 +55,20 @@ def _started(engine: str, address: str | None, workers: int) -> Iterator[Schedul
         with dask_cluster(address, workers) as of_dask:
             yield of_dask
     else:
-        from opauc.engines.spark_scheduler import spark_session
+        from opauc.engines.spark_session import spark_session
 
         with spark_session(address, workers) as of_spark:
             yield of_spark
 
 
-def refuse_engine(engine: str | None, additive: bool) -> None:
-    """Say that there is no such engine, or that it has no work for an additive model."""
+def refuse_engine(engine: str | None, address: str | None, additive: bool, n_jobs: int = ALL_CORES) -> None:
+    """Say that there is no such engine, that it has no address, no workers or no work for an additive model."""
+    if not n_jobs:
+        raise InputError("--n-jobs must be a number other than 0; -1 uses all cores")
     if engine not in (None, *CLUSTERS, DEVICE):
         raise InputError(f"--engine must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
+    if address is not None and engine not in CLUSTERS:
+        raise InputError(f"--scheduler is the address of a cluster: add --engine {' or --engine '.join(CLUSTERS)}")
     if additive and engine == DEVICE:
         raise InputError(
             f"--engine {DEVICE} is for linear scorers (--solver exact); an additive model takes --n-jobs, "
@@ -75,16 +77,29 @@ def refuse_engine(engine: str | None, additive: bool) -> None:
 
 
 def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
-    """Return how to learn on an engine what is learnt so in one process."""
+    """Return how to learn on an engine what is learnt so in one process; refused where there is no device."""
     if engine != DEVICE:
         return recipe
     from opauc.engines.device_recipe import DeviceCVRecipe, DeviceRecipe
+    from opauc.engines.device_rows import checked_device
 
-    if recipe.owner == "OPAUC":
-        return DeviceRecipe(recipe.parameters, device=DEVICE)
-    if recipe.parameters["solver"] != "sgd":
+    if recipe.owner != "OPAUC" and recipe.parameters["solver"] != "sgd":
         raise InputError(f"--engine {DEVICE} with --alpha auto needs --solver sgd; or leave --alpha auto out")
-    return DeviceCVRecipe(recipe.parameters, device=DEVICE)
+    with naming_the_flag():
+        kind: type[DeviceRecipe | DeviceCVRecipe] = DeviceRecipe if recipe.owner == "OPAUC" else DeviceCVRecipe
+        return kind(recipe.parameters, device=checked_device(DEVICE))
+
+
+@contextmanager
+def naming_the_flag() -> Iterator[None]:
+    """Have what refuses a device speak of the flag that asked for it."""
+    try:
+        yield
+    except OpaucError as error:
+        parameter = f"device={DEVICE!r}"
+        if parameter not in str(error):
+            raise
+        raise type(error)(str(error).replace(parameter, f"--engine {DEVICE}")) from error
 
 
 def refuse_checkpoints(engine: str | None, asked: bool) -> None:
@@ -114,7 +129,7 @@ def train_on(
             assert model is not None, "learn_files refuses what has no rows"
             save_any(model, output)
             report_unreadable(learnt.unreadable, reporter)
-            rows = LearntRows(learnt.rows, learnt.bad_rows, learnt.first_bad)
+            rows = LearntRows(learnt.rows, learnt.bad_rows, learnt.first_bad, shards=learnt.shards)
             report_model(model, rows, output, reporter, (before + seconds(), 0.0))
     except OpaucError:
         raise
@@ -123,6 +138,25 @@ def train_on(
 
 
 def evaluate_on(
+    place: tuple[str | None, str | None],
+    scored: ScoredStream,
+    data: Sequence[str],
+    format_: str | None,
+    reporter: Reporter,
+) -> Evaluation:
+    """Score files on an engine, which may have an address, and rank all their rows."""
+    engine, address = place
+    refuse_engine(engine, address, additive=False)
+    if engine in CLUSTERS:
+        with cluster(engine, address, ALL_CORES, reporter) as workers:
+            return _evaluate_shards(workers, scored, data, format_, reporter)
+    from opauc.engines.device_scorer import DeviceScorer
+
+    with naming_the_flag():
+        return evaluate(scored, reporter, DeviceScorer.of(scored.model.scorer, DEVICE))
+
+
+def _evaluate_shards(
     workers: Scheduler, scored: ScoredStream, data: Sequence[str], format_: str | None, reporter: Reporter
 ) -> Evaluation:
     """Score shards of files and rank all their rows."""

@@ -36,13 +36,12 @@ def command(
     purpose = Purpose.JUDGE if report is None else Purpose.REPORT
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
     reporter = Reporter(json, quiet)
-    if engine is None:
+    if engine is None and scheduler is None:
         found = evaluate(scored, reporter)
     else:
-        from opauc.cli.engines import ALL_CORES, cluster, evaluate_on
+        from opauc.cli.engines import evaluate_on
 
-        with cluster(engine, scheduler, ALL_CORES, reporter) as workers:
-            found = evaluate_on(workers, scored, data, format_, reporter)
+        found = evaluate_on((engine, scheduler), scored, data, format_, reporter)
     if report is not None:
         write_report(report, model.name, scored, found)
     ranking = found.ranking

@@ -19,6 +19,7 @@ from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingA
 from opauc.files import atomic_write
 from opauc.report import Report, render_report
 from opauc.rows import Array, Settings
+from opauc.scorers.scorer import Scorer
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.class_labels import shown_label
 from opauc.training.model_file import Model
@@ -40,14 +41,14 @@ class Evaluation(NamedTuple):
     noted: NotedRows = NotedRows()
 
 
-def evaluate(scored: ScoredStream, reporter: Reporter) -> Evaluation:
-    """Score all rows and rank them."""
-    labels, scorer = scored.labels, scored.model.scorer
+def evaluate(scored: ScoredStream, reporter: Reporter, scorer: Scorer | None = None) -> Evaluation:
+    """Score all rows, by the model's own scorer unless one does its work elsewhere, and rank them."""
+    labels, scorer = scored.labels, scorer or scored.model.scorer
     stream, bins, rows, noted = StreamingAuc.empty(), CalibrationBins.empty(), 0, NotedRows()
     kept: list[tuple[Array, Array]] | None = []
     with stopwatch(reporter.compiling) as seconds:
         with reporter.progress("scoring", scored.stream.total_bytes) as show:
-            for part in scored.scored():
+            for part in scored.scored(scorer):
                 actual = labels.encoded(part.chunk)
                 stream = stream.update(actual, part.scores)
                 bins = bins.update(actual, scorer.chances(part.scores))

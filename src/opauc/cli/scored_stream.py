@@ -18,6 +18,7 @@ from opauc.reading.encoder import UnknownCategories
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.reading.read_options import ReadOptions
 from opauc.rows import Floats, Rows
+from opauc.scorers.scorer import Scorer
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.class_labels import ClassLabels
 from opauc.training.model_file import refusing
@@ -94,8 +95,8 @@ class ScoredStream:
         report_unknown(self.stream.unknown_categories, reporter, words)
         report_unreadable(self.stream.unreadable_values, reporter)
 
-    def scored(self) -> Iterator[ScoredChunk]:
-        """Yield the chunks with their scores."""
-        scorer = self.model.scorer
+    def scored(self, scorer: Scorer | None = None) -> Iterator[ScoredChunk]:
+        """Yield the chunks with their scores, by another scorer than the model's where one does its work elsewhere."""
+        scorer = scorer or self.model.scorer
         for chunk, rows in self.chunks():
             yield ScoredChunk(chunk, rows, scorer.scores(rows))

@@ -12,7 +12,16 @@ import typer
 from opauc.cli import options as shared
 from opauc.cli.additive_run import AdditiveRun, shards_of, takes_additive
 from opauc.cli.console import Reporter
-from opauc.cli.engines import CLUSTERS, DEVICE, cluster, recipe_on, refuse_checkpoints, refuse_engine, train_on
+from opauc.cli.engines import (
+    CLUSTERS,
+    DEVICE,
+    cluster,
+    naming_the_flag,
+    recipe_on,
+    refuse_checkpoints,
+    refuse_engine,
+    train_on,
+)
 from opauc.cli.linear_run import LinearRun, Run
 from opauc.cli.options import LINEAR
 from opauc.cli.output_file import named_after, refuse_unwritable
@@ -191,7 +200,7 @@ def command(
     reading, labels = shared.reading_options(locals()), shared.class_labels(classes, positive)
     given = shared.given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
     additive = takes_additive(solver, given, data, reading, like)
-    refuse_engine(engine, additive)
+    refuse_engine(engine, scheduler, additive, n_jobs)
     refuse_idle(given, locals())
     linear = None if additive else recipe_on(engine, train_recipe({**locals(), "solver": solver or AUTO}))
     recipe = GamRecipe({"random_state": seed}) if linear is None else linear
@@ -220,7 +229,7 @@ def command(
         text = f"no checkpoint {checkpoints.path}: starting from the first row"
         reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
     task: Run
-    with stopwatch(reporter.compiling) as seconds:
+    with stopwatch(reporter.compiling) as seconds, naming_the_flag():
         if linear is not None:
             task = LinearRun.of(training or StreamTraining(linear, labels), linear, data, reading, bad_rows)
             if engine == DEVICE:

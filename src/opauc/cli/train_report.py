@@ -25,18 +25,28 @@ PLURALS = {"category": "categories"}
 
 
 class LearntRows(NamedTuple):
-    """How many rows were learnt and how many left out, the first of these, and the progressive AUC of rows in order."""
+    """How many rows were learnt and how many left out, the first of these, and the progressive AUC of rows in order.
+
+    Rows that were learnt in shards have none.
+    """
 
     rows: int
     bad_rows: int
     first_bad: Sequence[str]
     auc: float | None = None
+    shards: int | None = None
 
     @classmethod
     def of(cls, training: StreamTraining) -> Self:
         """Return what a training in order tells."""
         known = training.bookmark
         return cls(training.rows, known.bad_rows, known.first_bad, training.progress.running_auc())
+
+    def ranked(self) -> str:
+        """Return how well rows were ranked before they were learnt, or why that is not known, to end a line."""
+        if self.shards is not None:
+            return f", learnt in {number_of(self.shards, 'shard')}: opauc evaluate says how well it ranks rows"
+        return "" if self.auc is None else f", progressive AUC {self.auc:.4f}"
 
 
 def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporter) -> None:
@@ -94,20 +104,19 @@ def report_additive(
     solution, (seconds, checkpoint_seconds) = model.solution, times
     for shift in shifted_features(solution, model.inputs):
         reporter.warn(str(shift))
-    card, judgement, auc = solution.current.card, solution.final.judgement, learnt.auc
+    card, judgement = solution.current.card, solution.final.judgement
     pairs = len(card.tables.pairs)
     rung = "" if judgement.rung == "full" else f" (of these the rung '{judgement.rung}', which ranked later rows best)"
-    told = "" if auc is None else f", progressive AUC {auc:.4f}"
     reporter.say(
         "trained",
         f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{number_of(model.n_features, 'column')}, additive model of "
         f"{number_of(len(card.effects) - pairs, 'feature')} and {number_of(pairs, 'pair')}{rung}, {seconds:.1f} s"
-        f"{told}",
+        f"{learnt.ranked()}",
         model=str(output), rows=learnt.rows, features=model.n_features, solver="gam", rank=None,
         model_columns=card.n_columns, pairs=pairs, guard=judgement.rung, seconds=round(seconds, 3),
-        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc, skipped=learnt.bad_rows,
-        chosen={},
+        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=learnt.auc, shards=learnt.shards,
+        skipped=learnt.bad_rows, chosen={},
     )  # fmt: skip
 
 
@@ -127,21 +136,19 @@ def report_trained(
     """Tell what was learnt, after what had to be left out."""
     reporter.skipped(learnt.bad_rows, learnt.first_bad)
     seconds, checkpoint_seconds = times
-    auc, solution = learnt.auc, model.learnt()
+    solution = model.learnt()
     solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
-    told = "" if auc is None else f", progressive AUC {auc:.4f}"
     chosen = solution.chosen_settings
-    if solution.selection is None:
-        told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) + told
+    told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if solution.selection is None else ""
     report_penalty(solution.selection, reporter)
     reporter.say(
         "trained",
         f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{model.n_features:,} features, {solver}"
-        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}",
+        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}{learnt.ranked()}",
         model=str(output), rows=learnt.rows, features=model.n_features, solver=solver, rank=rank,
-        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=auc,
-        skipped=learnt.bad_rows, chosen=chosen,
+        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=learnt.auc,
+        shards=learnt.shards, skipped=learnt.bad_rows, chosen=chosen,
     )  # fmt: skip
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from opauc.engines.installed import needed
-from opauc.engines.scheduler import FromCluster, Item, Result, Sums, Told, quiet
+from opauc.engines.scheduler import (
+    SECONDS_TO_ANSWER,
+    FromCluster,
+    Item,
+    Result,
+    Sums,
+    Told,
+    out_of_memory,
+    quiet,
+    workers_ended,
+)
 from opauc.errors import EngineError
 
 with needed("dask", "dask"):
@@ -16,7 +27,6 @@ with needed("dask", "dask"):
     from distributed import Client, LocalCluster, as_completed, default_client
     from distributed.scheduler import KilledWorker
 
-SECONDS_TO_ANSWER = 10.0
 # Dask has its workers give all memory back that is free for a moment (MALLOC_TRIM_THRESHOLD_), and looks every 10 ms at
 # what they do: a quarter of the time of sums. Arrow gives memory back too. BLAS has one thread in each, as Dask has it.
 FOR_SUMS = {
@@ -28,7 +38,6 @@ FOR_SUMS = {
     },
     "distributed.worker.profile.interval": "1s",
 }
-MORE_MEMORY = "give workers more, or cut the data finer"
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,11 @@ def dask_cluster(address: str | None, n_jobs: int) -> Iterator[DaskScheduler]:
             yield DaskScheduler(client)
         return
     with dask.config.set(FOR_SUMS):
-        started = LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=":0")
+        # Of rows that are refused and workers that are lost our own line tells; of workers that end slowly there is
+        # nothing to tell.
+        started = LocalCluster(
+            n_workers=n_jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        )
     with started as cluster, Client(cluster) as client:
         yield DaskScheduler(client)
 
@@ -111,9 +124,6 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise EngineError(
-            f"a shard ended every worker that took it on ({error.last_worker.address}, among others): most likely it "
-            f"does not fit their memory; {MORE_MEMORY}"
-        ) from error
+        raise workers_ended(error.last_worker.address) from error
     except MemoryError as error:
-        raise EngineError(f"a worker has not enough memory for a shard ({error}); {MORE_MEMORY}") from error
+        raise out_of_memory(error) from error

@@ -15,7 +15,14 @@ from opauc.engines.dask_scheduler import DaskScheduler, refusals, scheduler_of
 from opauc.engines.file_training import learn_files
 from opauc.engines.installed import needed
 from opauc.engines.learnt_shards import LearntShards
-from opauc.engines.partition_training import Estimator, PartitionPlan, classes_so_far, look_at, published
+from opauc.engines.partition_training import (
+    Estimator,
+    PartitionPlan,
+    classes_so_far,
+    look_at,
+    published,
+    refuse_unsharded,
+)
 from opauc.engines.remote_rows import Numbers, RawChunk, joined_chunks, taken
 from opauc.errors import InputError
 from opauc.reading import ReadOptions
@@ -100,6 +107,7 @@ def fit_dask(
     ...     fit_dask(OPAUC(), X, y).predict([[1.0], [6.0]])
     array([0, 1])
     """
+    refuse_unsharded(model)
     scheduler = scheduler_of(client)
     paths = _paths(X)
     if paths is not None:

@@ -9,12 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from opauc.engines.device_moments import DeviceMoments
+from opauc.engines.installed import needed
 from opauc.engines.torch_minimiser import minimiser
 from opauc.learners.exact import Exact
 from opauc.learners.learner import StatisticLearner
 from opauc.rows import Floats, Json, Labels, Rows
 from opauc.statistics.class_moments import ClassMoments
 from opauc.statistics.statistic import Statistic
+
+with needed("torch", "gpu"):
+    import torch
 
 
 @dataclass(frozen=True)
@@ -70,11 +74,15 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
     def weights(self, state: DeviceMoments) -> Floats:
         """Return the minimiser; zero until both classes were seen.
 
-        Where rounding on the device would spoil it, it is worked out on this machine.
+        Where rounding on the device would spoil it, or its memory has no room beside
+        the sums, it is worked out on this machine.
         """
         if not state.counts.both:
             return np.zeros(state.n_features)
-        found = minimiser(state.sums, self.exact.alpha * self._scale(state) ** 2)
+        try:
+            found = minimiser(state.sums, self.exact.alpha * self._scale(state) ** 2)
+        except torch.OutOfMemoryError:
+            found = None
         return self.exact.weights(state.on_host()) if found is None else found.cpu().numpy()
 
     def _scale(self, state: DeviceMoments) -> Floats:

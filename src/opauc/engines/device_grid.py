@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opauc.engines.device_rows import as_tensor
+from opauc.engines.device_rows import as_tensor, free_gib
 from opauc.engines.grid_plan import GridProgress, planned
 from opauc.engines.installed import needed
 from opauc.engines.torch_grid import PIECE_ROWS, GridTensors, TorchGrid
@@ -75,10 +75,9 @@ class DeviceGrid(DescentGrid):
     def _too_small(self, n_features: int, n_pairs: int) -> str:
         """Return how much memory is needed, and how much there is."""
         need = 8 * n_features * (2 * n_features + 3 * n_pairs + PIECE_ROWS)
-        free = torch.cuda.mem_get_info(self.device)[0] if torch.cuda.is_available() else 0
         return (
             f"device={self.device!r}: {n_pairs:,} pairs of {n_features:,} features need {need / 2**30:.1f} GiB of its "
-            f"memory, {free / 2**30:.1f} GiB are free; leave features or pairs out, or work without the device"
+            f"memory, {free_gib(self.device):.1f} GiB are free; leave features or pairs out, or work without the device"
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.engines.device_rows import as_tensor, host_tensor
+from opauc.engines.device_rows import as_tensor, free_gib, host_tensor
 from opauc.engines.installed import needed
 from opauc.engines.torch_sums import PIECE_BYTES, TorchSums, merged_sums, sums_of
 from opauc.errors import EngineError, IncompatibleMoments, StatisticsOverflow
@@ -50,14 +52,16 @@ class DeviceMoments(Statistic):
     @classmethod
     def empty(cls, n_features: int, device: str = "cpu") -> DeviceMoments:
         """Statistics of no rows: the identity of `merge`."""
-        return cls(sums_of(torch.empty((0, n_features)), np.empty(0, np.int8), None, 2, device), device)
+        with saying_the_need(n_features, device):
+            return cls(sums_of(torch.empty((0, n_features)), np.empty(0, np.int8), None, 2, device), device)
 
     @classmethod
     def of(cls, moments: ClassMoments, device: str) -> DeviceMoments:
         """Statistics from those of this machine."""
         groups = moments.groups
         parts = ([one.count for one in groups], [one.mean for one in groups], [one.scatter for one in groups])
-        return cls(TorchSums(*(host_tensor(np.array(part, float)).to(device) for part in parts)), device)
+        with saying_the_need(moments.n_features, device):
+            return cls(TorchSums(*(host_tensor(np.array(part, float)).to(device) for part in parts)), device)
 
     def on_host(self) -> ClassMoments:
         """Statistics as this machine keeps them."""
@@ -83,15 +87,19 @@ class DeviceMoments(Statistic):
         given = as_tensor(rows, self.device)
         weights = None if weight is None else host_tensor(np.asarray(weight, np.float64))
         piece = PIECE_BYTES
-        while True:
+        while piece > LEAST_PIECE:
             try:
-                fresh = sums_of(given, labels, weights, 2, self.device, piece)
-                return self.merge(DeviceMoments(fresh, self.device)).checked()
-            except torch.OutOfMemoryError as error:
-                if piece <= LEAST_PIECE:
-                    raise EngineError(self._too_small()) from error
+                return self._after(given, labels, weights, piece)
+            except torch.OutOfMemoryError:
                 piece //= 4
             torch.cuda.empty_cache()
+        with saying_the_need(self.n_features, self.device):
+            return self._after(given, labels, weights, piece)
+
+    def _after(self, rows: Tensor, labels: Labels, weights: Tensor | None, piece: int) -> DeviceMoments:
+        """Statistics of the rows so far and these, of which so many bytes are worked on at a time."""
+        fresh = sums_of(rows, labels, weights, 2, self.device, piece)
+        return self.merge(DeviceMoments(fresh, self.device)).checked()
 
     def checked(self) -> DeviceMoments:
         """The same statistics, refused where sums left the range of float64."""
@@ -118,7 +126,9 @@ class DeviceMoments(Statistic):
         more = n_features - self.n_features
         counts, means, scatters = self.sums
         pad = torch.nn.functional.pad
-        return DeviceMoments(TorchSums(counts, pad(means, (0, more)), pad(scatters, (0, more, 0, more))), self.device)
+        with saying_the_need(n_features, self.device):
+            sums = TorchSums(counts, pad(means, (0, more)), pad(scatters, (0, more, 0, more)))
+        return DeviceMoments(sums, self.device)
 
     def restrict(self, features: ArrayLike) -> DeviceMoments:
         """Statistics of the given features only, in the given order."""
@@ -151,14 +161,27 @@ class DeviceMoments(Statistic):
         """Statistics from what `to_arrays` gave, checked, as tensors of this machine."""
         return cls.of(ClassMoments.from_arrays(arrays), "cpu")
 
-    def _too_small(self) -> str:
-        """Return how much memory is needed, and how much there is."""
-        need = HELD_AT_ONCE * 2 * 8 * self.n_features**2 + LEAST_PIECE
-        free = torch.cuda.mem_get_info(self.device)[0] if torch.cuda.is_available() else 0
-        return (
-            f"device={self.device!r}: the sums of {self.n_features:,} features need {need / 2**30:.1f} GiB of its "
-            f"memory, {free / 2**30:.1f} GiB are free; leave features out, or work without the device"
-        )
+
+@contextmanager
+def saying_the_need(n_features: int, device: str) -> Iterator[None]:
+    """Say how much memory sums of so many features need, where the device has too little for what the body does.
+
+    >>> import torch
+    >>> from opauc.engines.device_moments import saying_the_need
+    >>> with saying_the_need(100_000, "cpu"):
+    ...     raise torch.OutOfMemoryError
+    Traceback (most recent call last):
+        ...
+    opauc.errors.EngineError: device='cpu': the sums of 100,000 features need 447.0 GiB of its memory, 0.0 GiB are ...
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        need = HELD_AT_ONCE * 2 * 8 * n_features**2 + LEAST_PIECE
+        raise EngineError(
+            f"device={device!r}: the sums of {n_features:,} features need {need / 2**30:.1f} GiB of its memory, "
+            f"{free_gib(device):.1f} GiB are free; leave features out, or work without the device"
+        ) from error
 
 
 def _pair(values: Tensor) -> tuple[float, float]:

@@ -36,8 +36,22 @@ def checked_device(name: object) -> str:
         ) from None
     if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        raise MissingEngine(f"device={name!r}: torch finds {there} CUDA devices on this machine")
+        why = "" if torch.backends.cuda.is_built() else "; this torch is built for processors alone"
+        raise MissingEngine(f"device={name!r}: torch finds {there} CUDA devices on this machine{why}")
     return str(device)
+
+
+def free_gib(device: str) -> float:
+    """Return how much memory a CUDA device has left, also what torch holds and does not use; 0 of this machine.
+
+    >>> from opauc.engines.device_rows import free_gib
+    >>> free_gib("cpu")
+    0.0
+    """
+    if torch.device(device).type != "cuda":
+        return 0.0
+    idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return float(torch.cuda.mem_get_info(device)[0] + idle) / 2**30
 
 
 def checked_tensor(X: object) -> Rows | None:

@@ -27,6 +27,7 @@ class LearntShards:
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
     unreadable: Mapping[str, int] = field(default_factory=dict)  # values of a column that were not what it is
+    shards: int = 1
 
     def merge(self, other: LearntShards) -> LearntShards:
         """Return what both have taught; the shards of `other` come after these."""
@@ -40,6 +41,7 @@ class LearntShards:
             self.bad_rows + other.bad_rows,
             (self.first_bad + other.first_bad)[:LISTED],
             joined_counts(self.unreadable, other.unreadable),
+            self.shards + other.shards,
         )
 
     def provenance(self) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from opauc.engines.learnt_shards import LearntShards
 from opauc.engines.remote_rows import RawChunk, RemoteRows
 from opauc.engines.shard_learning import ShardLearning
-from opauc.errors import InputError
+from opauc.errors import InputError, UnsupportedOperation
 from opauc.reading import ReadOptions
 from opauc.rows import Array
 from opauc.training.learnt import RowTraining
@@ -28,6 +28,7 @@ class Sharding(NamedTuple):
     numbers_rows: bool = False
 
 
+@runtime_checkable
 class ShardedModel(Protocol):
     """An estimator whose rows can be learnt in shards, as those are that learn by sums alone."""
 
@@ -43,6 +44,21 @@ class ShardedModel(Protocol):
 
 
 Estimator = TypeVar("Estimator", bound=ShardedModel)
+
+
+def refuse_unsharded(model: object) -> None:
+    """Raise unless a model learns in shards.
+
+    >>> from opauc.baselines import OAM
+    >>> from opauc.engines.partition_training import refuse_unsharded
+    >>> refuse_unsharded(OAM())
+    Traceback (most recent call last):
+        ...
+    opauc.errors.UnsupportedOperation: OAM does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do
+    """
+    if not isinstance(model, ShardedModel):
+        name = type(model).__name__
+        raise UnsupportedOperation(f"{name} does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do")
 
 
 class Look(NamedTuple):

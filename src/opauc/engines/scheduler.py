@@ -6,6 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
+from opauc.errors import EngineError
+
+# So long a cluster may take to say that it is there.
+SECONDS_TO_ANSWER = 10.0
+MORE_MEMORY = "give workers more, or cut the data finer"
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -59,6 +65,24 @@ def in_pairs(values: Sequence[Sums | None]) -> Sums | None:
         pairs = zip_longest(level[::2], level[1::2])
         level = [one if other is None else other if one is None else one.merge(other) for one, other in pairs]
     return level[0] if level else None
+
+
+def out_of_memory(why: object) -> EngineError:
+    """Return that a worker had no memory for what it was asked to do.
+
+    >>> from opauc.engines.scheduler import out_of_memory
+    >>> str(out_of_memory("8 GiB"))
+    'a worker has not enough memory for a shard (8 GiB); give workers more, or cut the data finer'
+    """
+    return EngineError(f"a worker has not enough memory for a shard ({why}); {MORE_MEMORY}")
+
+
+def workers_ended(among: str = "") -> EngineError:
+    """Return that no worker has lived through a shard; one of them may be named."""
+    named = f" ({among}, among others)" if among else ""
+    return EngineError(
+        f"a shard ended every worker that took it on{named}: most likely it does not fit their memory; {MORE_MEMORY}"
+    )
 
 
 def quiet(_done: int) -> None:

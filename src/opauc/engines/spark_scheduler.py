@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,11 +12,22 @@ from functools import partial
 import pyarrow as pa
 
 from opauc.engines.installed import needed
-from opauc.engines.scheduler import FromCluster, Item, Result, Sums, Told, in_pairs, quiet
+from opauc.engines.scheduler import (
+    FromCluster,
+    Item,
+    Result,
+    Sums,
+    Told,
+    in_pairs,
+    out_of_memory,
+    quiet,
+    workers_ended,
+)
 from opauc.errors import EngineError
 
 with needed("pyspark", "spark"):
-    from pyspark.errors import PySparkException
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException, PythonException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -27,6 +36,8 @@ SCHEMA = "number long, value binary"
 # Neighbours merged by one task: pairs of pairs of pairs.
 TOGETHER = 8
 SECONDS_BETWEEN_LOOKS = 0.5
+# By these words Spark says that the process of a worker is gone, killed or out of memory.
+WORKER_ENDED = ("Python worker exited unexpectedly", "ExecutorLostFailure", "OutOfMemoryError")
 
 
 @dataclass(frozen=True)
@@ -150,30 +161,23 @@ def merged_partitions(values: DataFrame) -> FromCluster:
 
 
 @contextmanager
-def spark_session(master: str | None, n_jobs: int) -> Iterator[SparkScheduler]:
-    """Give a session: of a cluster by its address, else of `n_jobs` cores of this machine for as long as it lasts."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # With a second number tasks that fail are tried again on one machine too.
-    builder = SparkSession.builder.appName("opauc").master(master or f"local[{n_jobs},4]")
-    try:
-        session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    except Exception as error:  # py4j and pyspark have one of their own for each thing that may be missing
-        raise EngineError(f"Spark does not start ({_first_line(str(error))}); it needs Java 17 or later") from error
-    try:
-        session.sparkContext.setLogLevel("OFF")
-        yield SparkScheduler(session)
-    finally:
-        session.stop()
-
-
-@contextmanager
 def refusals() -> Iterator[None]:
     """Turn what Spark says of tasks that were lost too often into one line."""
     try:
         yield
-    except PySparkException as error:
-        raise EngineError(f"Spark gave up: {_first_line(str(error))}") from error
+    except (PySparkException, Py4JError) as error:
+        reason = reason_of(error)
+        if MemoryError.__name__ in reason.partition(":")[0]:
+            raise out_of_memory(reason) from error
+        if any(words in reason for words in WORKER_ENDED):
+            raise workers_ended() from error
+        raise EngineError(f"Spark gave up: {reason}") from error
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+def reason_of(error: Exception) -> str:
+    """Return the line that tells what went wrong: the last of a traceback, the first of what Java says."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if isinstance(error, PythonException):
+        return lines[-1]
+    said = (line.removeprefix(": ") for line in lines if not line.startswith("An error occurred while calling"))
+    return next(said, type(error).__name__)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from opauc.engines.installed import needed
 from opauc.engines.learnt_shards import LearntShards
-from opauc.engines.partition_training import Estimator, PartitionPlan, published
+from opauc.engines.partition_training import Estimator, PartitionPlan, published, refuse_unsharded
 from opauc.engines.remote_rows import Numbers, RawChunk, joined_chunks, taken
 from opauc.engines.spark_rows import FrameColumns
 from opauc.engines.spark_scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
@@ -95,6 +95,7 @@ def fit_spark(
     ...     model = fit_spark(OPAUC(), frame, label="bought")
     ...     return score_spark(model, frame).select("size", "score")
     """
+    refuse_unsharded(model)
     columns = _columns(frame, features, label, weight)
     rows = frame.select(*columns.used())
     all_rows = SparkRows(rows, columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -72,6 +73,15 @@ def merged_models(first: Model, other: Model) -> Model:
 
 
 def refuse_other_names(mine: Sequence[str] | None, theirs: Sequence[str] | None) -> None:
-    """Raise unless the features have the same names."""
+    """Raise unless the features have the same names, with the first that differ.
+
+    >>> from opauc.training.merging import refuse_other_names
+    >>> refuse_other_names(["a", "b"], ["a", "c"])
+    Traceback (most recent call last):
+        ...
+    opauc.errors.IncompatibleMoments: cannot merge models of features with different names: b and c
+    """
     if mine != theirs:
-        raise IncompatibleMoments("cannot merge models of features with different names")
+        pairs = zip_longest(mine or (), theirs or (), fillvalue="none")
+        one, other = next((one, other) for one, other in pairs if one != other)
+        raise IncompatibleMoments(f"cannot merge models of features with different names: {one} and {other}")
