@@ -113,11 +113,22 @@ def thousands_of_levels(random: np.random.Generator) -> tuple[Table, Floats]:
     return words(random, levels, random.normal(size=3000)[levels[:, 0]])
 
 
+def access_rights(random: np.random.Generator) -> tuple[Table, Floats]:
+    """Who may use what: categories of 7,000, 4,000, 400 and 300 levels, most of them rare, one within another."""
+    n_rows, draw = 32_000, random.normal
+    manager, role = random.zipf(1.15, n_rows) * 7919 % 4000, random.integers(0, 300, n_rows)
+    department = random.integers(0, 400, 4000)[manager]
+    resource = np.minimum(8 * random.pareto(0.6, n_rows), 7000).astype(np.int64)
+    score = 2 + draw(size=7001)[resource] + 0.8 * draw(size=4000)[manager]
+    score = score + 0.7 * draw(size=400)[department] + 0.5 * draw(size=300)[role]
+    return words(random, np.stack([resource, manager, department, role], axis=1), score)
+
+
 TABLES = {
     make.__name__: make
     for make in (
         heavy_tails, codes_and_gaps, rare_class, few_rows, many_features, thresholds, three_at_once,
-        pair_of_categories, long_tail_of_levels, thousands_of_levels,
+        pair_of_categories, long_tail_of_levels, thousands_of_levels, access_rights,
     )
 }  # fmt: skip
 

@@ -50,11 +50,13 @@ def additive_part(effects: Effects, explained: Sequence[ExplainedRow] = ()) -> A
 def shown_effects(effects: Effects) -> list[ShownEffect]:
     """Return every effect with the share of the rows along it, the most important first."""
     places = dict(zip(effects.names, effects.card.effects, strict=True))
-    seen = effects.solution.current.model.occupancy
+    model = effects.solution.current.model
     return [
         ShownEffect(
             name, inputs, at, value, error, importance,
-            row_shares(effects.card, seen, places[name][0]) if len(places[name]) == 1 else None,
+            row_shares(effects.card, model.occupancy, model.levels.counts, places[name][0])
+            if len(places[name]) == 1
+            else None,
         )
         for name, inputs, at, value, error, importance in effects.all()
     ]  # fmt: skip

@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 
 from opauc.learners.additive.fellner_schall import factored, smoothed, solved
 from opauc.learners.additive.ladder import FULL, SAMPLE, Judgement, Ladder, rung_columns, rung_weights
+from opauc.learners.additive.level_solution import BorderedSystem, LevelFit, smoothed_with_levels
+from opauc.learners.additive.level_sums import LevelAdding, LevelSums
 from opauc.learners.additive.occupancy import Occupancy
 from opauc.learners.additive.penalised_fit import PenalisedFit
 from opauc.learners.additive.penalties import Penalties
@@ -23,15 +25,23 @@ LAST_STEPS = 4
 # Where the log-odds of the classes have moved farther since the card, one step from its point leads astray:
 # the fit to the card's sample serves, its intercept moved as far.
 FARTHEST_PRIOR = 1.5
+# What rows are summed up in.
+STATES = ("sums", "levels", "ladder", "occupancy")
+STATES_WITHOUT_LEVELS = ("sums", "ladder", "occupancy")
+NO_LEVELS = np.empty(0, np.int64)
 
 
 class CardRows(NamedTuple):
-    """The columns of rows, their labels, their weights, and which of them the card was not made of: all unless said."""
+    """The columns of rows, their labels, their weights, and which of them the card was not made of: all unless said.
+
+    `levels` are their finer levels, where the card has such.
+    """
 
     columns: csr_array
     labels: Labels
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
+    levels: csr_array | None = None
 
     @property
     def labelled(self) -> LabelledRows:
@@ -47,11 +57,15 @@ class CardRows(NamedTuple):
 
 
 class CardColumns(NamedTuple):
-    """The columns of a card: their penalties, how many are main effects, and how many come before doubtful pairs."""
+    """The columns of a card: their penalties, how many are main effects, and how many come before doubtful pairs.
+
+    `owners` has the input of each finer level, the first that has such being zero.
+    """
 
     penalties: Penalties
     main: int
     certain: int
+    owners: NDArray[np.int64] = NO_LEVELS
 
     @property
     def n_columns(self) -> int:
@@ -64,11 +78,12 @@ class CardColumns(NamedTuple):
 
 
 class FinalWeights(NamedTuple):
-    """The weights, the strengths of the penalties they were found with, and the guard's judgement."""
+    """The weights, of columns and then of finer levels, the strengths of their penalties, and the guard's judgement."""
 
     weights: Floats
     strengths: Floats
     judgement: Judgement
+    level_strengths: Floats  # one for each input that has finer levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +115,7 @@ class AdditiveLogistic:
     strengths: Floats
     first_counts: Floats  # (2,): of the rows that waited for the card
     sums: LinearisedSums
+    levels: LevelSums
     ladder: Ladder
     occupancy: Occupancy
 
@@ -107,21 +123,25 @@ class AdditiveLogistic:
     def begin(cls, columns: CardColumns, fit: PenalisedFit) -> Self:
         """Return the model before any row, to be linearised at the fit to a sample."""
         sums, nothing = LinearisedSums.at(fit.weights), np.zeros(columns.n_columns)
+        levels = LevelSums.empty(columns.owners.size, columns.n_columns)
         ladder = Ladder.of(np.tile(fit.weights, (len(columns.rungs()), 1)))
-        return cls(columns, fit.strengths, np.zeros(2), sums, ladder, Occupancy(nothing, nothing))
+        return cls(columns, fit.strengths, np.zeros(2), sums, levels, ladder, Occupancy(nothing, nothing))
 
     def earlier(self, parts: Iterable[CardRows]) -> Self:
         """Return the model after rows that waited for the card."""
-        occupancy = self.occupancy
+        occupancy, adding = self.occupancy, LevelAdding(self.levels, self.sums.point)
 
         def met() -> Iterator[LabelledRows]:
             nonlocal occupancy
             for part in parts:
                 occupancy = occupancy.with_first(part.columns, part.weight)
+                if part.levels is not None:
+                    adding.add(part.labelled, part.levels)
                 yield part.labelled
 
         sums = self.sums.update_all(met())
-        return replace(self, sums=sums, first_counts=sums.class_counts, occupancy=occupancy)
+        first = sums.class_counts
+        return replace(self, sums=sums, levels=adding.finish(), first_counts=first, occupancy=occupancy)
 
     def with_ladder(self) -> Self:
         """Return the model with the rungs that its rows, all of which waited for the card, give."""
@@ -137,86 +157,110 @@ class AdditiveLogistic:
 
     def emptied(self) -> Self:
         """Return the model of the same card and point that has seen no row."""
-        sums, ladder = self.sums.emptied(), self.ladder.emptied()
-        return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.emptied())
+        parts = {name: getattr(self, name).emptied() for name in STATES}
+        return replace(self, **parts)
 
     def later(self, parts: Iterable[CardRows]) -> Self:
         """Return the model after rows that came after the card, each scored before it is learnt if it is fresh."""
-        ladder, occupancy = self.ladder, self.occupancy
+        ladder, occupancy, adding = self.ladder, self.occupancy, LevelAdding(self.levels, self.sums.point)
 
         def met() -> Iterator[LabelledRows]:
             nonlocal ladder, occupancy
             for part in parts:
                 ladder = ladder.update(*part.only_fresh().labelled)
                 occupancy = occupancy.update(part.columns, part.weight)
+                if part.levels is not None:
+                    adding.add(part.labelled, part.levels)
                 yield part.labelled
 
         sums = self.sums.update_all(met())
-        return replace(self, sums=sums, ladder=ladder, occupancy=occupancy)
+        return replace(self, sums=sums, levels=adding.finish(), ladder=ladder, occupancy=occupancy)
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same card."""
-        sums, ladder = self.sums.merge(other.sums), self.ladder.merge(other.ladder)
-        return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.merge(other.occupancy))
+        return replace(self, **{name: getattr(self, name).merge(getattr(other, name)) for name in STATES})
 
     def without(self, parts: Iterable[CardRows]) -> Self:
         """Return the model as if these rows, which came after the card, had never been seen."""
         gone = self.emptied().later(parts)
-        sums, ladder = self.sums.without(gone.sums), self.ladder.without(gone.ladder)
-        return replace(self, sums=sums, ladder=ladder, occupancy=self.occupancy.without(gone.occupancy))
+        return replace(self, **{name: getattr(self, name).without(getattr(gone, name)) for name in STATES})
 
     def final(self) -> FinalWeights:
         """Return the weights: one step from the point, with strengths that suit all rows."""
-        judgement = self.ladder.judgement()
+        judgement, nothing = self.ladder.judgement(), np.zeros(self.columns.owners.size)
+        held = np.ones(np.unique(self.columns.owners).size)
         if not self.counts.both:
-            return FinalWeights(np.zeros_like(self.strengths, shape=self.sums.n_features), self.strengths, judgement)
+            none = np.zeros(self.sums.n_features + nothing.size)
+            return FinalWeights(none, self.strengths, judgement, held)
         moved = self._moved_log_odds()
         if abs(moved) > FARTHEST_PRIOR:
-            point = self.sums.point.copy()
+            point = np.concatenate([self.sums.point, nothing])
             point[0] += moved
-            return FinalWeights(point, self.strengths, judgement._replace(rung=SAMPLE))
+            return FinalWeights(point, self.strengths, judgement._replace(rung=SAMPLE), held)
+        weights, of_levels, strengths, held = self._fit()
+        if judgement.rung != FULL:
+            rest = replace(self.sums, moment=self.sums.moment - self.levels.products.T @ of_levels)
+            some = self.columns.rungs()[judgement.rung]
+            weights = rung_weights(rest, self.columns.penalties, strengths, some)
+        return FinalWeights(np.concatenate([weights, of_levels]), strengths, judgement, held)
+
+    def _fit(self) -> LevelFit:
+        """Return the weights of the full model, and strengths that suit all rows."""
         penalties, gram, moment = self.columns.penalties, self.sums.gram, self.sums.moment
+        if self.levels.size:
+            return smoothed_with_levels(self.sums, self.levels, self.columns.owners, penalties, self.strengths)
         strengths = smoothed(gram, moment, penalties, self.strengths, LAST_STEPS).strengths
-        if judgement.rung == FULL:
-            return FinalWeights(solved(gram, moment, penalties, strengths), strengths, judgement)
-        some = self.columns.rungs()[judgement.rung]
-        return FinalWeights(rung_weights(self.sums, penalties, strengths, some), strengths, judgement)
+        return LevelFit(solved(gram, moment, penalties, strengths), np.empty(0), strengths, np.empty(0))
 
     def _moved_log_odds(self) -> float:
         """Return by how much the log-odds of the classes are others now than when the card was made."""
         now, then = self.sums.class_counts, self.first_counts
         return float(np.log(now[1] / now[0]) - np.log(then[1] / then[0])) if then.all() else 0.0
 
-    def covariance(self, strengths: Floats) -> Floats:
-        """Return the covariance matrix of the weights at these strengths, (gram + penalties)^-1; both triangles."""
-        upper = factored(self.columns.penalties.added_to(self.sums.gram, strengths))
+    def covariance(self, final: FinalWeights) -> Floats:
+        """Return the covariance matrix of the weights of the columns, (gram + penalties)^-1; both triangles."""
+        gram = self._system(final).eliminated[0] if self.levels.size else self.sums.gram
+        upper = factored(self.columns.penalties.added_to(gram, final.strengths))
         inverse, _ = lapack.dpotri(upper, lower=0, overwrite_c=1)
         full: Floats = np.triu(inverse) + np.triu(inverse, 1).T
         return full
 
+    def level_variances(self, final: FinalWeights) -> Floats:
+        """Return the variance of the weight of each finer level, all other weights given."""
+        variances: Floats = 1.0 / (self.levels.curvature + final.level_strengths[self.columns.owners])
+        return variances
+
+    def _system(self, final: FinalWeights) -> BorderedSystem:
+        of_levels = final.level_strengths[self.columns.owners]
+        penalties, n_inputs = self.columns.penalties, final.level_strengths.size
+        return BorderedSystem(self.sums, self.levels, penalties, final.strengths, of_levels, n_inputs)
+
     def to_arrays(self) -> Arrays:
         """Return all there is but the card, under flat names."""
         arrays = {name: getattr(self, name).copy() for name in ("strengths", "first_counts")}
-        for part, state in (("sums", self.sums), ("ladder", self.ladder), ("occupancy", self.occupancy)):
-            arrays |= {f"{part}.{name}": array for name, array in state.to_arrays().items()}
+        for part in STATES if self.levels.size else STATES_WITHOUT_LEVELS:
+            arrays |= {f"{part}.{name}": array for name, array in getattr(self, part).to_arrays().items()}
         return arrays
 
     @classmethod
     def from_arrays(cls, columns: CardColumns, arrays: NamedArrays) -> Self:
         """Return the model of that card that gave these arrays, refused unless one can have."""
-        sums, ladder, occupancy = (
+        sums, levels, ladder, occupancy = (
             {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
-            for part in ("sums", "ladder", "occupancy")
+            for part in STATES
         )
         model = cls(
             columns,
             arrays["strengths"],
             arrays["first_counts"],
             LinearisedSums.from_arrays(sums),
+            LevelSums.from_arrays(levels) if levels else LevelSums.empty(0, columns.n_columns),
             Ladder.from_arrays(ladder),
             Occupancy.from_arrays(occupancy),
         )
         widths = model.sums.n_features, model.ladder.rungs.shape[1], model.occupancy.first.size
+        if model.levels.products.shape != (columns.owners.size, columns.n_columns):
+            raise ValueError(f"levels: expected {columns.owners.size} of them, got {model.levels.size}")
         if len(model.ladder.rungs) != len(columns.rungs()):
             raise ValueError(f"ladder: expected {len(columns.rungs())} rungs, got {len(model.ladder.rungs)}")
         if widths != (columns.n_columns,) * 3 or model.strengths.shape != columns.penalties.groups.kinds.shape:

@@ -95,7 +95,7 @@ class LinearisedSums(Mergeable):
         with one_blas_thread():
             for rows, labels, weight in parts:
                 sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-                curvature, target = _linearised_rows(sparse, labels, weight, self.point)
+                curvature, target = linearised_rows(sparse, labels, weight, self.point)
                 moment += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
                     part = slice(start, start + ROWS_PER_BLOCK)
@@ -218,7 +218,7 @@ def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
     return curvature, sign * doubt
 
 
-def _linearised_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
+def linearised_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
     """Return the curvature of each row, and what its score should be, times that."""
     scores = rows @ point
     curvature, pull = linearised(scores, labels)

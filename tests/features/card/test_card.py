@@ -115,9 +115,9 @@ def test_all_categories_together_keep_the_levels_of_the_most_rows():
     # All shops have 49 rows; of the cities the last ones have most, up to 39.
     effects = main_effects(rows, ones, ones, both, 8, most_levels=20)
     assert [effect.kept.tolist() for effect in effects] == [[25, 26, 27, 28, 29], [*range(15)]]
-    # Of levels of as many rows the first are kept.
+    # Of levels of as many rows the first are kept, and of each input one at least.
     effects = main_effects(rows, ones, ones, both, 8, most_levels=10)
-    assert [effect.kept.tolist() for effect in effects] == [[], [*range(10)]]
+    assert [effect.kept.tolist() for effect in effects] == [[29], [*range(10)]]
 
 
 def test_constant_and_all_missing_inputs_have_no_column_and_two_values_have_one():

@@ -146,3 +146,12 @@ def test_landmarks_beside_few_pairs_are_tried_before_all_pairs_are_fitted(monkey
     few_without_pairs = beside == 0.02  # all columns of the share are curves
     assert bool(len(card.tables.pairs)) != few_without_pairs
     assert len(fitted) == 1 + (few_without_pairs and sure == 0.9)
+
+
+def test_landmarks_so_alike_that_float32_cannot_tell_them_apart_are_tried_in_float64():
+    rng = np.random.default_rng(0)
+    rows = np.c_[rng.normal(size=12_000), rng.integers(0, 2, 12_000), rng.integers(0, 2, 12_000)].astype(float)
+    labels = (rng.random(12_000) < expit(rows[:, 0])).astype(np.int8)
+    some = SampleRows(rows, labels, np.full(12_000, 40.0), np.full(12_000, 1 / 12_000))
+    card, landmarks = begun(some, np.zeros(12_000), size=300)
+    assert np.isfinite(probed(card, landmarks, np.zeros(12_000), some)).all()

@@ -16,7 +16,7 @@ from opauc.training.additive.row_shares import row_shares
 def shares(column, categorical=False, n_knots=8):
     rows = np.asarray(column, float)[:, None]
     card = Card.of(rows, np.ones(len(rows)), np.array([categorical]), n_knots)
-    return row_shares(card, Occupancy.of(card.rows(rows)), 0)
+    return row_shares(card, Occupancy.of(card.rows(rows)), np.empty(0), 0)
 
 
 def test_values_that_are_knots_are_counted():
@@ -52,6 +52,7 @@ def test_there_is_a_share_for_every_value_at_which_the_effect_is_given():
     names = ("number", "truth", "word", "count")
     effects = {effect.name: effect for effect in Effects(learnt, names, [{}] * 4).all()}
     for j, name in enumerate(names):
-        found = row_shares(learnt.current.card, learnt.current.model.occupancy, j)
+        model = learnt.current.model
+        found = row_shares(learnt.current.card, model.occupancy, model.levels.counts, j)
         assert found.shape == effects[name].value.shape
         assert found.sum() == pytest.approx(1.0)

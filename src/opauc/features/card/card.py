@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.features.card.card_tables import checked_tables, main_tables, with_pair_tables
+from opauc.features.card.finer_levels import NO_FINER, FinerLevels
 from opauc.features.card.landmarks import Landmarks, Probe
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_basis import PairBasis
@@ -20,6 +21,7 @@ from opauc.features.card.roughness import curve_roughness, surface_roughness
 from opauc.kernels.rows.card_rows import (
     BINARY,
     CATEGORICAL,
+    FIRST,
     NUMERIC,
     CardTables,
     write_card_rows,
@@ -31,7 +33,7 @@ ROWS_PER_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 4096, 1024, 2**20
 # Entries of a row: the intercept, at most three for an input, at most four for a pair.
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays beside those of the tables.
-PROBE, LANDMARKS = "probe", "landmarks."
+PROBE, LANDMARKS, FINER = "probe", "landmarks.", "finer."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,8 @@ class Card:
     them are not zero; beyond the end knots they are constant. The first
     `n_certain` pairs are those that were found for certain. Landmarks, where
     there are any, are not sparse; `probe` says what was found when they were
-    tried, whether they were taken or not.
+    tried, whether they were taken or not. `finer` are levels that share a column
+    here and are told apart elsewhere.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Card:
     n_certain: int = 0
     landmarks: Landmarks | None = None
     probe: Probe | None = None
+    finer: FinerLevels = NO_FINER
 
     @classmethod
     def of(cls, sample: Floats, mass: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Card:
@@ -82,14 +86,14 @@ class Card:
         return replace(self, landmarks=landmarks, probe=probe)
 
     @property
+    def n_weights(self) -> int:
+        """Weights that scores take: one a column, and one a finer level behind them."""
+        return self.n_columns + self.finer.size
+
+    @property
     def n_inputs(self) -> int:
         """Length of a row."""
         return self.tables.kinds.size
-
-    @property
-    def n_features(self) -> int:
-        """Columns of a mapped row."""
-        return self.groups.n_columns
 
     @property
     def n_columns(self) -> int:
@@ -114,12 +118,21 @@ class Card:
 
     def kept_numbers(self) -> list[NDArray[np.int64] | None]:
         """Return the category numbers that have a level of their own, of each input; None of other inputs."""
-        t = self.tables
-        places = [t.levels[t.level_ends[j] : t.level_ends[j + 1]] for j in range(self.n_inputs)]
+        categorical = (self.tables.kinds == CATEGORICAL).tolist()
         return [
-            np.flatnonzero(places[j] < t.n_levels[j] - 1) if t.kinds[j] == CATEGORICAL else None
-            for j in range(self.n_inputs)
+            np.union1d(self.column_numbers(j), self.finer.numbers_of(j)) if is_one else None
+            for j, is_one in enumerate(categorical)
         ]
+
+    def column_numbers(self, j: int) -> NDArray[np.int64]:
+        """Return the category numbers of a categorical input that have a column of their own, in its order."""
+        places = self.tables.levels[self.tables.level_ends[j] : self.tables.level_ends[j + 1]]
+        kept = np.flatnonzero(places < self.tables.n_levels[j] - 1)
+        return np.asarray(kept[np.argsort(places[kept])])
+
+    def pooled_column(self, j: int) -> int:
+        """Return the column of all other category numbers of a categorical input."""
+        return int(self.tables.columns[j, FIRST] + self.tables.n_levels[j] - 1)
 
     @cached_property
     def roughness(self) -> tuple[Floats | None, ...]:
@@ -161,14 +174,20 @@ class Card:
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the product of the weights with the columns of each row; landmarks are not written as sparse rows."""
+        """Return the product of the weights with the columns of each row, and with its finer levels if they have some.
+
+        Landmarks are not written as sparse rows.
+        """
         paired, first, out = self._paired, self._paired.n_columns, np.empty(rows.shape[0])
+        weights, of_levels = weights[: self.n_columns], weights[self.n_columns :]
         for part in self._parts(rows.shape[0]):
             out[part] = paired.rows(rows[part]) @ weights[:first]
             if self.landmarks is not None and weights[first:].any():
                 numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
                 marks = self.landmarks.columns(self.tables, np.asarray(numbers, np.float64))
                 out[part] += marks @ weights[first:]
+            if of_levels.any():
+                out[part] += self.finer.rows(rows[part]) @ of_levels
         return out
 
     @cached_property
@@ -206,13 +225,20 @@ class Card:
         if self.probe is not None:
             arrays[PROBE] = np.array(self.probe)
         marks = {} if self.landmarks is None else self.landmarks.to_arrays()
-        return arrays | {f"{LANDMARKS}{name}": array for name, array in marks.items()}
+        levels = self.finer.to_arrays() if self.finer.size else {}
+        return arrays | {
+            **{f"{LANDMARKS}{name}": array for name, array in marks.items()},
+            **{f"{FINER}{name}": array for name, array in levels.items()},
+        }
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the card that gave these arrays, refused unless one can have."""
-        marks = {name.removeprefix(LANDMARKS): array for name, array in arrays.items() if name.startswith(LANDMARKS)}
-        apart = {"n_certain", PROBE, *(f"{LANDMARKS}{name}" for name in marks)}
+        marks, levels = (
+            {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
+            for begin in (LANDMARKS, FINER)
+        )
+        apart = {"n_certain", PROBE, *(f"{LANDMARKS}{name}" for name in marks), *(f"{FINER}{name}" for name in levels)}
         tables = checked_tables({name: array for name, array in arrays.items() if name not in apart})
         found = arrays["n_certain"]
         n_certain = int(found) if found.shape == () and found.dtype.kind in "iu" else -1
@@ -222,7 +248,9 @@ class Card:
         if probe is not None and (probe.shape != (2,) or not np.isfinite(probe).all()):
             raise ValueError("probe: expected two finite numbers")
         found_probe = None if probe is None else Probe(*probe.tolist())
-        return cls(tables, n_certain, Landmarks.from_arrays(tables, marks) if marks else None, found_probe)
+        landmarks = Landmarks.from_arrays(tables, marks) if marks else None
+        finer = FinerLevels.from_arrays(tables.kinds, levels) if levels else NO_FINER
+        return cls(tables, n_certain, landmarks, found_probe, finer)
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)

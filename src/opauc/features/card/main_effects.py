@@ -48,7 +48,7 @@ class MainEffect:
     ) -> MainEffect:
         """Return the effect that suits an input's values in the sample, nan where missing.
 
-        A categorical one keeps the `levels` given, or all that have enough rows.
+        A categorical one keeps the `levels` given, or all that have enough rows, but one at least if it recurs.
 
         Examples
         --------
@@ -78,6 +78,8 @@ class MainEffect:
         if found.size < 2:
             return cls(LEFT_OUT, missing=missing and found.size > 0)
         kept = found[counts >= LEAST_ROWS] if levels is None else levels
+        if not kept.size and counts.max() > 1:  # the most frequent: all others then have a column to share
+            kept = found[[np.argmax(counts)]]
         return cls(CATEGORICAL, kept=kept, missing=missing) if kept.size else cls(LEFT_OUT, missing=missing)
 
     @property

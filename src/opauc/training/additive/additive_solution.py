@@ -92,8 +92,9 @@ class AdditiveSolution:
     def scorer_of(self, arrays: NamedArrays) -> MappedScorer:
         """Return the scorer of the card with these weights."""
         card, weights = self.current.card, arrays["weights"]
-        if weights.shape != (card.n_columns,) or weights.dtype != np.float64 or not np.isfinite(weights).all():
-            raise ValueError(f"expected {card.n_columns} weights, got shape {weights.shape}")
+        known = weights.shape in ((card.n_columns,), (card.n_weights,))
+        if not known or weights.dtype != np.float64 or not np.isfinite(weights).all():
+            raise ValueError(f"expected {card.n_weights} weights, got shape {weights.shape}")
         return MappedScorer(card, weights)
 
     @cached_property

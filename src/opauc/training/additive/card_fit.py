@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opauc.features.card.card import Card
+from opauc.features.card.finer_levels import FinerLevels
 from opauc.features.card.knots import balanced_mass
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_basis import coarse_codes
@@ -42,7 +44,8 @@ class CardModel(NamedTuple):
 
 def card_columns(card: Card) -> CardColumns:
     """Return what a model asks of the columns of a card."""
-    return CardColumns(Penalties(card.groups, card.roughness), card.main_columns(), card.certain_columns())
+    penalties, owners = Penalties(card.groups, card.roughness), card.finer.owners()
+    return CardColumns(penalties, card.main_columns(), card.certain_columns(), owners)
 
 
 def fitted_card(
@@ -72,6 +75,7 @@ def fitted_card(
     effects = _within(_effects(some, settings, categorical), some, settings.max_columns)
     card = Card.of_effects(effects)
     card, fit = InteractionSearch(card, effects, some, settings, seed, labels.size >= card_rows).fitted()
+    card = replace(card, finer=FinerLevels.of(effects, some.numbers, card.n_columns))
     model = AdditiveLogistic.begin(card_columns(card), fit._replace(weights=_at_all_rows(fit.weights, sample)))
     return CardModel(card, model.earlier(encoded(card, rows, labels, weights)).with_ladder())
 
@@ -82,7 +86,8 @@ def encoded(
     """Yield the columns of labelled rows, some thousand at a time."""
     for part, block in card.blocks(rows):
         weights = None if weight is None else weight[part]
-        yield CardRows(block, labels[part], weights, None if fresh is None else fresh[part])
+        levels = card.finer.rows(rows[part]) if card.finer.size else None
+        yield CardRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
 
 
 def _effects(some: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_]) -> tuple[MainEffect, ...]:

@@ -96,10 +96,12 @@ class Effects:
                 found.append(Effect(name, tuple(self.inputs), (), np.empty(0), np.empty(0), spread))
                 continue
             at, rows = self._grid(inputs)
-            basis = np.asarray(self.card.rows(rows)[:, columns].todense())
-            value = basis @ weights[columns] - middle
+            basis, own = np.asarray(self.card.rows(rows)[:, columns].todense()), self._levels_of(inputs)
+            levels = self.card.finer.rows(rows)[:, own]
+            value = basis @ weights[columns] + levels @ self._of_levels[own] - middle
             basis -= self._means[columns]  # the error of the centred effect: how high it lies is the intercept's
-            error = np.sqrt(np.maximum(np.einsum("ia,ab,ib->i", basis, covariance[columns, columns], basis), 0.0))
+            variance = np.einsum("ia,ab,ib->i", basis, covariance[columns, columns], basis)
+            error = np.sqrt(np.maximum(variance + levels @ self._variances[own], 0.0))
             shape = tuple(len(side) for side in at)
             names = tuple(self.inputs[j] for j in inputs)
             found.append(Effect(name, names, at, value.reshape(shape), error.reshape(shape), spread))
@@ -110,14 +112,34 @@ class Effects:
         weights, middles = self.solution.final.weights, self._middles()
         parts = np.empty((rows.shape[0], len(middles)))
         for part, block in self.card.blocks(rows):
-            columns = block.tocsc()
-            for number, effect in enumerate(self.card.effects.values()):
-                parts[part, number] = columns[:, effect] @ weights[effect]
+            columns, levels = block.tocsc(), self.card.finer.rows(rows[part]).tocsc()
+            for number, (inputs, effect) in enumerate(self.card.effects.items()):
+                own = self._levels_of(inputs)
+                parts[part, number] = columns[:, effect] @ weights[effect] + levels[:, own] @ self._of_levels[own]
         return Explanation(self.names, parts - middles, float(weights[0] + middles.sum()))
+
+    def _levels_of(self, inputs: tuple[int, ...]) -> slice:
+        """Return where the finer levels of an effect stand: it has some if it is of one input."""
+        return self.card.finer.of_input(inputs[0]) if len(inputs) == 1 else slice(0, 0)
+
+    @cached_property
+    def _of_levels(self) -> Floats:
+        """The weights of the finer levels."""
+        return self.solution.final.weights[self.card.n_columns :]
+
+    @cached_property
+    def _shares_of_levels(self) -> Floats:
+        """The share of the rows that has each finer level, weighted by their curvature."""
+        shares: Floats = self.solution.current.model.levels.curvature / max(self._gram[0, 0], 1e-300)
+        return shares
+
+    @cached_property
+    def _variances(self) -> Floats:
+        return self.solution.current.model.level_variances(self.solution.final)
 
     @cached_property
     def _covariance(self) -> Floats:
-        return self.solution.current.model.covariance(self.solution.final.strengths)
+        return self.solution.current.model.covariance(self.solution.final)
 
     @cached_property
     def _gram(self) -> Floats:
@@ -131,16 +153,27 @@ class Effects:
 
     def _middles(self) -> Floats:
         """Return the mean of each effect over the rows."""
-        weights = self.solution.final.weights
-        return np.array([self._means[columns] @ weights[columns] for columns in self.card.effects.values()])
+        weights, of_levels = self.solution.final.weights, self._shares_of_levels * self._of_levels
+        return np.array(
+            [
+                self._means[columns] @ weights[columns] + of_levels[self._levels_of(inputs)].sum()
+                for inputs, columns in self.card.effects.items()
+            ]
+        )
 
     def _spreads(self) -> Floats:
+        """Return the standard deviation of each effect over the rows."""
         weights, gram = self.solution.final.weights, self._gram
         total = max(gram[0, 0], 1e-300)
-        squares = np.array(
-            [weights[part] @ gram[part, part] @ weights[part] / total for part in self.card.effects.values()]
-        )
-        spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
+        squares = []
+        for inputs, columns in self.card.effects.items():
+            square = float(weights[columns] @ gram[columns, columns] @ weights[columns]) / total
+            levels = self._levels_of(inputs)
+            if self._of_levels[levels].size:  # beside the weight of the column that they share
+                pooled, own = weights[self.card.pooled_column(inputs[0])], self._of_levels[levels]
+                square += float(self._shares_of_levels[levels] @ (own * (own + 2.0 * pooled)))
+            squares.append(square)
+        spreads: Floats = np.sqrt(np.maximum(np.array(squares) - self._middles() ** 2, 0.0))
         return spreads
 
     def _grid(self, inputs: tuple[int, ...]) -> tuple[tuple[tuple[float | str, ...], ...], Floats]:
@@ -171,15 +204,15 @@ class Effects:
 
     def _levels(self, j: int, alone: bool) -> tuple[tuple[float | str, ...], Floats]:
         """Return the levels of a categorical input by name, and a category number of each."""
-        kept, names = self.card.kept_numbers()[j], level_names(self.card, j, self.words[j])
-        assert kept is not None, "a categorical input has levels"
-        t = self.card.tables
-        numbers = np.append(kept[np.argsort(t.levels[t.level_ends[j] + kept])], NO_CATEGORY).astype(np.float64)
+        t, names = self.card.tables, level_names(self.card, j, self.words[j])
+        numbers = np.append(self.card.column_numbers(j), NO_CATEGORY).astype(np.float64)
         if not alone:
             places = t.pair_levels[t.pair_level_ends[j] : t.pair_level_ends[j + 1]]
             firsts = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(t.pair_sizes[j]))])
             shown = [name.partition("=")[2] or OTHERS for name in place_names(self.card, j, "", self.words[j])]
             return tuple(shown), numbers[firsts]
+        finer = self.card.finer.numbers_of(j)
+        names, numbers = names + [self.words[j].get(n, str(n)) for n in finer.tolist()], np.append(numbers, finer)
         if t.columns[j, MISSING] >= 0:
             return (*names, "missing"), np.append(numbers, np.nan)
         return tuple(names), numbers

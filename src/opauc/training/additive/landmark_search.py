@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 from scipy.special import expit
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
+from opauc.errors import StatisticsOverflow
 from opauc.features.card.card import Card
 from opauc.features.card.landmarks import Landmarks, Probe
 from opauc.kernels.rows.card_rows import CATEGORICAL
@@ -134,20 +135,29 @@ def probed(card: Card, landmarks: Landmarks, scores: Floats, some: SampleRows) -
     columns, weight = _columns(card, landmarks, some.numbers[held_out]), some.weight[held_out]
     labels, known = some.labels[held_out], scores[held_out]
     curvature, pull = linearised(known, labels)
-    groups = ColumnGroups.of([Group(GroupKind.LANDMARKS, 0, landmarks.size)])
-    penalties = Penalties(groups, (landmarks.roughness,))
-    folds = [slice(int(at[0]), int(at[-1]) + 1) for at in np.array_split(np.arange(held_out.size), FOLDS)]
-    grams = [_gram(columns[at], (weight * curvature)[at]) for at in folds]
-    moments = [columns[at].T @ (weight * pull)[at] for at in folds]
-    change, strengths = np.empty(held_out.size), np.ones(1)
-    for at, gram, moment in zip(folds, grams, moments, strict=True):
-        found = smoothed(sum(grams) - gram, sum(moments) - moment, penalties, strengths, TRYING_STEPS)
-        change[at], strengths = columns[at] @ found.weights, found.strengths
+    try:
+        change = _changes(columns, weight * curvature, weight * pull, landmarks)
+    except StatisticsOverflow:  # landmarks so alike that six digits do not tell them apart
+        change = _changes(columns.astype(np.float64), weight * curvature, weight * pull, landmarks)
     sign = 1.0 - 2.0 * labels
     before = weight * np.logaddexp(0.0, sign * known)
     gains = before - weight * np.logaddexp(0.0, sign * (known + change))
     error = float(gains.std()) * np.sqrt(gains.size)
     return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
+
+
+def _changes(columns: DenseRows, curvature: Floats, pull: Floats, landmarks: Landmarks) -> Floats:
+    """Return by how much landmarks change the score of each row, their weights fitted to the other folds."""
+    groups = ColumnGroups.of([Group(GroupKind.LANDMARKS, 0, landmarks.size)])
+    penalties = Penalties(groups, (landmarks.roughness,))
+    folds = [slice(int(at[0]), int(at[-1]) + 1) for at in np.array_split(np.arange(pull.size), FOLDS)]
+    grams = [_gram(columns[at], curvature[at]) for at in folds]
+    moments = [columns[at].T @ pull[at] for at in folds]
+    changes, strengths = np.empty(pull.size), np.ones(1)
+    for at, gram, moment in zip(folds, grams, moments, strict=True):
+        found = smoothed(sum(grams) - gram, sum(moments) - moment, penalties, strengths, TRYING_STEPS)
+        changes[at], strengths = columns[at] @ found.weights, found.strengths
+    return changes
 
 
 def _columns(card: Card, landmarks: Landmarks, rows: Floats) -> DenseRows:

@@ -10,10 +10,11 @@ from opauc.learners.additive.occupancy import Occupancy
 from opauc.rows import Floats
 
 
-def row_shares(card: Card, seen: Occupancy, j: int) -> Floats | None:
+def row_shares(card: Card, seen: Occupancy, finer: Floats, j: int) -> Floats | None:
     """Return the share of the rows at each value at which the effect of an input is given; None where unknown.
 
-    A value between two knots counts as partly at each, as its hats do.
+    A value between two knots counts as partly at each, as its hats do; `finer`
+    has the rows of each finer level.
 
     Examples
     --------
@@ -23,7 +24,7 @@ def row_shares(card: Card, seen: Occupancy, j: int) -> Floats | None:
     >>> from opauc.training.additive.row_shares import row_shares
     >>> rows = np.array([[0.0], [1.0], [2.0], [np.nan]])
     >>> card = Card.of(rows, np.ones(4), np.zeros(1, bool), n_knots=8)
-    >>> row_shares(card, Occupancy.of(card.rows(rows)), 0)
+    >>> row_shares(card, Occupancy.of(card.rows(rows)), np.empty(0), 0)
     array([0.25, 0.25, 0.25, 0.25])
     """
     tables, kind = card.tables, card.tables.kinds[j]
@@ -32,7 +33,9 @@ def row_shares(card: Card, seen: Occupancy, j: int) -> Floats | None:
     total = max(float(sums[0]), 1e-300)
     absent = sums[missing : missing + 1] if missing >= 0 else np.empty(0)
     if kind == CATEGORICAL:
-        found = sums[first : first + tables.n_levels[j]]
+        own = finer[card.finer.of_input(j)]
+        found = np.concatenate([sums[first : first + tables.n_levels[j]], own])
+        found[int(tables.n_levels[j]) - 1] -= own.sum()  # these share the last column
     elif kind == BINARY:
         found = np.array([total - float(absent.sum()) - sums[straight], sums[straight]])
     elif kind == NUMERIC and first >= 0:

@@ -1,0 +1,22 @@
+"""The sums of the rows of each level, held against a product of dense matrices."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+
+from opauc.kernels.sums.level_products import add_level_products
+from opauc.statistics.chunk_rows import csr_rows
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 30))
+def test_every_row_is_added_to_the_line_of_each_of_its_levels(seed, n_rows):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, 5)) * (rng.random((n_rows, 5)) < 0.5)
+    levels = (rng.random((n_rows, 7)) < 0.2).astype(float)
+    factors, begun = rng.random(n_rows), rng.normal(size=(7, 5))
+    sums = begun.copy()
+    parts = [csr_rows(part.data, part.indices, part.indptr) for part in (csr_array(levels), csr_array(rows))]
+    add_level_products(*parts, factors, sums)
+    assert_allclose(sums, begun + levels.T @ (factors[:, None] * rows), atol=1e-12)
