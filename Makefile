@@ -18,7 +18,7 @@ run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
 test: .venv/installed
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto tests/kernels
 
 check: .venv/installed
