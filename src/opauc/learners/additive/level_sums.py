@@ -109,10 +109,8 @@ class LevelSums:
         sums = {name: np.array(arrays[name]) for name in PARTS}
         data, indices, indptr = (np.array(arrays[f"shared.{name}"]) for name in SHARED)
         size = sums["counts"].size
-        shapes = {
-            name: (*sums["products"].shape[:-1],) if name == "products" else part.shape for name, part in sums.items()
-        }
-        if sums["products"].ndim != 2 or set(shapes.values()) != {(size,)}:
+        if sums["products"].shape[:-1] != (size,) or any(sums[name].shape != (size,) for name in PARTS[1:]):
+            shapes = ", ".join(str(part.shape) for part in sums.values())
             raise IncompatibleMoments(f"levels: expected sums of {size} levels, got shapes {shapes}")
         if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (*sums.values(), data)):
             raise IncompatibleMoments("levels: expected finite float64 numbers")
