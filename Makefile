@@ -17,9 +17,15 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc/kernels
 run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
+# A process for each core, so one thread of BLAS to each. Whole files go to a process, in their order: what a file sets
+# up is set up once, and two processes seldom compile the same kernel. Java is not to optimise what runs for seconds.
+test: export OMP_NUM_THREADS := 1
+test: export OPENBLAS_NUM_THREADS := 1
+test: export MKL_NUM_THREADS := 1
+test: export SPARK_SUBMIT_OPTS := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 test: .venv/installed
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto tests/kernels
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/kernels
 
 check: .venv/installed
 	$(BIN)/ruff format --check .
@@ -51,13 +57,18 @@ paper-report: .venv/installed
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+# pip compiles bytecode on one core, and that of everybody's tests too; packages may hold files for other Pythons, which fail.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x /tests/ src .venv/lib || true
+
 # What a user of the package has.
 .venv/package: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
-	$(BIN)/python -m compileall -q -j 0 src
+	$(INSTALL) --editable .
+	$(COMPILE)
 	touch $@
 
 .venv/installed: .venv/package
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' '$(TORCH)'
+	$(INSTALL) --editable '.[dev]' '$(TORCH)'
+	$(COMPILE)
 	touch $@

@@ -73,13 +73,18 @@ def left_alone(data, output, options):
     return output.read_bytes(), time.perf_counter() - began
 
 
-def kill_and_resume(data, folder, options, wanted, delay):
-    """Kill a run `delay` seconds after its first checkpoint, take it up; return whether it was killed, and equal."""
-    output = folder / "killed.opauc"
+def kill(data, output, options, delay):
+    """Kill a run `delay` seconds after its first checkpoint; return whether it had not come to its end."""
     running = started(data, output, options)
     time.sleep(delay)
     running.send_signal(signal.SIGKILL)
-    killed = running.wait() == -signal.SIGKILL
+    return running.wait() == -signal.SIGKILL
+
+
+def kill_and_resume(data, folder, options, wanted, delay):
+    """Kill a run, take it up; return whether it was killed, and ended in the model wanted."""
+    output = folder / "killed.opauc"
+    killed = kill(data, output, options, delay)
     subprocess.run(train(data, output, options, "--resume"), check=True)
     return killed, output.read_bytes() == wanted
 

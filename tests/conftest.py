@@ -1,4 +1,4 @@
-"""Where the tests find real data and the vectors of an independent program, both optional."""
+"""What holds in all tests, and where they find real data and the vectors of an independent program, both optional."""
 
 import os
 from pathlib import Path
@@ -6,11 +6,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from numba.core import event
 
 settings.register_profile("opauc", deadline=None, derandomize=True, print_blob=True, max_examples=60)
 settings.load_profile("opauc")
 
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+class NoText(event.Listener):
+    """Fails whatever compiles a kernel that has to do with text, which takes seconds to compile."""
+
+    def on_start(self, event):
+        module = event.data["dispatcher"].py_func.__module__
+        assert "unicode" not in module, f"text has no place in a kernel: {module}"
+
+    def on_end(self, event):
+        pass
+
+
+event.register("numba:compile", NoText())
 
 
 def _load(path):

@@ -24,20 +24,26 @@ def minimiser(rows, labels, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
-def descent(rows, labels, alpha, step_sizes, weights=None):
-    """All iterates of Algorithm 1 with the true covariance, one a row."""
-    d, w, seen, weighed, iterates = rows.shape[1], np.zeros(rows.shape[1]), ([], []), ([], []), []
+def opposite_moments(rows, labels, weights):
+    """Mean and true covariance of the rows of the other class before each row; None while there is none."""
+    for t, k in enumerate(labels):
+        before = np.flatnonzero(labels[:t] != k)
+        other, shares = rows[before], weights[before]
+        yield (np.average(other, axis=0, weights=shares), covariance(other, shares)) if before.size else None
+
+
+def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
+    """All iterates of Algorithm 1 with the true covariance, one a row; `moments` where the caller has them."""
+    w, iterates = np.zeros(rows.shape[1]), []
     weights = np.ones(len(labels)) if weights is None else weights
-    for x, k, step, weight in zip(rows, labels, step_sizes, weights, strict=True):
-        seen[k].append(x)
-        weighed[k].append(weight)
-        if seen[1 - k]:
-            other, shares = np.array(seen[1 - k]), np.array(weighed[1 - k])
-            gap = x - np.average(other, axis=0, weights=shares)
-            slope = (w @ gap - (2.0 * k - 1)) * gap + covariance(other, shares) @ w
+    moments = opposite_moments(rows, labels, weights) if moments is None else moments
+    for x, k, step, weight, opposite in zip(rows, labels, step_sizes, weights, moments, strict=True):
+        if opposite:
+            gap = x - opposite[0]
+            slope = (w @ gap - (2.0 * k - 1)) * gap + opposite[1] @ w
             w = w - step * (alpha * w + weight * slope)
         iterates.append(w)
-    return np.array(iterates).reshape(-1, d)
+    return np.array(iterates).reshape(-1, rows.shape[1])
 
 
 def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred", weights=None):

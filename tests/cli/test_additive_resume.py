@@ -8,12 +8,12 @@ import sys
 import time
 
 import pytest
-from benchmarks.kill_and_resume import kill_and_resume, train
+from benchmarks.kill_and_resume import train
 
 from opauc.cli import main
 from opauc.reading import byte_source
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
-from tests.cli.test_resume import StopHere, stop_after
+from tests.cli.test_resume import StopHere, assert_killed_and_taken_up, stop_after
 
 OPTIONS = ["--label", "bought"]
 
@@ -56,16 +56,12 @@ def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeyp
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
-def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, suffix):
+def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, opauc, suffix):
     data = write_csv(tmp_path / f"rows{suffix}", raw_table(60_000)[["age", "income", "city", "since", "bought"]])
-    subprocess.run(train(data, tmp_path / "whole", OPTIONS), check=True)
-    wanted = (tmp_path / "whole").read_bytes()
-    outcomes = [kill_and_resume(data, tmp_path, OPTIONS, wanted, delay) for delay in (0.0, 0.05 * random.random())]
-    assert all(same for _, same in outcomes)
-    assert any(killed for killed, _ in outcomes)
+    assert_killed_and_taken_up(opauc, data, tmp_path, OPTIONS, (0.0, 0.05 * random.random()))
 
 
-def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc):
     data = write_csv(tmp_path / "rows.csv", raw_table(150_000)[["age", "income", "city", "bought"]])
     words = train(data, tmp_path / "model", OPTIONS)
     words.remove("--quiet")
@@ -80,6 +76,6 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
         (tmp_path / "model.checkpoint").unlink(missing_ok=True)
     assert running.returncode == 130
     assert "interrupted after row " in said
-    subprocess.run(train(data, tmp_path / "model", OPTIONS, "--resume"), check=True)
-    subprocess.run(train(data, tmp_path / "whole", OPTIONS), check=True)
+    assert opauc("train", data, *OPTIONS, "-o", tmp_path / "model", "--resume").code == 0
+    assert opauc("train", data, *OPTIONS, "-o", tmp_path / "whole").code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -181,7 +181,6 @@ def test_a_bad_row_on_a_cluster_that_the_command_starts_is_one_line(data, tmp_pa
     assert len(shown) == 2, "nothing of what workers say of it"
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("ignore")  # pyspark warns of the versions of its own dependencies
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not on this machine")
 def test_spark_trains_and_evaluates_and_nothing_of_java_reaches_the_terminal(data, tmp_path, monkeypatch, capfd):

@@ -1,3 +1,4 @@
+import gzip
 import json
 import signal
 import subprocess
@@ -6,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.kill_and_resume import KINDS, kill_and_resume, train, write_rows
+from benchmarks.kill_and_resume import KINDS, kill, write_rows
 
 from opauc.cli import main
 from opauc.files import read_sealed
@@ -132,18 +133,34 @@ def test_resume_without_a_checkpoint_says_that_it_starts_from_the_first_row(tmp_
     assert "checkpoint" not in opauc("train", data, "-o", model).err
 
 
+@pytest.fixture(scope="module")
+def many_rows(tmp_path_factory):
+    """A file that takes a while to learn, as it is and compressed."""
+    plain = write_rows(tmp_path_factory.mktemp("many") / "rows.svm", 60_000)
+    packed = plain.with_name("rows.svm.gz")
+    packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
+    return {".svm": plain, ".svm.gz": packed}
+
+
+def assert_killed_and_taken_up(opauc, data, folder, options, delays):
+    """Assert that runs killed so long after their first checkpoint are taken up here to the model of one left alone."""
+    whole, model = folder / "whole", folder / "model"
+    assert opauc("train", data, "-o", whole, *options).code == 0
+    killed = []
+    for delay in delays:
+        killed.append(kill(data, model, options, delay))
+        assert opauc("train", data, "-o", model, *options, "--resume").code == 0
+        assert model.read_bytes() == whole.read_bytes()
+    assert any(killed)
+
+
 @pytest.mark.parametrize(("kind", "suffix"), [("exact", ".svm"), ("sgd, sketched", ".svm.gz")])
-def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, kind, suffix):
-    data = write_rows(tmp_path / f"rows{suffix}", 60_000)
-    subprocess.run(train(data, tmp_path / "whole", KINDS[kind]), check=True)
-    wanted = (tmp_path / "whole").read_bytes()
-    outcomes = [kill_and_resume(data, tmp_path, KINDS[kind], wanted, delay) for delay in (0.0, 0.05)]
-    assert any(killed for killed, _ in outcomes)
-    assert all(same for _, same in outcomes)
+def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, opauc, many_rows, kind, suffix):
+    assert_killed_and_taken_up(opauc, many_rows[suffix], tmp_path, KINDS[kind], (0.0, 0.05))
 
 
-def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
-    data = write_rows(tmp_path / "rows.svm", 60_000)
+def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc, many_rows):
+    data = many_rows[".svm"]
     running = subprocess.Popen(
         [sys.executable, "-m", "opauc", "train", data, "-o", tmp_path / "model", "--checkpoint-every", "1"],
         stderr=subprocess.PIPE, text=True,
@@ -158,6 +175,6 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
     assert said.startswith("interrupted after row ")
     assert said.count("\n") == 1
     assert read_sealed(tmp_path / "model.checkpoint")[0] == "checkpoint"
-    subprocess.run(train(data, tmp_path / "model", [], "--resume"), check=True)
-    subprocess.run(train(data, tmp_path / "whole", []), check=True)
+    assert opauc("train", data, "-o", tmp_path / "model", "--resume").code == 0
+    assert opauc("train", data, "-o", tmp_path / "whole").code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -170,7 +170,8 @@ def test_a_worker_that_takes_more_memory_than_it_has_is_one_clear_line():
 
 
 def test_workers_started_here_keep_their_memory_and_nothing_is_left_of_it_in_the_settings(monkeypatch):
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # other clusters of this process leave it behind
+    for name in ("MALLOC_TRIM_THRESHOLD_", "OPENBLAS_NUM_THREADS"):  # what is set already workers are given as it is
+        monkeypatch.delenv(name, raising=False)
     settings = ["distributed.nanny.pre-spawn-environ", "distributed.worker.profile.interval"]
     before = [dask.config.get(name) for name in settings]
     with dask_cluster(None, 1) as found:

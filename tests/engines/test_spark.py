@@ -26,7 +26,6 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not on this machine"),
     pytest.mark.filterwarnings("ignore"),  # pyspark warns of the versions of its own dependencies
-    pytest.mark.xdist_group("spark"),  # one Java for all of them
 ]
 NAMES, N_ROWS = ["a", "b", "c", "d"], 600
 

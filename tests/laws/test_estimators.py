@@ -67,21 +67,42 @@ def test_weights_mean_copies_where_the_order_of_rows_does_not_matter_and_nowhere
     assert alike != order_matters(model) or (alike and name.startswith(("OPAUCCV", "OPAUC drifting")))
 
 
+# A process that knows how to load and nothing of any model; each model is loaded in a copy of it.
+LOADING = """
+import os, sys
+import numpy as np
+import opauc
+opauc.load
+for folder in map(str.rstrip, sys.stdin):
+    if (copy := os.fork()) == 0:
+        os.chdir(folder)
+        model, rows = opauc.load("model"), np.load("rows.npy")
+        np.savez("found.npz", model.decision_function(rows), model.predict_proba(rows), model.classes_)
+        os._exit(print(type(model).__name__, flush=True) or 0)
+    if os.waitpid(copy, 0)[1]:
+        print("nothing", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def load_afresh():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", LOADING], **pipes) as process:
+
+        def load(folder):
+            print(folder, file=process.stdin, flush=True)
+            return process.stdout.readline().strip()
+
+        yield load
+        process.stdin.close()
+
+
 @everyone
-def test_a_saved_model_is_loaded_in_a_fresh_process_and_scores_to_the_bit(model, tmp_path):
+def test_a_saved_model_is_loaded_in_a_fresh_process_and_scores_to_the_bit(model, tmp_path, load_afresh):
     fitted = seeded(model).fit(ROWS, LABELS)
     opauc.save(fitted, tmp_path / "model")
     np.save(tmp_path / "rows.npy", ROWS)
-    code = (
-        "import numpy as np, opauc\n"
-        "model = opauc.load('model')\n"
-        "rows = np.load('rows.npy')\n"
-        "np.savez('found.npz', model.decision_function(rows), model.predict_proba(rows), model.classes_)\n"
-        "print(type(model).__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == type(model).__name__
+    assert load_afresh(tmp_path) == type(model).__name__
     with np.load(tmp_path / "found.npz") as found:
         assert_array_equal(found["arr_0"], fitted.decision_function(ROWS))
         assert_array_equal(found["arr_1"], fitted.predict_proba(ROWS))

@@ -78,31 +78,24 @@ def literal_aucs(rows, labels, weight, etas, alphas, average):
     """The progressive AUC of each pair, from iterates worked out for each alone; zero where one is beyond bounds."""
     first = np.flatnonzero(labels != labels[0])[0]  # no step before both classes are there
     shares = np.maximum(1, np.arange(labels.size) - first)[:, None]
-    gaps = gaps_of(rows, labels, weight)
-    aucs = []
+    moments, found = list(literal.opposite_moments(rows, labels, weight)), []
+    gaps = np.array([x - known[0] if known else x for x, known in zip(rows, moments, strict=True)])
     for eta, alpha in zip(etas, alphas, strict=True):
         with np.errstate(all="ignore"):
-            iterates = literal.descent(rows, labels, alpha, np.full(labels.size, eta), weight)
+            iterates = literal.descent(rows, labels, alpha, np.full(labels.size, eta), weight, moments)
             before = np.vstack([np.zeros(rows.shape[1]), iterates[:-1]])
             judged = np.cumsum(before, axis=0) / shares if average else before
             scores, misses = np.einsum("ij,ij->i", judged, rows), np.einsum("ij,ij->i", before, gaps)
             finite = np.isfinite(iterates[-1]).all() and (np.abs(misses) <= BEYOND).all()
-            aucs.append(literal_auc(scores, labels, weight) if finite else 0.0)
-    return np.array(aucs)
-
-
-def gaps_of(rows, labels, weight):
-    """Each row less the mean of the rows of the other class before it."""
-    gaps = rows.copy()
-    for t, k in enumerate(labels):
-        others = np.flatnonzero(labels[:t] != k)
-        if others.size:
-            gaps[t] -= np.average(rows[others], axis=0, weights=weight[others])
-    return gaps
+            found.append(scores if finite else np.full(labels.size, np.nan))
+    return np.nan_to_num(literal_auc(np.stack(found, axis=1), labels, weight))
 
 
 def literal_auc(scores, labels, weight):
-    """The share of right pairs of the newest row with the latest of the other class, later rows weighing more."""
+    """The share of right pairs of the newest row with the latest of the other class, later rows weighing more.
+
+    Of each column of scores; NaN where they are.
+    """
     seen, wins, total = ([], []), 0.0, 0.0
     for t, k in enumerate(labels):
         seen[k].append(t)
@@ -110,7 +103,8 @@ def literal_auc(scores, labels, weight):
         if mine <= len(others):
             latest = others[-min(256, int(np.ceil(16 * len(others) / mine))) :]
             gaps = (2 * k - 1) * (scores[t] - scores[latest])
-            wins += weight[t] * (t + 1) * np.average((gaps > 0) + 0.5 * (gaps == 0), weights=weight[latest])
+            right = np.heaviside(gaps, 0.5)  # NaN of NaN
+            wins += weight[t] * (t + 1) * np.average(right, axis=0, weights=weight[latest])
             total += weight[t] * (t + 1)
     return wins / total
 

@@ -85,7 +85,9 @@ def test_features_of_extreme_size_give_finite_weights(size):
 
 def test_rows_all_alike_move_nothing():
     for alpha in (0.0, 0.1):
-        assert_array_equal(weights(SGD(alpha, standardize=True), np.full((6, 2), 7.0), np.tile([0, 1], 3)), [0.0, 0.0])
+        assert_array_equal(
+            weights(SGD(alpha, standardize=True), np.full((6, 2), 7.0), np.array([0, 1] * 3, np.int8)), [0.0, 0.0]
+        )
 
 
 def test_a_feature_that_turns_out_larger_than_it_seemed_does_not_drown_the_others():

@@ -15,6 +15,13 @@ from experiments.paper.store import Key, Line, Store
 
 TINY = Catalogue("tests.experiments.paper.tiny_sets", "tests.experiments.paper.tiny_methods")
 PROFILE = Profile("quick", trials=2, budget=50.0, line_limit=100.0)
+FORK = get_context("fork")
+
+
+@pytest.fixture
+def forked(monkeypatch):
+    """Let workers begin with everything imported already, where it does not matter how they began."""
+    monkeypatch.setattr(workers, "SPAWN", FORK)
 
 
 def ran(folder, sets=("one",), columns=("weighted",), profile=PROFILE, n_workers=1):
@@ -43,6 +50,7 @@ def test_every_fold_of_every_trial_has_a_line_and_a_second_run_adds_nothing(tmp_
     assert "0 of 8 trials to do" in capfd.readouterr().err
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_setting_chosen_once_a_trial_is_a_line_of_its_own_and_is_used_by_its_folds(tmp_path):
     store = ran(tmp_path, columns=("dear",), profile=Profile("quick", trials=2, budget=1.0, line_limit=9.0))
     lines = {line.key[3:]: line for line in store.lines("quick")}
@@ -52,6 +60,7 @@ def test_a_setting_chosen_once_a_trial_is_a_line_of_its_own_and_is_used_by_its_f
     assert all("setting chosen once a trial" in line.rules and "one trial" in line.rules for line in lines.values())
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_choice_that_was_kept_is_not_made_again(tmp_path):
     profile = Profile("quick", trials=1, budget=1.0, line_limit=9.0)
     Store(tmp_path).add(Line("quick", "one", "dear", 0, -1, setting={"alpha": -7.0}))
@@ -60,6 +69,7 @@ def test_a_choice_that_was_kept_is_not_made_again(tmp_path):
     assert all(line.auc < 0.5 for line in store.lines("quick") if line.fold >= 0)
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_exception_is_kept_with_its_words_and_the_rest_goes_on(tmp_path):
     store = ran(tmp_path, columns=("raising", "refusing", "weighted"))
     by_method = {}
@@ -71,6 +81,7 @@ def test_an_exception_is_kept_with_its_words_and_the_rest_goes_on(tmp_path):
     assert all(line.auc for line in by_method["weighted"])
 
 
+@pytest.mark.usefixtures("forked")
 def test_without_a_setting_there_is_nothing_to_learn(tmp_path):
     profile = Profile("quick", trials=2, budget=1.0, line_limit=9.0)
     lines = list(ran(tmp_path, columns=("raising choice",), profile=profile).lines("quick"))
@@ -78,6 +89,7 @@ def test_without_a_setting_there_is_nothing_to_learn(tmp_path):
     assert "RuntimeError: a bug of somebody" in lines[0].error
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_line_past_its_limit_is_not_available_and_its_column_is_left(tmp_path):
     began = time.monotonic()
     profile = Profile("quick", 2, budget=50.0, line_limit=1.0)
@@ -90,6 +102,7 @@ def test_a_line_past_its_limit_is_not_available_and_its_column_is_left(tmp_path)
     assert time.monotonic() - began < 120
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_worker_that_dies_is_replaced(tmp_path):
     store = ran(tmp_path, columns=("dying", "weighted"))
     died = [line for line in store.lines("quick") if line.method == "dying"]
@@ -98,6 +111,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
     assert sum(line.auc is not None for line in store.lines("quick")) == 10
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_missing_set_is_named_in_one_line_and_the_others_are_computed(tmp_path, capfd, monkeypatch):
     monkeypatch.delenv("OPAUC_DATA_URL", raising=False)
     store = ran(tmp_path, sets=("nowhere", "one"), n_workers=2)
@@ -107,7 +121,6 @@ def test_a_missing_set_is_named_in_one_line_and_the_others_are_computed(tmp_path
     assert {line.set for line in store.lines("quick")} == {"one"}
 
 
-FORK = get_context("fork")
 DISTURBED = {"sets": ("one", "two"), "columns": ("weighted", "leisurely", "raising"), "n_workers": 2}
 
 

@@ -13,10 +13,9 @@ from opauc.kernels.descent.means_descent import (
     means_pass,
     sum_of_squares,
 )
-from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.class_means import RELATIVE_STEP, ClassMeans
 from opauc.learners.learning_rates import LEARNING_RATES
-from opauc.statistics.chunk_rows import NO_WEIGHTS
+from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
 from tests.problems import problem
 
 # eta0 and alpha by learning rate: no penalty, a moderate one, eta0 * alpha = 1 and beyond.
@@ -70,7 +69,7 @@ def after(rows, labels, alpha=0.01, sizes=None, relative=False, weights=NO_WEIGH
     csr = rows if sparse.issparse(rows) else sparse.csr_array(rows)
     state = fresh(rows.shape[1])
     sizes = np.full(labels.size, 0.03) if sizes is None else sizes
-    means_pass(CsrRows(csr.data, csr.indices, csr.indptr), labels, weights, sizes, relative, alpha, state)
+    means_pass(kernel_rows(csr), labels, read_only(weights), sizes, relative, alpha, state)
     return state
 
 
@@ -97,9 +96,8 @@ def test_iterates_and_their_means_are_those_of_the_literal_algorithm(learning_ra
     iterates, means = literal_descent(rows, labels, alpha, steps, relative, weights)
     state = fresh(n_features)
     for i in range(90):
-        csr = sparse.csr_array(rows[i : i + 1])
-        row = CsrRows(csr.data, csr.indices, csr.indptr)
-        given = weights[i : i + 1] if weighted else NO_WEIGHTS
+        row = kernel_rows(sparse.csr_array(rows[i : i + 1]))
+        given = read_only(weights[i : i + 1]) if weighted else NO_WEIGHTS
         means_pass(row, labels[i : i + 1], given, steps[i : i + 1], relative, alpha, state)
         last, mean = last_and_mean(state)
         near(last, iterates[i])

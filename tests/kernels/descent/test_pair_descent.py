@@ -5,8 +5,7 @@ from scipy import sparse
 
 from opauc.kernels.descent.pair_descent import CURVATURE, ROWS, STEPS, DescentState, dense_pass
 from opauc.kernels.descent.pair_descent_csr import csr_pass
-from opauc.kernels.rows.csr_rows import CsrRows
-from opauc.statistics.chunk_rows import NO_WEIGHTS
+from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
 from tests import literal
 from tests.problems import problem
 
@@ -28,8 +27,8 @@ def test_iterates_are_those_of_the_literal_algorithm_whatever_the_block(block, n
     expected = literal.descent(rows, labels, 0.01, steps, weights)
     state = fresh(n_features, block)
     for i in range(70):
-        given = weights[i : i + 1] if weighted else NO_WEIGHTS
-        dense_pass(rows[i : i + 1], labels[i : i + 1], given, steps[i : i + 1], False, 0.01, 1.0, state)
+        given = read_only(weights[i : i + 1]) if weighted else NO_WEIGHTS
+        dense_pass(kernel_rows(rows[i : i + 1]), labels[i : i + 1], given, steps[i : i + 1], False, 0.01, 1.0, state)
         assert_allclose(state.weights, expected[i], rtol=1e-9, atol=1e-12)
     assert_allclose(state.weight_sum, expected.sum(0), rtol=1e-9)
 
@@ -40,8 +39,8 @@ def test_sparse_rows_give_the_bits_of_dense_ones():
     csr = sparse.csr_array(rows)
     one, other = fresh(11, 8), fresh(11, 8)
     steps = np.full(50, 0.01)
-    dense_pass(rows, labels, NO_WEIGHTS, steps, True, 0.1, 0.99, one)
-    csr_pass(CsrRows(csr.data, csr.indices, csr.indptr), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, other)
+    dense_pass(kernel_rows(rows), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, one)
+    csr_pass(kernel_rows(csr), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, other)
     for a, b in zip(one, other, strict=True):
         assert_array_equal(a, b)
 
@@ -55,14 +54,14 @@ def test_a_relative_step_is_divided_by_the_largest_curvature_so_far():
             curvature = max(curvature, 0.5 + ((rows[i] - other) ** 2).sum(1).mean())
             steps[i] = 0.7 / curvature
     state = fresh(3, 8)
-    dense_pass(rows, labels, NO_WEIGHTS, np.full(40, 0.7), True, 0.5, 1.0, state)
+    dense_pass(kernel_rows(rows), labels, NO_WEIGHTS, np.full(40, 0.7), True, 0.5, 1.0, state)
     assert_allclose(state.progress[CURVATURE], curvature, rtol=1e-10)
     assert_allclose(state.weights, literal.descent(rows, labels, 0.5, steps)[-1], rtol=1e-9)
 
 
 def test_no_step_until_both_classes_are_seen():
     state = fresh(2, 4)
-    dense_pass(np.ones((5, 2)), np.zeros(5, np.int8), NO_WEIGHTS, np.ones(5), False, 1.0, 1.0, state)
+    dense_pass(kernel_rows(np.ones((5, 2))), np.zeros(5, np.int8), NO_WEIGHTS, np.ones(5), False, 1.0, 1.0, state)
     assert not state.weights.any()
     assert state.progress[ROWS] == 5
     assert state.progress[STEPS] == 0
@@ -72,8 +71,8 @@ def test_a_class_unseen_for_ages_is_not_forgotten_into_nothing():
     rows, labels = problem(1, 40, 3)
     state = fresh(3, 4)
     for _ in range(3):
-        dense_pass(rows, labels, NO_WEIGHTS, np.full(40, 1e-3), False, 0.1, 0.5, state)
+        dense_pass(kernel_rows(rows), labels, NO_WEIGHTS, np.full(40, 1e-3), False, 0.1, 0.5, state)
         for _ in range(20):
-            dense_pass(rows, np.zeros(40, np.int8), NO_WEIGHTS, np.full(40, 1e-3), False, 0.1, 0.5, state)
+            dense_pass(kernel_rows(rows), np.zeros(40, np.int8), NO_WEIGHTS, np.full(40, 1e-3), False, 0.1, 0.5, state)
     assert np.isfinite(state.weights).all()
     assert (state.counts > 0).all()

@@ -4,10 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.kernels.descent.scaled_descent import scaled_csr_pass, scaled_dense_pass
-from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.learning_rates import LEARNING_RATES
 from opauc.learners.sgd import SGD
-from opauc.statistics.chunk_rows import NO_WEIGHTS
+from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
 from tests import literal
 from tests.problems import problem
 
@@ -29,8 +28,10 @@ def test_scaled_iterates_and_their_mean_are_the_literal_ones_after_every_row(n_f
     expected, mean = literal.scaled_descent(rows, labels, 0.01, steps, relative, weights)
     state, largest = fresh(n_features), np.abs(expected).max()
     for i in range(70):
-        given = weights[i : i + 1] if weighted else NO_WEIGHTS
-        scaled_dense_pass(rows[i : i + 1], labels[i : i + 1], given, steps[i : i + 1], relative, 0.01, 1.0, state)
+        given = read_only(weights[i : i + 1]) if weighted else NO_WEIGHTS
+        scaled_dense_pass(
+            kernel_rows(rows[i : i + 1]), labels[i : i + 1], given, steps[i : i + 1], relative, 0.01, 1.0, state
+        )
         assert_allclose(state.weights, expected[i], rtol=1e-8, atol=1e-10 * largest)
     averaged = SGD(standardize=True).weights(state)
     assert_allclose(averaged, mean, rtol=1e-8, atol=1e-10 * np.abs(mean).max())
@@ -40,8 +41,8 @@ def test_sparse_rows_give_the_bits_of_dense_ones():
     rows, labels = problem(3, 90, 11)
     rows[np.random.default_rng(0).random(rows.shape) < 0.6] = 0.0
     csr, one, other, steps = sparse.csr_array(rows), fresh(11), fresh(11), np.full(90, 0.7)
-    scaled_dense_pass(rows, labels, NO_WEIGHTS, steps, True, 0.1, 0.99, one)
-    scaled_csr_pass(CsrRows(csr.data, csr.indices, csr.indptr), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, other)
+    scaled_dense_pass(kernel_rows(rows), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, one)
+    scaled_csr_pass(kernel_rows(csr), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, other)
     for a, b in zip(one, other, strict=True):
         assert_array_equal(a, b)
 
@@ -49,8 +50,8 @@ def test_sparse_rows_give_the_bits_of_dense_ones():
 def test_chunks_give_the_bits_of_the_whole():
     rows, labels = problem(4, 90, 6)
     whole, parts, steps = fresh(6), fresh(6), np.full(90, 0.7)
-    scaled_dense_pass(rows, labels, NO_WEIGHTS, steps, True, 0.1, 0.99, whole)
+    scaled_dense_pass(kernel_rows(rows), labels, NO_WEIGHTS, steps, True, 0.1, 0.99, whole)
     for part in np.split(np.arange(90), [1, 40, 41]):
-        scaled_dense_pass(rows[part], labels[part], NO_WEIGHTS, steps[part], True, 0.1, 0.99, parts)
+        scaled_dense_pass(kernel_rows(rows[part]), labels[part], NO_WEIGHTS, steps[part], True, 0.1, 0.99, parts)
     for a, b in zip(whole, parts, strict=True):
         assert_array_equal(a, b)

@@ -5,9 +5,8 @@ from scipy import sparse
 
 from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
 from opauc.kernels.descent.selection_pass import AS_THEY_COME, CANDIDATES, SIZE, SelectionState, selection_pass
-from opauc.kernels.rows.csr_rows import CsrRows
 from opauc.learners.progressive_selection import ProgressiveSelection
-from opauc.statistics.chunk_rows import NO_WEIGHTS
+from opauc.statistics.chunk_rows import NO_WEIGHTS, csr_rows, kernel_rows, read_only
 
 
 def texts(seed, n_rows=120, n_features=12, positives=0.4):
@@ -28,7 +27,7 @@ def begun(n_features, unit):
 
 def learn(rows, labels, state=None, weights=NO_WEIGHTS, unit=True):
     state = begun(rows.shape[1], unit) if state is None else state
-    selection_pass(CsrRows(rows.data, rows.indices, rows.indptr), labels, weights, state)
+    selection_pass(kernel_rows(rows), labels, read_only(weights), state)
     return state
 
 
@@ -233,7 +232,7 @@ def test_any_kind_of_number_gives_the_selection_of_float64(dtype, index):
     expected = learn(rows.astype(np.float64), labels)
     state = ProgressiveSelection().start(12)
     selection_pass(
-        CsrRows(rows.data.astype(dtype), rows.indices.astype(index), rows.indptr.astype(index)),
+        csr_rows(rows.data.astype(dtype), rows.indices.astype(index), rows.indptr.astype(index)),
         labels,
         NO_WEIGHTS,
         state,
