@@ -30,10 +30,9 @@ STAGES = {
     ],
     "REML": [(f"{LEARNER}.penalised_fit", "", "smoothed"), ("opauc.learners.additive_logistic", "", "smoothed")],
     "Grams": [("opauc.statistics.linearised_sums", "LinearisedSums", "update_all")],
-    "probe": [
-        (f"{ADDITIVE}.interaction_search", "", "probed"),
-        (f"{ADDITIVE}.interaction_search", "", "chosen_landmarks"),
-    ],
+    "codes": [(f"{ADDITIVE}.tree_search", "TreeSearch", "of")],
+    "trees tried": [(f"{ADDITIVE}.tree_search", "TreeSearch", "tried")],
+    "trees": [(f"{ADDITIVE}.tree_search", "TreeSearch", "fitted")],
     "ladder": [
         ("opauc.learners.additive_logistic", "AdditiveLogistic", "with_ladder"),
         (f"{LEARNER}.ladder", "Ladder", "update"),
@@ -100,10 +99,10 @@ def main():
 
 
 def _columns(scores_of):
-    """Return how many columns the model has, and how many of them are main effects and landmarks."""
+    """Return how many columns the model has, and how many of them are main effects and leaves."""
     [model] = [cell.cell_contents for cell in scores_of.__closure__]
     card = model.card_
-    return f"{card.n_columns} ({card.main_columns()}, {card.landmarks.size if card.landmarks else 0})"
+    return f"{card.n_columns} ({card.main_columns()}, {card.together.size if card.together else 0})"
 
 
 if __name__ == "__main__":

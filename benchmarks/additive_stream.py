@@ -39,10 +39,8 @@ def main():
         card = model.card_
         entries = card.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
-        landmarks = card.landmarks.size if card.landmarks else 0
-        print(
-            f"{card.n_columns} columns, {landmarks} of them landmarks, {entries:.0f} entries a row: {best:.1f} µs a row"
-        )
+        leaves = card.together.size if card.together else 0
+        print(f"{card.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries a row: {best:.1f} µs a row")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def with_missing(table: Table, labels: Labels) -> Table:
     alone = [abs(exact_auc(labels, column) - 0.5) for column in table.rows.T]
     rows = table.rows.copy()
     rows[np.random.default_rng(0).random(labels.size) < SHARE, int(np.argmax(alone))] = np.nan
-    return table._replace(rows=rows)
+    return Table(rows, table.categorical)
 
 
 def found(name: str, n_splits: int) -> list[dict[str, Trial]]:

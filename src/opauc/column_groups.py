@@ -20,7 +20,8 @@ class GroupKind(IntEnum):
     LEVELS = 4  # one column a category
     PAIR = 5  # products of the columns of two features
     PAIR_COLUMN = 6  # a pair of one column
-    LANDMARKS = 7  # likeness to landmarks among the rows
+    LANDMARKS = 7  # likeness to landmarks among the rows, on cards of before
+    LEAVES = 8  # one column a leaf of a tree
 
 
 class Group(NamedTuple):

@@ -86,6 +86,36 @@ def test_a_row_explained_adds_up_to_its_score_and_says_what_the_row_had(model):
     assert [str(part) for part in parts] == ["age = missing", "job = (others)"]
 
 
+@pytest.fixture(scope="module")
+def model_with_trees():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(12000, 3))
+    labels = rng.random(12000) < 1 / (1 + np.exp(-4.0 * np.sign(rows.prod(axis=1)) - rows.sum(axis=1)))
+    table = pa.table(dict(zip(("a", "b", "c"), rows.T, strict=True)))
+    return library.OnePassGAM(card_rows=10000, max_columns=400, random_state=0).fit(table, labels)
+
+
+def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, opauc):
+    library.save(model_with_trees, tmp_path / "model.opauc")
+    printed = opauc("inspect", tmp_path / "model.opauc").out
+    found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["effects"]
+    for name in ("a, with others", "b, with others", "c, with others"):
+        importance = model_with_trees.importances_[name]
+        (line,) = [line for line in printed.splitlines() if line.startswith(name)]
+        assert line.split()[3:] == ["trees", f"{importance:.3f}"]
+        assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
+
+
+def test_a_row_explained_says_what_the_row_had_where_features_act_with_others(model_with_trees):
+    row = np.array([0.5, -0.25, 2.0])
+    found = explained_row(model_with_trees._effects(), row, "a row", "row 1")
+    table = pa.table({"a": [0.5], "b": [-0.25], "c": [2.0]})
+    assert found.score() == pytest.approx(model_with_trees.decision_function(table)[0])
+    told = [str(part) for part in found.parts]
+    assert {"a = 0.5", "a = 0.5, with others", "b = -0.25, with others", "c = 2, with others"} <= set(told)
+    assert len(set(told)) == len(told)
+
+
 @pytest.mark.parametrize(
     ("judgement", "words"),
     [

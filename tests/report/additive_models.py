@@ -28,6 +28,10 @@ def surface(one="age", two="job", at=((18.0, 40.0, 70.0), ("clerk", "cook")), **
     return ShownEffect(**({"name": f"{one} × {two}", "inputs": (one, two)} | parts | changes))
 
 
+def in_trees(name="age", importance=0.15):
+    return ShownEffect(f"{name}, with others", (name,), (), np.empty(0), np.empty(0), importance)
+
+
 def additive_part(**changes):
     """A model with every kind of effect, and names and values that are hard to draw."""
     effects = [
@@ -39,9 +43,11 @@ def additive_part(**changes):
         surface(),
         surface(HOSTILE, "y" * 90, (tuple("z" * k for k in range(1, 21)), tuple(np.arange(12.0)))),
         ShownEffect("all features together", (), (), np.empty(0), np.empty(0), 0.15),
+        in_trees(),
+        in_trees(HOSTILE, importance=0.14),
         *(curve(f"feature {k}", importance=0.1 / (k + 1)) for k in range(500)),
     ]
-    rows = [ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1)) for k in range(40)]
+    rows = [ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1), with_others=k % 3 == 2) for k in range(40)]
     parts = {
         "effects": effects,
         "n_effects": len(effects),

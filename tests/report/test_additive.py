@@ -17,7 +17,7 @@ from opauc.report.page import render_report
 from opauc.report.surface_chart import MOST_CELLS, surface_chart
 from opauc.report.text import signed
 from opauc.report.waterfall_chart import NAME_LETTERS, part_label, shown_parts, waterfall_chart
-from tests.report.additive_models import additive_part, curve, levels, surface
+from tests.report.additive_models import additive_part, curve, in_trees, levels, surface
 from tests.report.browser import Tags, measured, svgs
 from tests.report.reports import full_report
 
@@ -127,6 +127,15 @@ def test_a_row_explained_adds_up_to_its_score_and_each_bar_begins_where_the_last
     assert abs(steps[-1][1] - steps[-2][1]) < 0.6
 
 
+@given(name=st.text("abcdeW漢 ", min_size=1, max_size=40))
+def test_the_label_of_what_a_feature_does_with_others_has_room_and_is_not_that_of_its_own_effect(name):
+    label = part_label(ExplainedPart(name, "0.5", 1.0, with_others=True))
+    assert len(label) <= NAME_LETTERS
+    assert label.endswith(" & others")
+    assert label[0] == name[0]
+    assert label != part_label(ExplainedPart(name, "0.5", 1.0))
+
+
 @given(name=st.text("abcdeW漢 ", min_size=1, max_size=40), had=st.text("0123456789.x", min_size=1, max_size=40))
 def test_the_label_of_a_part_has_room_and_says_some_of_both(name, had):
     label = part_label(ExplainedPart(name, had, 1.0))
@@ -141,7 +150,7 @@ def test_five_hundred_features_do_not_make_five_hundred_charts():
     headings = [attributes["class"] for tag, attributes in Tags(page).seen if tag == "svg" and "class" in attributes]
     assert headings.count("chart") == 5 + 2 + MOST_CHARTS + 2
     assert headings.count("bar") == MOST_IMPORTANCES
-    assert f"{MOST_IMPORTANCES} of 508" in page
+    assert f"{MOST_IMPORTANCES} of 510" in page
     assert len(page) < 400_000
     assert MOST_MAPS >= 2
 
@@ -151,6 +160,14 @@ def test_an_effect_without_a_curve_is_a_line_among_the_importances():
     section = additive_section(additive_part(effects=[curve(), whole], n_effects=2))
     assert "<bdi>all features together</bdi>" in section
     assert section.count('class="chart"') == 3  # the curve, and two rows
+
+
+def test_what_a_feature_does_in_trees_is_a_line_of_that_feature_among_the_importances():
+    section = additive_section(additive_part(effects=[curve(), in_trees()], n_effects=2))
+    assert [*re.findall(r'<bdi>age</bdi></th><td class="soft">([a-z ]+)<', section)] == ["curve", "with others"]
+    assert "With others: what trees do" in section
+    assert section.count('class="chart"') == 3  # the curve, and two rows
+    assert "With others" not in additive_section(additive_part(effects=[curve()], n_effects=1))
 
 
 def test_effects_that_the_guard_left_out_are_listed_and_not_drawn():

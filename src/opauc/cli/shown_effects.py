@@ -49,13 +49,13 @@ def additive_part(effects: Effects, explained: Sequence[ExplainedRow] = ()) -> A
 
 def shown_effects(effects: Effects) -> list[ShownEffect]:
     """Return every effect with the share of the rows along it, the most important first."""
-    places = dict(zip(effects.names, effects.card.effects, strict=True))
+    along = {term.name: term.along for term in effects.terms}
     model = effects.solution.current.model
     return [
         ShownEffect(
             name, inputs, at, value, error, importance,
-            row_shares(effects.card, model.occupancy, model.levels.counts, places[name][0])
-            if len(places[name]) == 1
+            row_shares(effects.card, model.occupancy, model.levels.counts, along[name][0])
+            if len(along[name]) == 1
             else None,
         )
         for name, inputs, at, value, error, importance in effects.all()
@@ -98,8 +98,10 @@ def explained_row(effects: Effects, row: Floats, title: str, note: str) -> Expla
     found = effects.explained(row[None])
     values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.words, strict=True)]
     parts = [
-        ExplainedPart(name, values[inputs[0]] if len(inputs) == 1 else "", value)
-        for name, inputs, value in zip(found.names, effects.card.effects, found.contributions[0].tolist(), strict=True)
+        ExplainedPart(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, with_others=not term.along)
+        if len(term.inputs) == 1
+        else ExplainedPart(term.name, "", value)
+        for term, value in zip(effects.terms, found.contributions[0].tolist(), strict=True)
     ]
     chance = 1.0 / (1.0 + np.exp(-found.scores()[0]))
     return ExplainedRow(title, f"{note}; probability {share(float(chance))}", found.baseline, parts)

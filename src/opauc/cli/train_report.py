@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from opauc.cli.console import Reporter, emit, number_of, show_table
+from opauc.features.card.leaves import Leaves
 from opauc.features.column_kinds import Finding
 from opauc.learners.penalty_selection import Selection
 from opauc.reading import DataStream
@@ -105,16 +106,17 @@ def report_additive(
     for shift in shifted_features(solution, model.inputs):
         reporter.warn(str(shift))
     card, judgement = solution.current.card, solution.final.judgement
-    pairs = len(card.tables.pairs)
+    pairs, trees = len(card.tables.pairs), card.together.n_entries if isinstance(card.together, Leaves) else 0
+    parts = [number_of(sum(len(inputs) == 1 for inputs in card.effects), "feature"), number_of(pairs, "pair")]
+    parts += [number_of(trees, "tree")] if trees else []
     rung = "" if judgement.rung == "full" else f" (of these the rung '{judgement.rung}', which ranked later rows best)"
     reporter.say(
         "trained",
         f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{number_of(model.n_features, 'column')}, additive model of "
-        f"{number_of(len(card.effects) - pairs, 'feature')} and {number_of(pairs, 'pair')}{rung}, {seconds:.1f} s"
-        f"{learnt.ranked()}",
+        f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learnt.ranked()}",
         model=str(output), rows=learnt.rows, features=model.n_features, solver="gam", rank=None,
-        model_columns=card.n_columns, pairs=pairs, guard=judgement.rung, seconds=round(seconds, 3),
+        model_columns=card.n_columns, pairs=pairs, trees=trees, guard=judgement.rung, seconds=round(seconds, 3),
         checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=learnt.auc, shards=learnt.shards,
         skipped=learnt.bad_rows, chosen={},
     )  # fmt: skip

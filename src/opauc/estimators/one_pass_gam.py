@@ -35,11 +35,12 @@ class OnePassGAM(ShardedAdditive):
 
     Parameters
     ----------
-    max_columns : int, default=1500
-        Most columns in all; time grows with their square for a row, and with their cube for a solution.
+    max_columns : int, default=2000
+        Most columns in all; time grows with their square for a row, and with their cube for a solution. With
+        interactions "auto" a quarter of them is kept for the leaves of trees.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may act together, or which: by names or positions. With "auto" all features may
-        act together beside, by likeness to landmarks among the rows, where that pays on rows held out.
+        act together beside, by trees grown on the first rows, where that pays on rows held out.
     knots : "auto" or int, default="auto"
         Most knots of a curve.
     card_rows : "auto" or int, default="auto"
@@ -51,9 +52,10 @@ class OnePassGAM(ShardedAdditive):
     Attributes
     ----------
     card_ : Card
-        What the columns are; `card_.probe` says what trying landmarks showed.
+        What the columns are; `card_.probe` says what trying trees showed.
     effects_ : list of Effect
-        The curve of each feature and the surface of each pair, with standard errors, the most important first.
+        The curve of each feature and the surface of each pair, with standard errors, the most important first;
+        "age, with others" is what trees do by their splits on age, which has no curve.
     importances_ : dict of str to float
         Standard deviation of each effect.
     guard_ : Judgement
@@ -78,7 +80,7 @@ class OnePassGAM(ShardedAdditive):
     def __init__(
         self,
         *,
-        max_columns: int = 1500,
+        max_columns: int = 2000,
         interactions: str | int | Sequence[tuple[str | int, str | int]] = "auto",
         knots: str | int = "auto",
         card_rows: str | int = "auto",

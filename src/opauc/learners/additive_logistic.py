@@ -7,74 +7,28 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.sparse import csr_array
 
+from opauc.column_groups import GroupKind
+from opauc.learners.additive.card_columns import CardColumns, CardRows
 from opauc.learners.additive.fellner_schall import factored, smoothed, solved
-from opauc.learners.additive.ladder import FULL, SAMPLE, Judgement, Ladder, rung_columns, rung_weights
+from opauc.learners.additive.ladder import FULL, SAMPLE, Judgement, Ladder, rung_weights
 from opauc.learners.additive.level_solution import BorderedSystem, LevelFit, smoothed_with_levels
 from opauc.learners.additive.level_sums import LevelAdding, LevelSums
 from opauc.learners.additive.occupancy import Occupancy
 from opauc.learners.additive.penalised_fit import PenalisedFit
-from opauc.learners.additive.penalties import Penalties
-from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays
+from opauc.rows import Arrays, ClassCounts, Floats, NamedArrays
 from opauc.statistics.linearised_sums import LabelledRows, LinearisedSums
 
 LAST_STEPS = 4
 # Where the log-odds of the classes have moved farther since the card, one step from its point leads astray:
 # the fit to the card's sample serves, its intercept moved as far.
 FARTHEST_PRIOR = 1.5
+# Leaves get weights of their own when there are so many times the rows of the card, however their weights are rounded.
+ENOUGH_FOR_LEAVES = 2.0 - 1e-9
 # What rows are summed up in.
 STATES = ("sums", "levels", "ladder", "occupancy")
 STATES_WITHOUT_LEVELS = ("sums", "ladder", "occupancy")
-NO_LEVELS = np.empty(0, np.int64)
-
-
-class CardRows(NamedTuple):
-    """The columns of rows, their labels, their weights, and which of them the card was not made of: all unless said.
-
-    `levels` are their finer levels, where the card has such.
-    """
-
-    columns: csr_array
-    labels: Labels
-    weight: Floats | None = None
-    fresh: NDArray[np.bool_] | None = None
-    levels: csr_array | None = None
-
-    @property
-    def labelled(self) -> LabelledRows:
-        """All rows, as sums take them."""
-        return self.columns, self.labels, self.weight
-
-    def only_fresh(self) -> CardRows:
-        """Return the rows that the card was not made of."""
-        if self.fresh is None or self.fresh.all():
-            return self
-        weight = None if self.weight is None else self.weight[self.fresh]
-        return CardRows(self.columns[self.fresh], self.labels[self.fresh], weight)
-
-
-class CardColumns(NamedTuple):
-    """The columns of a card: their penalties, how many are main effects, and how many come before doubtful pairs.
-
-    `owners` has the input of each finer level, the first that has such being zero.
-    """
-
-    penalties: Penalties
-    main: int
-    certain: int
-    owners: NDArray[np.int64] = NO_LEVELS
-
-    @property
-    def n_columns(self) -> int:
-        """Columns in all."""
-        return self.penalties.groups.n_columns
-
-    def rungs(self) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of each rung of the ladder."""
-        return rung_columns(self.penalties.groups, self.main, self.certain)
 
 
 class FinalWeights(NamedTuple):
@@ -101,7 +55,8 @@ class AdditiveLogistic:
     >>> from opauc.column_groups import ColumnGroups, Group, GroupKind
     >>> from opauc.learners.additive.penalised_fit import beginning
     >>> from opauc.learners.additive.penalties import Penalties
-    >>> from opauc.learners.additive_logistic import AdditiveLogistic, CardColumns, CardRows
+    >>> from opauc.learners.additive.card_columns import CardColumns, CardRows
+    >>> from opauc.learners.additive_logistic import AdditiveLogistic
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])
     >>> point = beginning(labels, np.ones(100))._replace(weights=np.zeros(2), strengths=np.array([0.0, 1.0]))
@@ -145,10 +100,17 @@ class AdditiveLogistic:
 
     def with_ladder(self) -> Self:
         """Return the model with the rungs that its rows, all of which waited for the card, give."""
-        penalties, some = self.columns.penalties, self.columns.rungs()
+        penalties, some, point = self.columns.penalties, self.columns.rungs(), self.sums.point
         del some[FULL]
-        rungs = [rung_weights(self.sums, penalties, self.strengths, columns) for columns in some.values()]
-        return replace(self, ladder=Ladder.of(np.stack([*rungs, self.sums.point])))
+        first = self.columns.first_leaf
+        rungs = [
+            # Trees were grown from a fit without them.
+            np.where(np.arange(point.size) < first, point, 0.0)
+            if columns.size == first < point.size
+            else rung_weights(self.sums, penalties, self.strengths, columns)
+            for columns in some.values()
+        ]
+        return replace(self, ladder=Ladder.of(np.stack([*rungs, point])))
 
     @property
     def counts(self) -> ClassCounts:
@@ -197,12 +159,40 @@ class AdditiveLogistic:
             point = np.concatenate([self.sums.point, nothing])
             point[0] += moved
             return FinalWeights(point, self.strengths, judgement._replace(rung=SAMPLE), held)
-        weights, of_levels, strengths, held = self._fit()
-        if judgement.rung != FULL:
+        weights, of_levels, strengths, held = self._fit_at_leaves() if self._leaves_stay else self._fit()
+        if judgement.rung != FULL and self.columns.first_leaf < self.columns.n_columns:
+            # Sums at a point with trees say little of what is best without them: the rung that was judged serves.
+            weights, of_levels = self.ladder.rungs[list(self.columns.rungs()).index(judgement.rung)], nothing
+        elif judgement.rung != FULL:
             rest = replace(self.sums, moment=self.sums.moment - self.levels.products.T @ of_levels)
             some = self.columns.rungs()[judgement.rung]
             weights = rung_weights(rest, self.columns.penalties, strengths, some)
         return FinalWeights(np.concatenate([weights, of_levels]), strengths, judgement, held)
+
+    @property
+    def _leaves_stay(self) -> bool:
+        """Whether leaves keep the values they were grown with: the rows they were grown on would flatter others."""
+        few = self.sums.class_counts.sum() < ENOUGH_FOR_LEAVES * self.first_counts.sum()
+        return self.columns.leaves_stay and bool(few)
+
+    def _fit_at_leaves(self) -> LevelFit:
+        """Return the weights of the full model with those of the leaves as they are at the point."""
+        groups, point = self.columns.penalties.groups, self.sums.point
+        first = self.columns.first_leaf
+        others, values = np.arange(first), point[first:]
+        moment = self.sums.moment - np.append(values @ self.sums.gram[first:, :first], np.zeros(values.size))
+        sums = replace(self.sums, moment=moment).restrict(others)
+        levels = replace(
+            self.levels,
+            products=self.levels.products[:, :first],
+            moment=self.levels.moment - self.levels.products[:, first:] @ values,
+        )
+        penalties = self.columns.penalties.restricted(np.flatnonzero(groups.kinds != GroupKind.LEAVES))
+        columns = self.columns._replace(penalties=penalties)
+        rest = replace(self, columns=columns, strengths=self.strengths[:-1], sums=sums, levels=levels)
+        fit = rest._fit()
+        strengths = np.append(fit.strengths, self.strengths[-1])
+        return fit._replace(weights=np.concatenate([fit.weights, values]), strengths=strengths)
 
     def _fit(self) -> LevelFit:
         """Return the weights of the full model, and strengths that suit all rows."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from opauc.rows import Floats
 
-CURVE, LEVELS, SURFACE, WHOLE = "curve", "levels", "pair", "all features"
+CURVE, LEVELS, SURFACE, TREES, WHOLE = "curve", "levels", "pair", "trees", "all features"
 MISSING = "missing"
 # With fewer numbers a feature is shown as levels.
 FEWEST_OF_CURVE = 3
@@ -20,9 +20,9 @@ class ShownEffect(NamedTuple):
     """One part of the score, in log-odds.
 
     `at` has one list of numbers or names for a feature, two for a pair, none
-    for an effect of all features. `value` and `error` have a place for each of
-    them, and so has `rows`, the share of the rows that are there; None where
-    nobody knows.
+    for what a feature does with others in trees, or all features together.
+    `value` and `error` have a place for each of them, and so has `rows`, the
+    share of the rows that are there; None where nobody knows.
     """
 
     name: str
@@ -42,8 +42,10 @@ class ShownEffect(NamedTuple):
         >>> ShownEffect("sex", ("sex",), (("f", "m"),), np.zeros(2), np.zeros(2), 0.1).kind
         'levels'
         """
-        if len(self.at) != 1:
-            return SURFACE if self.at else WHOLE
+        if not self.at:
+            return TREES if len(self.inputs) == 1 else WHOLE
+        if len(self.at) > 1:
+            return SURFACE
         return CURVE if self.n_numbers >= FEWEST_OF_CURVE else LEVELS
 
     @property
@@ -57,14 +59,21 @@ class ShownEffect(NamedTuple):
 
 
 class ExplainedPart(NamedTuple):
-    """What an effect adds to a score; `had` is the value of the feature, empty where there is no single one."""
+    """What an effect adds to a score; `had` is the value of the feature, empty where there is no single one.
+
+    >>> from opauc.report.additive import ExplainedPart
+    >>> str(ExplainedPart("age", "39", 0.5)), str(ExplainedPart("age", "39", 0.5, with_others=True))
+    ('age = 39', 'age = 39, with others')
+    """
 
     name: str
     had: str
     value: float
+    with_others: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.had}" if self.had else self.name
+        told = f"{self.name} = {self.had}" if self.had else self.name
+        return f"{told}, with others" if self.with_others else told
 
 
 class ExplainedRow(NamedTuple):

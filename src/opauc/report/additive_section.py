@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from opauc.report.additive import CURVE, LEVELS, SURFACE, AdditivePart, ExplainedRow, ShownEffect
+from opauc.report.additive import CURVE, LEVELS, SURFACE, TREES, AdditivePart, ExplainedRow, ShownEffect
 from opauc.report.blocks import figure, lines, table_section, under
 from opauc.report.charts import size_bar
 from opauc.report.curve_chart import curve_chart
@@ -18,7 +18,7 @@ from opauc.report.waterfall_chart import waterfall_chart
 MOST_IMPORTANCES, MOST_CHARTS, MOST_MAPS = 18, 8, 4
 # Effects that the guard left out are not drawn.
 NOTHING = 1e-9
-KINDS = {CURVE: "curve", LEVELS: "levels", SURFACE: "pair"}
+KINDS = {CURVE: "curve", LEVELS: "levels", SURFACE: "pair", TREES: "with others"}
 
 
 def additive_section(part: AdditivePart) -> str:
@@ -73,13 +73,16 @@ def _importances(part: AdditivePart) -> str:
     shown = part.effects[:MOST_IMPORTANCES]
     sizes = [effect.importance for effect in shown]
     body = "".join(
-        f'<tr><th scope="row"><bdi>{safe(effect.name)}</bdi></th><td class="soft">{KINDS.get(effect.kind, "")}</td>'
+        f'<tr><th scope="row"><bdi>{safe(_feature(effect))}</bdi></th>'
+        f'<td class="soft">{KINDS.get(effect.kind, "")}</td>'
         f'<td class="number">{size}</td><td>{size_bar(effect.importance, sizes[0])}</td></tr>'
         for effect, size in zip(shown, aligned(sizes, max(sizes), 3), strict=True)
     )
     head = '<tr><th scope="col">Effect</th><td></td><th scope="col" class="number">Importance</th><td></td></tr>'
     table = f'<table class="weights"><thead>{head}</thead><tbody>{body}</tbody></table>'
     note = f"{len(shown)} of {plain(part.n_effects)}, by importance: the standard deviation of the effect over the rows"
+    if any(effect.kind == TREES for effect in shown):
+        note += ". With others: what trees do by their splits on the feature"
     return table_section("Importances", note, table, level=3)
 
 
@@ -114,6 +117,11 @@ def _shifts(shifted: Sequence[tuple[str, float]]) -> str:
         "Later rows do not look like the first ones; an index above 0.25 is much. Give the first rows in random order"
     )
     return table_section("Shifted features", note, table, level=3)
+
+
+def _feature(effect: ShownEffect) -> str:
+    """Return the name of an effect, without what its kind says."""
+    return effect.inputs[0] if effect.kind == TREES else effect.name
 
 
 def _title(name: str) -> str:

@@ -11,7 +11,7 @@ from opauc.report.effect_range import effect_range
 from opauc.report.text import aligned, plain, signed
 
 MOST_PARTS, NAME_LETTERS, VALUE_LETTERS, TICKS_ROOM = 9, 22, 7, 14
-EQUALS = " = "
+EQUALS, AND_OTHERS = " = ", " & others"
 
 
 def waterfall_chart(slug: str, row: ExplainedRow) -> str:
@@ -42,7 +42,11 @@ def part_label(part: ExplainedPart) -> str:
     >>> from opauc.report.waterfall_chart import part_label
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
+    >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, with_others=True))
+    'native-count… & others'
     """
+    if part.with_others:
+        return short(part.name, NAME_LETTERS - len(AND_OTHERS)) + AND_OTHERS
     if not part.had:
         return part.name
     had = short(part.had, max(VALUE_LETTERS, NAME_LETTERS - len(EQUALS) - len(part.name)))
@@ -58,7 +62,7 @@ def shown_parts(row: ExplainedRow) -> list[ExplainedPart]:
     >>> from opauc.report.waterfall_chart import shown_parts
     >>> parts = [ExplainedPart(f"x{j}", "", 1.0) for j in range(12)]
     >>> shown_parts(ExplainedRow("row 1", "", 0.0, parts))[-1]
-    ExplainedPart(name='3 other effects', had='', value=3.0)
+    ExplainedPart(name='3 other effects', had='', value=3.0, with_others=False)
     """
     order = sorted(row.parts, key=lambda part: -abs(part.value))
     if len(order) <= MOST_PARTS + 1:

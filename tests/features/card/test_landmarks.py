@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 
 from opauc.column_groups import GroupKind
 from opauc.features.card import Card
-from opauc.features.card.landmarks import JITTER, Landmarks, Probe
+from opauc.features.card.landmarks import JITTER, Landmarks
+from opauc.features.card.probe import Probe
 from tests.features.card.test_card import INPUTS, card_of, sample
 
 seeds = st.integers(0, 2**32 - 1)
@@ -78,7 +79,7 @@ def test_the_penalty_is_the_squared_length_of_the_function_in_the_space_of_the_k
 def test_a_card_has_them_behind_its_other_columns(seed):
     plain, rows = card_of(seed), sample(seed + 2)
     landmarks = landmarks_of(plain, seed)
-    card = plain.with_landmarks(landmarks, Probe(9.0, 0.2))
+    card = plain.with_together(landmarks, Probe(9.0, 0.2))
     made = card.rows(rows)
     assert card.n_columns == plain.n_columns + 12 == len(card.column_names(INPUTS))
     assert_array_equal(made[:, : plain.n_columns].toarray(), plain.rows(rows).toarray())
@@ -96,8 +97,8 @@ def test_a_card_has_them_behind_its_other_columns(seed):
 def test_a_card_with_landmarks_comes_back_from_its_arrays(seed):
     plain = card_of(seed)
     for card in (
-        plain.with_landmarks(landmarks_of(plain, seed), Probe(9.0, 0.2)),
-        plain.with_landmarks(None, Probe(1.0, 0.0)),
+        plain.with_together(landmarks_of(plain, seed), Probe(9.0, 0.2)),
+        plain.with_together(None, Probe(1.0, 0.0)),
     ):
         again, rows = Card.from_arrays(card.to_arrays()), sample(seed)
         assert again.probe == card.probe
@@ -123,7 +124,7 @@ def test_a_card_with_landmarks_comes_back_from_its_arrays(seed):
 )
 def test_arrays_that_are_no_landmarks_are_refused(name, wrong, message):
     plain = card_of(0)
-    arrays = plain.with_landmarks(landmarks_of(plain, 0), Probe(9.0, 0.2)).to_arrays() | {name: wrong}
+    arrays = plain.with_together(landmarks_of(plain, 0), Probe(9.0, 0.2)).to_arrays() | {name: wrong}
     with pytest.raises(ValueError, match=message):
         Card.from_arrays(arrays)
 
@@ -132,9 +133,9 @@ def test_arrays_that_are_no_landmarks_are_refused(name, wrong, message):
 @pytest.mark.parametrize("marked", [0.0, 1.0])
 def test_products_are_those_of_the_sparse_rows(form, marked):
     card = card_of(3)
-    card = card.with_landmarks(landmarks_of(card, 4), Probe(9.0, 0.1))
+    card = card.with_together(landmarks_of(card, 4), Probe(9.0, 0.1))
     rows, weights = np.nan_to_num(sample(5, 50)), np.random.default_rng(6).normal(size=card.n_columns)
-    weights[-card.landmarks.size :] *= marked
+    weights[-card.together.size :] *= marked
     assert_allclose(card.products(form(rows), weights), card.rows(rows).toarray() @ weights, rtol=1e-10, atol=1e-12)
 
 

@@ -1,57 +1,69 @@
-"""Rows whose last columns are full, against NumPy."""
+"""Rows of which some columns are full, or nearly so, against NumPy."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.sums.split_gram import add_cross_products, full_columns, write_by_columns, write_split_rows
+from opauc.kernels.sums.split_gram import add_cross_products, count_entries, write_by_columns, write_split_rows
 from opauc.statistics.chunk_rows import csr_rows
-from opauc.statistics.row_products import FEWEST_FULL, RowProducts
+from opauc.statistics.row_products import RowProducts
 
 
-def mixed_rows(seed, n_rows, n_sparse, n_full, density):
+def mixed_rows(seed, n_rows, n_sparse, n_full, density, missing=0.0):
+    """Full columns stand anywhere among the sparse ones; some of their entries may be missing."""
     rng = np.random.default_rng(seed)
-    some = rng.normal(size=(n_rows, n_sparse)) * (rng.random((n_rows, n_sparse)) < density)
-    some[: n_rows // 2, -1:] = 0.0  # so that the column before the full ones is not
-    rows = sparse.csr_array(np.hstack([some, rng.normal(size=(n_rows, n_full))]))
+    known = rng.normal(size=(n_rows, n_sparse + n_full))
+    full = rng.permutation(n_sparse + n_full)[:n_full]
+    there = rng.random(known.shape) < density
+    there[:, full] = rng.random((n_rows, n_full)) >= missing
+    rows = sparse.csr_array(known * there)
     rows.sort_indices()
-    return rows, csr_rows(rows.data, rows.indices, rows.indptr)
+    return rows, csr_rows(rows.data, rows.indices, rows.indptr), np.sort(full)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 7))
-def test_full_columns_are_the_last_ones_that_every_row_has(seed, n_rows, n_sparse, n_full):
-    rows, entries = mixed_rows(seed, n_rows, n_sparse, n_full, 0.3)
-    there = (rows.toarray() != 0).all(axis=0)[::-1]
-    expected = there.size if there.all() else int(np.argmin(there))
-    assert full_columns(entries, n_sparse + n_full) == expected
+def test_entries_are_counted(seed, n_rows, n_sparse, n_full):
+    rows, entries, _ = mixed_rows(seed, n_rows, n_sparse, n_full, 0.3)
+    counts = np.zeros(n_sparse + n_full, np.int64)
+    count_entries(entries, counts)
+    assert_array_equal(counts, (rows.toarray() != 0).sum(axis=0))
 
 
 @pytest.mark.parametrize("real", [np.float64, np.float32])
-@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(1, 30), n_full=st.integers(1, 150))
-def test_split_rows_multiply_as_the_whole(real, seed, n_rows, n_full):
-    rows, entries = mixed_rows(seed, n_rows, 5, n_full, 0.5)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 30),
+    n_full=st.integers(1, 150),
+    missing=st.sampled_from([0.0, 0.05, 0.9]),
+)
+def test_split_rows_multiply_as_the_whole(real, seed, n_rows, n_full, missing):
+    rows, entries, columns = mixed_rows(seed, n_rows, 5, n_full, 0.5, missing)
     factors = np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
-    n_sparse = rows.nnz - n_rows * n_full
-    full, data = np.empty((n_rows, n_full), real), np.empty(n_sparse)
-    indices, ends = np.empty(n_sparse, np.uint32), np.empty(n_rows + 1, np.int32)
-    write_split_rows(entries, factors, full, data, indices, ends)
+    size, places = 5 + n_full, np.full(5 + n_full, -1)
+    places[columns] = np.arange(n_full)
+    full, data = np.zeros((n_rows, n_full), real), np.empty(rows.nnz)
+    indices, ends = np.empty(rows.nnz, np.uint32), np.empty(n_rows + 1, np.int32)
+    n_sparse = write_split_rows(entries, factors, places, full, data, indices, ends)
     whole = rows.toarray() * factors[:, None]
-    assert_allclose(full, whole[:, 5:], rtol=1e-6)
-    column_ends, owners, values = np.zeros(11, np.int64), np.empty(n_sparse, np.uint32), np.empty((n_sparse, 2), real)
-    write_by_columns(csr_rows(data, indices, ends), factors, column_ends, owners, values)
-    out = np.zeros((5, n_full))
+    assert_allclose(full, whole[:, columns], rtol=1e-6)
+    column_ends, owners = np.zeros(2 * size + 1, np.int64), np.empty(n_sparse, np.uint32)
+    values = np.empty((n_sparse, 2), real)
+    write_by_columns(csr_rows(data[:n_sparse], indices[:n_sparse], ends), factors, column_ends, owners, values)
+    out = np.zeros((size, n_full))
     add_cross_products(column_ends, owners, values, full, out)
-    assert_allclose(out, whole[:, :5].T @ whole[:, 5:], rtol=1e-4, atol=1e-4 if real is np.float32 else 1e-12)
+    rest = np.where(places[:, None] < 0, whole.T, 0.0)
+    assert_allclose(out, rest @ whole[:, columns], rtol=1e-4, atol=1e-4 if real is np.float32 else 1e-12)
 
 
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("density", [0.02, 0.9])
-@pytest.mark.parametrize(("n_sparse", "n_full"), [(60, 2 * FEWEST_FULL), (400, 2 * FEWEST_FULL), (1, 40), (9, 3)])
-def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, n_sparse, n_full):
-    rows, entries = mixed_rows(3, 50, n_sparse, n_full, density)
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+@pytest.mark.parametrize(("n_sparse", "n_full"), [(60, 64), (400, 64), (1, 40), (9, 3), (700, 12)])
+def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, missing, n_sparse, n_full):
+    rows, entries, _ = mixed_rows(3, 50, n_sparse, n_full, density, missing)
     curvature = np.random.default_rng(1).uniform(0.1, 0.25, 50)
     products = RowProducts(np.zeros((n_sparse + n_full,) * 2), narrow)
     for _ in range(2):  # what the first call leaves above the diagonal does not matter to the second
@@ -62,10 +74,11 @@ def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, n_spar
         assert_allclose(np.tril(found), np.tril(expected), rtol=1e-4, atol=1e-4 if narrow else 1e-12)
 
 
-def test_blocks_may_differ_in_how_many_columns_are_full():
-    products, expected = RowProducts(np.zeros((200, 200))), np.zeros((200, 200))
-    for n_full in (100, 40, 100):
-        rows, entries = mixed_rows(n_full, 30, 200 - n_full, n_full, 0.02)
+def test_later_rows_need_not_be_full_where_the_first_are():
+    products, expected = RowProducts(np.zeros((500, 500))), np.zeros((500, 500))
+    for missing in (0.0, 0.5, 1.0, 0.0):
+        rows, entries, full = mixed_rows(9, 30, 400, 100, 0.02, missing)
         products.add(entries, np.full(30, 0.25))
         expected += 0.25 * (rows.T @ rows).toarray()
+    assert_array_equal(products._full, full)
     assert_allclose(np.tril(products.finish()), np.tril(expected), atol=1e-12)

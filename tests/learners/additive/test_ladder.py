@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.errors import IncompatibleMoments
-from opauc.learners.additive.ladder import WITHOUT_LANDMARKS, Ladder, rung_weights
+from opauc.learners.additive.ladder import WITHOUT_LEAVES, Ladder, rung_weights
 from opauc.learners.additive.occupancy import Occupancy
 from opauc.learners.additive.penalties import Penalties
 from opauc.statistics import LinearisedSums
@@ -29,7 +29,7 @@ def scored(seed, n_rows=500):
 def test_aucs_of_the_rungs_are_the_exact_ones_to_the_width_of_a_bin(seed):
     rows, labels, rungs, weight = scored(seed)
     found = Ladder.of(rungs).update(rows, labels, weight).judgement()
-    for name, rung in zip(WITHOUT_LANDMARKS, rungs, strict=True):
+    for name, rung in zip(WITHOUT_LEAVES, rungs, strict=True):
         assert_allclose(found.aucs[name], roc_auc_score(labels, rows @ rung, sample_weight=weight), atol=2e-3)
 
 

@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.learners.additive import newton_descent as module
-from opauc.learners.additive.halved_rows import HalvedRows
 from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
 
 
@@ -40,9 +39,7 @@ def _patient(monkeypatch):
 def test_it_leads_where_scipys_minimiser_leads_whatever_the_preconditioner(seed, wrong_by):
     rows, labels, weight, penalty = problem(seed)
     gram = wrong_by * np.tril(rows.T @ (0.2 * weight[:, None] * rows))
-    found = newton_descent(
-        PenalisedLoss(HalvedRows.of(csr_array(rows)), labels, weight, csr_array(penalty)), np.zeros(8), gram
-    )
+    found = newton_descent(PenalisedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
     best = minimize(literal_loss, np.zeros(8), (rows, labels, weight, penalty), method="BFGS", options={"gtol": 1e-7})
     assert_allclose(literal_loss(found, rows, labels, weight, penalty), best.fun, rtol=1e-8)
     assert_allclose(rows @ found, rows @ best.x, atol=2e-3)
@@ -52,8 +49,6 @@ def test_it_leads_where_scipys_minimiser_leads_whatever_the_preconditioner(seed,
 def test_by_default_it_is_within_a_thousandth_of_the_least_loss(seed):
     rows, labels, weight, penalty = problem(seed)
     gram = np.tril(rows.T @ (0.2 * weight[:, None] * rows))
-    found = newton_descent(
-        PenalisedLoss(HalvedRows.of(csr_array(rows)), labels, weight, csr_array(penalty)), np.zeros(8), gram
-    )
+    found = newton_descent(PenalisedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
     best = minimize(literal_loss, np.zeros(8), (rows, labels, weight, penalty), method="BFGS")
     assert literal_loss(found, rows, labels, weight, penalty) < best.fun * 1.001

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.learners.additive import penalised_fit as module
-from opauc.learners.additive.halved_rows import HalvedRows
 from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
 from opauc.learners.additive.penalised_fit import beginning, penalised_fit
 from opauc.learners.additive.penalties import Penalties
@@ -75,7 +74,7 @@ def test_columns_that_float32_cannot_tell_apart_are_fitted(monkeypatch):
 
 def test_a_preconditioner_without_a_factor_is_made_to_have_one():
     rows, labels, weight = sample(1)
-    loss = PenalisedLoss(HalvedRows.of(csr_array(rows)), labels, weight, PENALTIES.matrix(np.array([0.0, 1e-3])))
+    loss = PenalisedLoss(csr_array(rows), labels, weight, PENALTIES.matrix(np.array([0.0, 1e-3])))
     singular = np.tril(np.ones((6, 6))) * weight.sum()
     singular[5, 4] *= 1.0001
     found = newton_descent(loss, np.zeros(6), singular)

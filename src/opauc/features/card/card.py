@@ -14,18 +14,13 @@ from scipy.sparse import csr_array
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.features.card.card_tables import checked_tables, main_tables, with_pair_tables
 from opauc.features.card.finer_levels import NO_FINER, FinerLevels
-from opauc.features.card.landmarks import Landmarks, Probe
+from opauc.features.card.landmarks import Landmarks
+from opauc.features.card.leaves import Leaves
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_basis import PairBasis
+from opauc.features.card.probe import Probe
 from opauc.features.card.roughness import curve_roughness, surface_roughness
-from opauc.kernels.rows.card_rows import (
-    BINARY,
-    CATEGORICAL,
-    FIRST,
-    NUMERIC,
-    CardTables,
-    write_card_rows,
-)
+from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, FIRST, NUMERIC, CardTables, write_card_rows
 from opauc.rows import Arrays, Floats, NamedArrays, Rows
 
 # Rows are mapped so many at a time, or as many as may have so many entries: what is made of them stays near.
@@ -33,19 +28,21 @@ ROWS_PER_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = 4096, 1024, 2**20
 # Entries of a row: the intercept, at most three for an input, at most four for a pair.
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays beside those of the tables.
-PROBE, LANDMARKS, FINER = "probe", "landmarks.", "finer."
+PROBE, FINER = "probe", "finer."
+# What all inputs together may become.
+TOGETHER: tuple[type[Landmarks] | type[Leaves], ...] = Landmarks, Leaves
 
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects, pairs, landmarks.
+    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects, pairs, leaves of trees.
 
     Column 0 is the intercept. Hats of a curve add up to one and at most two of
     them are not zero; beyond the end knots they are constant. The first
-    `n_certain` pairs are those that were found for certain. Landmarks, where
-    there are any, are not sparse; `probe` says what was found when they were
-    tried, whether they were taken or not. `finer` are levels that share a column
-    here and are told apart elsewhere.
+    `n_certain` pairs are those that were found for certain. `together` are the
+    leaves of trees, where there are any (landmarks on cards of before);
+    `probe` says what was found when they were tried, whether they were taken or
+    not. `finer` are levels that share a column here and are told apart elsewhere.
 
     Examples
     --------
@@ -61,7 +58,7 @@ class Card:
 
     tables: CardTables
     n_certain: int = 0
-    landmarks: Landmarks | None = None
+    together: Landmarks | Leaves | None = None
     probe: Probe | None = None
     finer: FinerLevels = NO_FINER
 
@@ -81,9 +78,9 @@ class Card:
         """Return the card with pairs of inputs too, each with a column for each cell that is to have one."""
         return Card(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
 
-    def with_landmarks(self, landmarks: Landmarks | None, probe: Probe) -> Card:
-        """Return the card with landmarks behind all other columns, or without, and what trying them showed."""
-        return replace(self, landmarks=landmarks, probe=probe)
+    def with_together(self, together: Landmarks | Leaves | None, probe: Probe) -> Card:
+        """Return the card with leaves behind all other columns, or without, and what trying them showed."""
+        return replace(self, together=together, probe=probe)
 
     @property
     def n_weights(self) -> int:
@@ -107,14 +104,14 @@ class Card:
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], slice]:
-        """The columns of each effect by its inputs, one or two of them; those of landmarks by none."""
+        """The columns of each effect by its inputs, one or two of them; those of leaves by none."""
         found: dict[tuple[int, ...], slice] = {}
         for j in range(self.n_inputs):
             if groups := list(self._groups_of(j)):
                 found[(j,)] = slice(groups[0].start, groups[-1].columns.stop)
         pairs = zip(self.tables.pairs.tolist(), self._pair_groups(), strict=True)
         found |= {(one, two): group.columns for (one, two), group in pairs}
-        return found | dict.fromkeys([()] if self.landmarks else [], slice(self._paired_columns(), self.n_columns))
+        return found | dict.fromkeys([()] if self.together else [], slice(self._paired_columns(), self.n_columns))
 
     def kept_numbers(self) -> list[NDArray[np.int64] | None]:
         """Return the category numbers that have a level of their own, of each input; None of other inputs."""
@@ -142,8 +139,8 @@ class Card:
             for j in range(self.n_inputs)
             for group in self._groups_of(j)
         ]
-        marks = () if self.landmarks is None else (self.landmarks.roughness,)
-        return (None, *curves, *self._surfaces(), *marks)
+        behind = () if self.together is None else (self.together.roughness,)
+        return (None, *curves, *self._surfaces(), *behind)
 
     def main_columns(self) -> int:
         """Return how many columns come before the pairs."""
@@ -176,24 +173,23 @@ class Card:
     def products(self, rows: Rows, weights: Floats) -> Floats:
         """Return the product of the weights with the columns of each row, and with its finer levels if they have some.
 
-        Landmarks are not written as sparse rows.
+        What stands behind the pairs is not written as sparse rows.
         """
         paired, first, out = self._paired, self._paired.n_columns, np.empty(rows.shape[0])
         weights, of_levels = weights[: self.n_columns], weights[self.n_columns :]
         for part in self._parts(rows.shape[0]):
             out[part] = paired.rows(rows[part]) @ weights[:first]
-            if self.landmarks is not None and weights[first:].any():
+            if self.together is not None and weights[first:].any():
                 numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
-                marks = self.landmarks.columns(self.tables, np.asarray(numbers, np.float64))
-                out[part] += marks @ weights[first:]
+                out[part] += self.together.products(self.tables, np.asarray(numbers, np.float64), weights[first:])
             if of_levels.any():
                 out[part] += self.finer.rows(rows[part]) @ of_levels
         return out
 
     @cached_property
     def _paired(self) -> Card:
-        """The card without landmarks."""
-        return self if self.landmarks is None else replace(self, landmarks=None)
+        """The card up to its pairs."""
+        return self if self.together is None else replace(self, together=None)
 
     def _parts(self, n_rows: int) -> Iterator[slice]:
         """Yield the rows that are mapped at a time: as many as have so many entries."""
@@ -203,14 +199,15 @@ class Card:
     @cached_property
     def _most_entries(self) -> int:
         """Entries that a row may have."""
-        marks = 0 if self.landmarks is None else self.landmarks.size
-        return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + marks
+        behind = 0 if self.together is None else self.together.n_entries
+        return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + behind
 
     def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
         """Write the entries of rows; their ends are counted on from the first of `ends`."""
         before = ends[0]
-        marks = np.empty((len(numbers), 0)) if self.landmarks is None else self.landmarks.columns(self.tables, numbers)
-        write_card_rows(numbers, self.tables, marks, self.n_columns - marks.shape[1], ends, indices, data)
+        nothing = np.empty((len(numbers), 0), np.int32), np.empty((len(numbers), 0))
+        behind = nothing if self.together is None else self.together.entries(self.tables, numbers)
+        write_card_rows(numbers, self.tables, *behind, self._paired.n_columns, ends, indices, data)
         ends += before
 
     def column_names(self, inputs: Sequence[str], words: Sequence[dict[int, str]] | None = None) -> list[str]:
@@ -224,22 +221,21 @@ class Card:
         arrays = {**self.tables._asdict(), "n_certain": np.array(self.n_certain)}
         if self.probe is not None:
             arrays[PROBE] = np.array(self.probe)
-        marks = {} if self.landmarks is None else self.landmarks.to_arrays()
-        levels = self.finer.to_arrays() if self.finer.size else {}
-        return arrays | {
-            **{f"{LANDMARKS}{name}": array for name, array in marks.items()},
-            **{f"{FINER}{name}": array for name, array in levels.items()},
-        }
+        parts = {FINER: self.finer.to_arrays()} if self.finer.size else {}
+        if self.together is not None:
+            parts[self.together.prefix] = self.together.to_arrays()
+        return arrays | {f"{begin}{name}": array for begin, part in parts.items() for name, array in part.items()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the card that gave these arrays, refused unless one can have."""
-        marks, levels = (
-            {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
-            for begin in (LANDMARKS, FINER)
-        )
-        apart = {"n_certain", PROBE, *(f"{LANDMARKS}{name}" for name in marks), *(f"{FINER}{name}" for name in levels)}
-        tables = checked_tables({name: array for name, array in arrays.items() if name not in apart})
+        begins = (*(kind.prefix for kind in TOGETHER), FINER)
+        parts = {
+            begin: {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
+            for begin in begins
+        }
+        own = {name: array for name, array in arrays.items() if not name.startswith(("n_certain", PROBE, *begins))}
+        tables = checked_tables(own)
         found = arrays["n_certain"]
         n_certain = int(found) if found.shape == () and found.dtype.kind in "iu" else -1
         if not 0 <= n_certain <= len(tables.pairs):
@@ -248,17 +244,19 @@ class Card:
         if probe is not None and (probe.shape != (2,) or not np.isfinite(probe).all()):
             raise ValueError("probe: expected two finite numbers")
         found_probe = None if probe is None else Probe(*probe.tolist())
-        landmarks = Landmarks.from_arrays(tables, marks) if marks else None
-        finer = FinerLevels.from_arrays(tables.kinds, levels) if levels else NO_FINER
-        return cls(tables, n_certain, landmarks, found_probe, finer)
+        together = [kind.from_arrays(tables, parts[kind.prefix]) for kind in TOGETHER if parts[kind.prefix]]
+        if len(together) > 1:
+            raise ValueError("card: expected landmarks or leaves, not both")
+        finer = FinerLevels.from_arrays(tables.kinds, parts[FINER]) if parts[FINER] else NO_FINER
+        return cls(tables, n_certain, together[0] if together else None, found_probe, finer)
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)
         for j in range(self.n_inputs):
             yield from self._groups_of(j)
         yield from self._pair_groups()
-        if self.landmarks is not None:
-            yield Group(GroupKind.LANDMARKS, self._paired_columns(), self.landmarks.size)
+        if self.together is not None:
+            yield Group(self.together.kind, self._paired_columns(), self.together.size)
 
     def _groups_of(self, j: int) -> Iterator[Group]:
         straight, first, missing = self.tables.columns[j].tolist()
@@ -294,5 +292,5 @@ class Card:
             yield Group(kind, int(columns[0]), columns.size)
 
     def _paired_columns(self) -> int:
-        """Return how many columns come before the landmarks."""
+        """Return how many columns come before what all inputs together become."""
         return self.main_columns() + sum(group.size for group in self._pair_groups())

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from opauc.features.card.card import Card
 
 OTHERS = "(others)"
-# The effect of landmarks.
+# The columns of leaves, and the effect of landmarks.
 TOGETHER = "all features together"
+# What the name of an input's share in trees ends with.
+WITH_OTHERS = ", with others"
 
 
 def level_names(card: Card, j: int, words: Mapping[int, str]) -> list[str]:
@@ -62,6 +64,6 @@ def column_names(card: Card, inputs: Sequence[str], words: Sequence[Mapping[int,
         across = place_names(card, two, inputs[two], known[two])
         pairs = [f"{first} × {second}" for first in down for second in across]
         names += [pairs[cell] for cell in np.flatnonzero(cells >= 0)]
-    if card.landmarks is not None:
-        names += [f"{TOGETHER}: landmark {number}" for number in range(card.landmarks.size)]
+    if card.together is not None:
+        names += [f"{TOGETHER}: {name}" for name in card.together.names()]
     return names

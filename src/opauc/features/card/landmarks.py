@@ -1,14 +1,16 @@
-"""How like a row is to landmarks among the rows of the sample: all inputs of a card acting together."""
+"""How like a row is to landmarks among the rows of the sample: all inputs acting together, on cards of before."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.column_groups import GroupKind
 from opauc.kernels.rows.card_rows import CardTables
 from opauc.kernels.rows.landmark_rows import write_positions
 from opauc.rows import Arrays, Floats, NamedArrays
@@ -20,13 +22,6 @@ ROWS_AT_ONCE = 256
 # Positions of which fewer are not zero are multiplied one by one.
 SPARSE_SHARE = 0.1
 PARTS = ("scales", "middles", "level_places", "places", "width")
-
-
-class Probe(NamedTuple):
-    """What landmarks gained on rows they had not seen: in standard errors, and as a share of the log loss."""
-
-    errors: float
-    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +48,18 @@ class Landmarks:
     level_places: Floats  # of all levels of all categorical inputs
     places: Floats  # (n_landmarks, n_inputs): their positions
     width: float
+    kind: ClassVar = GroupKind.LANDMARKS
+    prefix: ClassVar = "landmarks."  # of the names of its arrays
 
     @property
     def size(self) -> int:
         """Columns."""
         return len(self.places)
+
+    @property
+    def n_entries(self) -> int:
+        """Entries of a row."""
+        return self.size
 
     @cached_property
     def roughness(self) -> Floats:
@@ -75,6 +77,18 @@ class Landmarks:
     def columns(self, tables: CardTables, rows: Floats) -> Floats:
         """Return the columns of rows of numbers."""
         return self._likeness(self.positions(tables, rows))
+
+    def entries(self, tables: CardTables, rows: Floats) -> tuple[NDArray[np.int32], Floats]:
+        """Return the columns that rows have entries in, and these."""
+        return np.tile(np.arange(self.size, dtype=np.int32), (len(rows), 1)), self.columns(tables, rows)
+
+    def products(self, tables: CardTables, rows: Floats, weights: Floats) -> Floats:
+        """Return the product of the weights with the columns of each row."""
+        return np.asarray(self.columns(tables, rows) @ weights)
+
+    def names(self) -> list[str]:
+        """Return a name for each column."""
+        return [f"landmark {number}" for number in range(self.size)]
 
     def to_arrays(self) -> Arrays:
         """Return all there is, for a file or the network."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -62,8 +63,12 @@ def with_found_pairs(
     widths = sizes[candidates.pairs[:, 0]] * sizes[candidates.pairs[:, 1]]
     order = np.lexsort((-candidates.gains / np.sqrt(widths), ~candidates.certain))
     taken, cells, used, doubtful = [], [], 0, 0
+    nearest = cache(lambda j: _nearest(effects[j], bases[j], sample[:, j]))  # inputs are in many pairs
     for q in order.tolist():
-        filled = _cells_with_rows(effects, bases, sample, candidates.pairs[q])
+        one, two = candidates.pairs[q].tolist()
+        filled = np.ones(sizes[one] * sizes[two], np.bool_)
+        if CATEGORICAL in (effects[one].kind, effects[two].kind):
+            filled = _cells_with_rows(nearest(one), nearest(two), bases[one].size, bases[two].size)
         n_columns = int(filled.sum())
         in_doubt = 0 if candidates.certain[q] or n_columns == 1 else n_columns
         if n_columns and used + n_columns <= room.columns and doubtful + in_doubt <= MOST_IN_DOUBT:
@@ -92,17 +97,10 @@ def _bases(
     ]
 
 
-def _cells_with_rows(
-    effects: Sequence[MainEffect], bases: Sequence[PairBasis], sample: Floats, pair: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which cells of a pair get a column: all, but of levels those that enough rows are in."""
-    one, two = pair.tolist()
-    n_cells = bases[one].size * bases[two].size
-    if CATEGORICAL not in (effects[one].kind, effects[two].kind):
-        return np.ones(n_cells, np.bool_)
-    down, across = (_nearest(effects[j], bases[j], sample[:, j]) for j in (one, two))
+def _cells_with_rows(down: NDArray[np.int64], across: NDArray[np.int64], height: int, width: int) -> NDArray[np.bool_]:
+    """Return which cells of a pair have enough rows, by the places of the rows along both inputs."""
     there = (down >= 0) & (across >= 0)
-    counts = np.bincount(down[there] * bases[two].size + across[there], minlength=n_cells)
+    counts = np.bincount(down[there] * width + across[there], minlength=height * width)
     return counts >= LEAST_IN_CELL
 
 

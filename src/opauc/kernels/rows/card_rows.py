@@ -48,14 +48,13 @@ def hat_at(knots, value):
         return 0, 1.0
     if value >= knots[last]:
         return last, 1.0
-    low, high = 0, last
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if knots[middle] <= value:
-            low = middle
-        else:
-            high = middle
-    return low, (knots[high] - value) / (knots[high] - knots[low])
+    # Halving without branches: where a value lies cannot be foretold.
+    low, left = 0, last
+    while left > 1:
+        half = left >> 1
+        low += half if knots[low + half] <= value else 0
+        left -= half
+    return low, (knots[low + 1] - value) / (knots[low + 1] - knots[low])
 
 
 @kernel
@@ -108,12 +107,12 @@ def write_inputs(row, card, at, indices, data, places, lefts, rights):
 
 
 @kernel
-def write_card_rows(rows, card, landmarks, first_landmark, ends, indices, data):
+def write_card_rows(rows, card, more_columns, more_values, first_more, ends, indices, data):
     """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends.
 
-    Behind them stand the columns of `landmarks`, of which there may be none, numbered from `first_landmark` on.
+    Behind them stand `more_values` in `more_columns`, counted from `first_more` on, as many a row, or none.
     """
-    (n_rows, n_inputs), n_landmarks = rows.shape, landmarks.shape[1]
+    (n_rows, n_inputs), n_more = rows.shape, more_columns.shape[1]
     places, lefts, rights = np.zeros(n_inputs, np.int64), np.zeros(n_inputs), np.zeros(n_inputs)
     at = 0
     ends[0] = 0
@@ -133,8 +132,7 @@ def write_card_rows(rows, card, landmarks, first_landmark, ends, indices, data):
                     if product != 0.0 and card.cells[first + down * width + right] >= 0:
                         indices[at], data[at] = card.cells[first + down * width + right], product
                         at += 1
-        likeness, columns, values = landmarks[i], indices[at : at + n_landmarks], data[at : at + n_landmarks]
-        for j in range(n_landmarks):
-            columns[j], values[j] = first_landmark + j, likeness[j]
-        at += n_landmarks
+        for k in range(n_more):
+            indices[at + k], data[at + k] = first_more + more_columns[i, k], more_values[i, k]
+        at += n_more
         ends[i + 1] = at

@@ -1,4 +1,4 @@
-"""Sums of products over rows of which the last columns are full and those before them sparse."""
+"""Sums of products over rows of which some columns are full, or nearly so, and the others sparse."""
 
 import numpy as np
 
@@ -9,34 +9,32 @@ TILE = 256
 
 
 @kernel
-def full_columns(rows, size):
-    """Return how many of the last of `size` columns have an entry in every one of the sparse rows."""
-    fewest = size
-    for i in range(rows.indptr.size - 1):
-        begin, end = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])
-        found = 0
-        while (
-            found < fewest and end - 1 - found >= begin and np.int64(rows.indices[end - 1 - found]) == size - 1 - found
-        ):
-            found += 1
-        fewest = found
-    return fewest
+def count_entries(rows, counts):
+    """Count the entries of every column."""
+    for at in range(np.int64(rows.indptr[0]), np.int64(rows.indptr[-1])):
+        counts[np.int64(rows.indices[at])] += 1
 
 
 @kernel
-def write_split_rows(rows, factors, full, data, indices, ends):
-    """Write the entries of the last columns, times a factor a row, into `full`, and the others as sparse rows."""
-    n_full, written = full.shape[1], 0
+def write_split_rows(rows, factors, places, full, data, indices, ends):
+    """Write the entries of columns that have a place in `full`, which is zero, there, and the others as sparse rows.
+
+    A place is -1 for a sparse column; in `full` an entry is multiplied by the factor of its row. Return how many
+    entries are sparse.
+    """
+    written = 0
     ends[0] = 0
     for i in range(rows.indptr.size - 1):
-        begin, end = np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]) - n_full
-        for at in range(begin, end):
-            data[written], indices[written] = rows.data[at], rows.indices[at]
-            written += 1
+        line, factor = full[i], factors[i]
+        for at in range(np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1])):
+            column = np.int64(rows.indices[at])
+            if places[column] >= 0:
+                line[places[column]] = factor * rows.data[at]
+            else:
+                data[written], indices[written] = rows.data[at], column
+                written += 1
         ends[i + 1] = written
-        line, known, factor = full[i], rows.data[end : end + n_full], factors[i]
-        for j in range(n_full):
-            line[j] = factor * known[j]
+    return written
 
 
 @kernel

@@ -16,11 +16,13 @@ from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Arrays, Floats, Labels, NamedArrays
 from opauc.statistics.linearised_sums import LinearisedSums
 
-# The rungs from the simplest model to the full one; the one without landmarks is there where these are.
+# The rungs from the simplest model to the full one; the one without leaves is there where these are.
 LINEAR, ADDITIVE, CERTAIN_PAIRS, PAIRS, FULL = RUNGS = ("linear", "additive", "certain pairs", "pairs", "full")
-WITHOUT_LANDMARKS = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
+WITHOUT_LEAVES = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
 # The fit to the card's sample, taken where the classes come in far other shares after the card than before.
 SAMPLE = "sample"
+# What all features together become.
+TOGETHER = (GroupKind.LANDMARKS, GroupKind.LEAVES)
 # Scores are counted in so many bins between these log-odds.
 N_BINS, FARTHEST = 4096, 16.0
 # A rung must rank better by this many standard errors.
@@ -33,7 +35,7 @@ def rung_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) 
     """Return the columns of each rung: straight and binary ones, main effects, certain pairs too, all pairs, all."""
     of_columns = groups.kinds[groups.of_columns()]
     straight = (GroupKind.INTERCEPT, GroupKind.BINARY, GroupKind.LINEAR, GroupKind.LEVELS)
-    n_paired = groups.n_columns - int((of_columns == GroupKind.LANDMARKS).sum())
+    n_paired = groups.n_columns - int(np.isin(of_columns, TOGETHER).sum())
     rungs = {
         LINEAR: np.flatnonzero(np.isin(of_columns, straight)),
         ADDITIVE: np.arange(main_columns),
@@ -50,7 +52,7 @@ def rung_weights(sums: LinearisedSums, penalties: Penalties, strengths: Floats, 
     """Return the weights of the model that has the columns of some groups only, zero for the others."""
     kept = np.unique(penalties.groups.of_columns()[columns])
     part, held = penalties.restricted(kept), strengths[kept]
-    if not np.isin(part.groups.kinds, (GroupKind.HATS, GroupKind.PAIR, GroupKind.LANDMARKS)).any():
+    if not np.isin(part.groups.kinds, (GroupKind.HATS, GroupKind.PAIR, *TOGETHER)).any():
         held = np.minimum(held, STRONGEST_LINE)
     some = sums if columns.size == sums.n_features else sums.restrict(columns)
     weights = np.zeros(sums.n_features)
@@ -92,7 +94,7 @@ class Ladder:
     @property
     def names(self) -> tuple[str, ...]:
         """Return what the rungs are."""
-        return RUNGS if len(self.rungs) == len(RUNGS) else WITHOUT_LANDMARKS
+        return RUNGS if len(self.rungs) == len(RUNGS) else WITHOUT_LEAVES
 
     def emptied(self) -> Self:
         """Return the ladder before any row."""
@@ -137,7 +139,7 @@ class Ladder:
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the ladder that gave these arrays, refused unless one can have."""
         rungs, counts = (np.asarray(arrays[name]) for name in ("rungs", "counts"))
-        known = rungs.ndim == 2 and len(rungs) in (len(RUNGS), len(WITHOUT_LANDMARKS))
+        known = rungs.ndim == 2 and len(rungs) in (len(RUNGS), len(WITHOUT_LEAVES))
         fits = known and counts.shape == (len(rungs), 2, N_BINS)
         sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (rungs, counts))
         if not (fits and sound) or counts.min(initial=0.0) < 0:

@@ -9,7 +9,6 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from opauc.errors import StatisticsOverflow
-from opauc.learners.additive.halved_rows import HalvedRows
 from opauc.rows import Floats, Labels
 from opauc.statistics.accumulate import one_blas_thread
 from opauc.statistics.linearised_sums import linearised
@@ -28,7 +27,7 @@ MORE_ON_DIAGONAL = (1e-5, 1e-3, 0.1)
 class PenalisedLoss:
     """The logistic loss of weighted sparse rows plus w.P w / 2, P being `penalty`."""
 
-    rows: HalvedRows
+    rows: csr_array
     labels: Labels
     weight: Floats
     penalty: csr_array
@@ -51,20 +50,19 @@ def newton_descent(loss: PenalisedLoss, weights: Floats, gram: Floats) -> Floats
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array, eye_array
-    >>> from opauc.learners.additive.halved_rows import HalvedRows
     >>> from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
-    >>> loss = PenalisedLoss(HalvedRows.of(rows), labels, np.ones(100), csr_array(eye_array(2)))
+    >>> loss = PenalisedLoss(rows, labels, np.ones(100), csr_array(eye_array(2)))
     >>> newton_descent(loss, np.zeros(2), np.array([[25.0, 0.0], [12.5, 12.5]])).round(2).tolist()
     [-1.74, 3.77]
     """
     with one_blas_thread():
         factor = _preconditioner(gram, loss.penalty)
-        scores = loss.rows.times(weights)
+        scores = loss.rows @ weights
         value = loss.value(weights, scores)
         for _ in range(MOST_STEPS):
             step = _step(loss, weights, scores, factor)
-            change, length = loss.rows.times(step), 1.0
+            change, length = loss.rows @ step, 1.0
             while (after := loss.value(weights + length * step, scores + length * change)) > value:
                 length /= 2.0
                 if length < SHORTEST_STEP:
@@ -94,14 +92,14 @@ def _step(loss: PenalisedLoss, weights: Floats, scores: Floats, factor: Floats) 
     """Return about the Newton step: conjugate gradients on the penalised Hessian."""
     curvature, pull = linearised(scores, loss.labels)
     curvature *= loss.weight
-    residual = loss.rows.summed(loss.weight * pull) - loss.penalty @ weights
+    residual = loss.rows.T @ (loss.weight * pull) - loss.penalty @ weights
     step = np.zeros_like(weights)
     direction = conditioned = lapack.spotrs(factor, residual.astype(np.float32), lower=0)[0].astype(np.float64)
     size = first = float(residual @ conditioned)
     for _ in range(MOST_PRODUCTS):
         if size <= SMALL_RESIDUAL**2 * first or size <= 0.0:
             break
-        product = loss.rows.summed(curvature * loss.rows.times(direction)) + loss.penalty @ direction
+        product = loss.rows.T @ (curvature * (loss.rows @ direction)) + loss.penalty @ direction
         length = size / float(direction @ product)
         step = step + length * direction
         residual = residual - length * product

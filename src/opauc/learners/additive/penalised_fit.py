@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 
 from opauc.errors import StatisticsOverflow
 from opauc.learners.additive.fellner_schall import smoothed
-from opauc.learners.additive.halved_rows import HalvedRows
 from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
 from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Floats, Labels
@@ -88,7 +87,7 @@ def finished_fit(
     fit = started.fit
     if not started.of_part:
         return fit
-    loss = PenalisedLoss(HalvedRows.of(rows), labels, weight, penalties.matrix(fit.strengths))
+    loss = PenalisedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
     weights = newton_descent(loss, fit.weights, started.gram)
     return PenalisedFit(weights, fit.strengths, rows @ weights)
 

@@ -14,6 +14,8 @@ from opauc.random_key import RandomState
 AUTO = "auto"
 # Rows that a card is fitted to: of a stream, and of rows whose number is known.
 USUAL_CARD, LARGEST_CARD, ROWS_A_CARD_ROW = 16_384, 65_536, 3
+# Share of the columns that is not kept for trees.
+BESIDE_TREES = 0.75
 # Pairs of inputs by name or by position.
 InputPairs: TypeAlias = Sequence[tuple[str | int, str | int]]
 
@@ -67,11 +69,16 @@ class AdditiveSettings:
     ValueError: The 'knots' parameter of OnePassGAM must be 'auto' or an int in the range [3, inf). Got 1 instead.
     """
 
-    max_columns: int = parameter(1500, Count(8))
+    max_columns: int = parameter(2000, Count(8))
     interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
     knots: int | str = parameter(AUTO, CountOrAuto(3))
     card_rows: int | str = parameter(AUTO, CountOrAuto(2))
     random_state: RandomState = parameter(None, Seed())
+
+    @property
+    def smooth_columns(self) -> int:
+        """Columns that curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
+        return int((BESIDE_TREES if self.interactions == AUTO else 1.0) * self.max_columns)
 
 
 def with_card_rows(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:

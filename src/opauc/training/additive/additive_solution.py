@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features.card.card import Card
-from opauc.learners.additive_logistic import CardRows, FinalWeights
+from opauc.learners.additive.card_columns import CardRows
+from opauc.learners.additive_logistic import FinalWeights
 from opauc.rows import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows, Settings
 from opauc.scorers.mapped_scorer import MappedScorer
 from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
@@ -118,7 +119,8 @@ class AdditiveSolution:
             return self._with_later(self.fixed, rows, labels, weight)
         wanted = self.waiting.missing_rows(labels, int(self.settings.card_rows))
         first, rest = slice(None, wanted), slice(wanted, None)
-        waiting = self.waiting.with_rows(rows[first], labels[first], None if weight is None else weight[first])
+        first_weight = None if weight is None else weight[first]
+        waiting = self.waiting.with_rows(rows[first], labels[first], first_weight, copied=wanted is None)
         now = replace(self, waiting=waiting)
         if wanted is None:
             return now

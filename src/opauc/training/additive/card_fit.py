@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from opauc.features.card.card import Card
 from opauc.features.card.finer_levels import FinerLevels
 from opauc.features.card.knots import balanced_mass
+from opauc.features.card.leaves import Leaves
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_basis import coarse_codes
 from opauc.kernels.rows.card_rows import LEFT_OUT
+from opauc.learners.additive.card_columns import CardColumns, CardRows
 from opauc.learners.additive.penalties import Penalties
-from opauc.learners.additive_logistic import AdditiveLogistic, CardColumns, CardRows
+from opauc.learners.additive_logistic import AdditiveLogistic
 from opauc.rows import Floats, Labels
 from opauc.training.additive.additive_settings import AUTO, AdditiveSettings, with_card_rows
 from opauc.training.additive.interaction_search import InteractionSearch
@@ -45,7 +47,8 @@ class CardModel(NamedTuple):
 def card_columns(card: Card) -> CardColumns:
     """Return what a model asks of the columns of a card."""
     penalties, owners = Penalties(card.groups, card.roughness), card.finer.owners()
-    return CardColumns(penalties, card.main_columns(), card.certain_columns(), owners)
+    stay = isinstance(card.together, Leaves) and card.together.stay
+    return CardColumns(penalties, card.main_columns(), card.certain_columns(), owners, stay)
 
 
 def fitted_card(
@@ -72,9 +75,9 @@ def fitted_card(
     mass = balanced_mass(labels[at], weights[at])
     chosen = rows if at.size == labels.size else rows[at]
     some = SampleRows(np.asfortranarray(chosen), labels[at], weights[at], mass)
-    effects = _within(_effects(some, settings, categorical), some, settings.max_columns)
+    effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
     card = Card.of_effects(effects)
-    card, fit = InteractionSearch(card, effects, some, settings, seed, labels.size >= card_rows).fitted()
+    card, fit = InteractionSearch(card, effects, some, settings, labels.size >= card_rows).fitted()
     card = replace(card, finer=FinerLevels.of(effects, some.numbers, card.n_columns))
     model = AdditiveLogistic.begin(card_columns(card), fit._replace(weights=_at_all_rows(fit.weights, sample)))
     return CardModel(card, model.earlier(encoded(card, rows, labels, weights)).with_ladder())
@@ -92,27 +95,33 @@ def encoded(
 
 def _effects(some: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_]) -> tuple[MainEffect, ...]:
     """Return the main effects, their knots as many as the rows and the columns allow."""
-    levels = int(LEVELS_SHARE * settings.max_columns)
+    levels = int(LEVELS_SHARE * settings.smooth_columns)
     if settings.knots != AUTO:
         return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.knots), levels)
     most = int(np.clip(some.rarer / ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE))
-    distinct = np.array([min(most, np.unique(values).size) for values in some.numbers.T])
+    distinct = np.array([_distinct(values, most) for values in some.numbers.T])
     curved = distinct[(distinct > 2) & ~categorical]
-    left = CURVES_SHARE * settings.max_columns - (distinct.size - curved.size)
+    left = CURVES_SHARE * settings.smooth_columns - (distinct.size - curved.size)
     while most > 0 and (np.minimum(curved, most) + 1).sum() > left:
         most -= 1
     return main_effects(some.numbers, some.mass, some.weight, categorical, most, levels)
 
 
-def _within(effects: tuple[MainEffect, ...], some: SampleRows, max_columns: int) -> tuple[MainEffect, ...]:
+def _distinct(values: Floats, most: int) -> int:
+    """Return how many different values there are, or `most`."""
+    few = np.unique(values[:: max(1, values.size // (8 * most))]).size  # tells of nearly all inputs that have so many
+    return most if few >= most else min(most, np.unique(values).size)
+
+
+def _within(effects: tuple[MainEffect, ...], some: SampleRows, most_columns: int) -> tuple[MainEffect, ...]:
     """Return the main effects that there are columns for, those that tell the classes apart best by themselves."""
     sizes = np.array([effect.n_columns for effect in effects])
-    if sizes.sum() < max_columns:
+    if sizes.sum() < most_columns:
         return effects
     codes = (coarse_codes(effect, some.numbers[:, j], some.mass) for j, effect in enumerate(effects))
     gains = np.array([_separation(code, some) for code in codes]) / np.sqrt(np.maximum(sizes, 1))
     order = np.argsort(-gains, kind="stable")
-    kept = set(order[np.cumsum(sizes[order]) < max_columns].tolist())
+    kept = set(order[np.cumsum(sizes[order]) < most_columns].tolist())
     return tuple(effect if j in kept else MainEffect(LEFT_OUT) for j, effect in enumerate(effects))
 
 

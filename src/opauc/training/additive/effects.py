@@ -1,4 +1,4 @@
-"""What an additive model says: the curve of each input, the surface of each pair, and a row's score as their sum."""
+"""What an additive model says: curves, surfaces, each input's share in trees, and a row's score as their sum."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from opauc.features.card.card import Card
-from opauc.features.card.column_names import OTHERS, TOGETHER, level_names, place_names
+from opauc.features.card.column_names import OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
+from opauc.features.card.leaves import Leaves
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.rows import Floats
 from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.training.additive.leaf_shares import LeafShares, leaf_shares
 
 # A categorical input's number that no category has: it falls into the pooled level.
 NO_CATEGORY = -1.0
 
 
 class Effect(NamedTuple):
-    """One part of the score: of one input (a curve or levels), of two (a surface), or of all together.
+    """One part of the score: of one input (a curve or levels), of two (a surface), or of one among others in trees.
 
     `at` has the values of the inputs at which the effect is given, numbers or
     names of levels: one list for a curve, two for a surface. `value` is
     centred: its mean over the rows is zero. `error` is its standard error. What
-    all inputs do together has no such values: `at` is empty then.
+    an input does with others, or all together, has no such values: `at` is
+    empty then.
     """
 
     name: str
@@ -47,6 +51,20 @@ class Explanation(NamedTuple):
         """Return the score of each row."""
         scores: Floats = self.baseline + self.contributions.sum(axis=1)
         return scores
+
+
+class Term(NamedTuple):
+    """What an effect is made of: columns with their weights in it, and finer levels.
+
+    `along` are the inputs along whose values it can be given: `inputs`, or none.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    along: tuple[int, ...]
+    columns: slice
+    weights: Floats
+    levels: slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +95,30 @@ class Effects:
         return self.solution.current.card
 
     @cached_property
+    def terms(self) -> list[Term]:
+        """What the score is a sum of: effects of one input, of pairs, and each input's share in trees."""
+        weights, nothing = self.solution.final.weights, slice(0, 0)
+        found = [
+            Term(
+                " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
+                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 else nothing,
+            )
+            for inputs, columns in self.card.effects.items()
+            if inputs
+        ]  # fmt: skip
+        if self._leaf_shares is not None:
+            columns, (own, shares, _) = self.card.effects[()], self._leaf_shares
+            for j, share in zip(own.tolist(), shares.T, strict=True):
+                found.append(Term(self.inputs[j] + WITH_OTHERS, (j,), (), columns, share, nothing))
+        elif self.card.together is not None:
+            columns, every = self.card.effects[()], tuple(range(self.card.n_inputs))
+            found.append(Term(TOGETHER, every, (), columns, weights[columns], nothing))
+        return found
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Names of the effects: "age", "age × fare", and that of landmarks."""
-        return tuple(" × ".join(self.inputs[j] for j in inputs) or TOGETHER for inputs in self.card.effects)
+        """Names of the effects: "age", "age × fare", "age, with others"."""
+        return tuple(term.name for term in self.terms)
 
     def importances(self) -> dict[str, float]:
         """Return the standard deviation of each effect over the rows, those near the boundary counting most."""
@@ -87,40 +126,49 @@ class Effects:
 
     def all(self) -> list[Effect]:
         """Return every effect, the most important first."""
-        weights, covariance = self.solution.final.weights, self._covariance
         found = []
-        for name, (inputs, columns), spread, middle in zip(
-            self.names, self.card.effects.items(), self._spreads().tolist(), self._middles().tolist(), strict=True
-        ):
-            if not inputs:
-                found.append(Effect(name, tuple(self.inputs), (), np.empty(0), np.empty(0), spread))
+        for term, spread, middle in zip(self.terms, self._spreads().tolist(), self._middles().tolist(), strict=True):
+            names, columns, own = tuple(self.inputs[j] for j in term.inputs), term.columns, term.levels
+            if not term.along:
+                found.append(Effect(term.name, names, (), np.empty(0), np.empty(0), spread))
                 continue
-            at, rows = self._grid(inputs)
-            basis, own = np.asarray(self.card.rows(rows)[:, columns].todense()), self._levels_of(inputs)
+            at, rows = self._grid(term.along)
+            basis = np.asarray(self.card.rows(rows)[:, columns].todense())
             levels = self.card.finer.rows(rows)[:, own]
-            value = basis @ weights[columns] + levels @ self._of_levels[own] - middle
+            value = basis @ term.weights + levels @ self._of_levels[own] - middle
             basis -= self._means[columns]  # the error of the centred effect: how high it lies is the intercept's
-            variance = np.einsum("ia,ab,ib->i", basis, covariance[columns, columns], basis)
+            variance = np.einsum("ia,ab,ib->i", basis, self._covariance[columns, columns], basis)
             error = np.sqrt(np.maximum(variance + levels @ self._variances[own], 0.0))
             shape = tuple(len(side) for side in at)
-            names = tuple(self.inputs[j] for j in inputs)
-            found.append(Effect(name, names, at, value.reshape(shape), error.reshape(shape), spread))
+            found.append(Effect(term.name, names, at, value.reshape(shape), error.reshape(shape), spread))
         return sorted(found, key=lambda effect: -effect.importance)
 
     def explained(self, rows: Floats) -> Explanation:
         """Return the scores of rows as sums of effects."""
-        weights, middles = self.solution.final.weights, self._middles()
-        parts = np.empty((rows.shape[0], len(middles)))
+        middles, of_columns, of_levels = self._middles(), self._by_column, self._by_level
+        parts = np.empty((rows.shape[0], middles.size))
         for part, block in self.card.blocks(rows):
-            columns, levels = block.tocsc(), self.card.finer.rows(rows[part]).tocsc()
-            for number, (inputs, effect) in enumerate(self.card.effects.items()):
-                own = self._levels_of(inputs)
-                parts[part, number] = columns[:, effect] @ weights[effect] + levels[:, own] @ self._of_levels[own]
-        return Explanation(self.names, parts - middles, float(weights[0] + middles.sum()))
+            parts[part] = (block @ of_columns + self.card.finer.rows(rows[part]) @ of_levels).toarray()
+        constant = self.solution.final.weights[0] + (0.0 if self._leaf_shares is None else self._leaf_shares.roots)
+        return Explanation(self.names, parts - middles, float(constant + middles.sum()))
 
-    def _levels_of(self, inputs: tuple[int, ...]) -> slice:
-        """Return where the finer levels of an effect stand: it has some if it is of one input."""
-        return self.card.finer.of_input(inputs[0]) if len(inputs) == 1 else slice(0, 0)
+    @cached_property
+    def _leaf_shares(self) -> LeafShares | None:
+        """The weights of leaves, divided among the inputs; None where there are no trees."""
+        if not isinstance(self.card.together, Leaves):
+            return None
+        columns = self.card.effects[()]
+        return leaf_shares(self.card.together.splits, self.solution.final.weights[columns], self._means[columns])
+
+    @cached_property
+    def _by_column(self) -> csr_array:
+        """The weight that each column has in each term."""
+        return _placed([(term.columns, term.weights) for term in self.terms], self.card.n_columns)
+
+    @cached_property
+    def _by_level(self) -> csr_array:
+        """The weight that each finer level has in each term."""
+        return _placed([(term.levels, self._of_levels[term.levels]) for term in self.terms], self.card.finer.size)
 
     @cached_property
     def _of_levels(self) -> Floats:
@@ -153,27 +201,18 @@ class Effects:
 
     def _middles(self) -> Floats:
         """Return the mean of each effect over the rows."""
-        weights, of_levels = self.solution.final.weights, self._shares_of_levels * self._of_levels
-        return np.array(
-            [
-                self._means[columns] @ weights[columns] + of_levels[self._levels_of(inputs)].sum()
-                for inputs, columns in self.card.effects.items()
-            ]
-        )
+        middles: Floats = self._means @ self._by_column + self._shares_of_levels @ self._by_level
+        return middles
 
     def _spreads(self) -> Floats:
         """Return the standard deviation of each effect over the rows."""
-        weights, gram = self.solution.final.weights, self._gram
-        total = max(gram[0, 0], 1e-300)
-        squares = []
-        for inputs, columns in self.card.effects.items():
-            square = float(weights[columns] @ gram[columns, columns] @ weights[columns]) / total
-            levels = self._levels_of(inputs)
+        total = max(self._gram[0, 0], 1e-300)
+        squares = self._by_column.multiply(self._gram @ self._by_column).sum(axis=0) / total
+        for number, (_, inputs, _, _, _, levels) in enumerate(self.terms):
             if self._of_levels[levels].size:  # beside the weight of the column that they share
-                pooled, own = weights[self.card.pooled_column(inputs[0])], self._of_levels[levels]
-                square += float(self._shares_of_levels[levels] @ (own * (own + 2.0 * pooled)))
-            squares.append(square)
-        spreads: Floats = np.sqrt(np.maximum(np.array(squares) - self._middles() ** 2, 0.0))
+                pooled, own = self.solution.final.weights[self.card.pooled_column(inputs[0])], self._of_levels[levels]
+                squares[number] += float(self._shares_of_levels[levels] @ (own * (own + 2.0 * pooled)))
+        spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
         return spreads
 
     def _grid(self, inputs: tuple[int, ...]) -> tuple[tuple[tuple[float | str, ...], ...], Floats]:
@@ -216,3 +255,13 @@ class Effects:
         if t.columns[j, MISSING] >= 0:
             return (*names, "missing"), np.append(numbers, np.nan)
         return tuple(names), numbers
+
+
+def _placed(parts: Sequence[tuple[slice, Floats]], n_rows: int) -> csr_array:
+    """Return the matrix whose columns have these numbers in these rows, and zeros elsewhere."""
+    rows = np.concatenate([np.empty(0, np.int64), *(np.arange(n_rows)[part] for part, _ in parts)])
+    columns = np.repeat(np.arange(len(parts)), [numbers.size for _, numbers in parts])
+    numbers = np.concatenate([np.empty(0), *(numbers for _, numbers in parts)])
+    placed = csr_array((numbers, (rows, columns)), shape=(n_rows, len(parts)))
+    placed.eliminate_zeros()  # a leaf has shares of few inputs
+    return placed

@@ -60,10 +60,10 @@ class WaitingRows:
         """Weight of the rows of each class."""
         return ClassCounts(*np.bincount(self.all_labels(), self.all_weights(), minlength=2).tolist())
 
-    def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None) -> Self:
-        """Return the rows with more behind them, copied: whoever gave them may write into them."""
+    def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None, copied: bool = True) -> Self:
+        """Return the rows with more behind them, copied unless none is to wait: whoever gave them may write to them."""
         ones = np.ones(labels.size) if weight is None else np.array(weight, np.float64)
-        kept = np.array(rows, np.float64, order="C")
+        kept = np.array(rows, np.float64, order="C") if copied else np.ascontiguousarray(rows, np.float64)
         parts = [*zip(self.rows, self.labels, self.weights, strict=True), (kept, labels.copy(), ones)]
         while len(parts) > 1 and parts[-2][1].size < 2 * parts[-1][1].size:
             last, before = parts.pop(), parts.pop()

@@ -1,0 +1,1 @@
+"""Kernels that grow trees of splits, and find the leaf of a row."""

@@ -1,0 +1,169 @@
+"""A tree grown leaf by leaf, each time by the split that gains most, from sums over the codes of inputs.
+
+As in tests of pairs, the usual code of an input is left out of the sums: what
+it holds is the rest of all. So rows of zeros, but for a few, cost few sums.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opauc.kernels.compile_kernel import kernel
+
+PULL, CURVATURE, WEIGHT = range(3)
+# A split that gains less than this is what rounding leaves of none.
+LEAST_GAIN = 1e-9
+
+
+class CodedRows(NamedTuple):
+    """Rows of codes; `entries` are the places of those that are not usual, row after row, up to `ends`.
+
+    The codes of input j have the places from starts[j] to starts[j + 1].
+    """
+
+    codes: np.ndarray  # (n, d) uint8
+    usual: np.ndarray  # (d,) uint8
+    starts: np.ndarray  # (d + 1,) int32
+    entries: np.ndarray  # int32
+    ends: np.ndarray  # (n + 1,) int64
+
+
+class TreeLimits(NamedTuple):
+    """How far a tree grows: to so many leaves, each of such a weight; `ridge` is added to the curvature of a leaf."""
+
+    n_leaves: int
+    least_weight: float
+    ridge: float
+
+
+@kernel
+def write_entries(codes, usual, starts, ends, entries):
+    """Write the places of codes that are not usual, and where those of each row end."""
+    at = 0
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            if codes[i, j] != usual[j]:
+                entries[at] = starts[j] + codes[i, j]
+                at += 1
+        ends[i + 1] = at
+
+
+@kernel
+def add_leaf_sums(rows, order, terms, table):
+    """Add the terms of the rows in `order` to the places of their unusual codes; return their totals."""
+    pulls, curvatures, weights = 0.0, 0.0, 0.0
+    for i in order:
+        pull, curvature, weight = terms[i, PULL], terms[i, CURVATURE], terms[i, WEIGHT]
+        for place in rows.entries[rows.ends[i] : rows.ends[i + 1]]:
+            table[place, PULL] += pull
+            table[place, CURVATURE] += curvature
+            table[place, WEIGHT] += weight
+        pulls += pull
+        curvatures += curvature
+        weights += weight
+    return pulls, curvatures, weights
+
+
+@kernel
+def best_split(rows, table, total, limits):
+    """Return the gain, the input and the code of the split of a leaf that gains most; no gain if none may be made."""
+    best, best_input, best_code = 0.0, -1, 0
+    whole = total[PULL] ** 2 / (total[CURVATURE] + limits.ridge)
+    for j in range(rows.usual.size):
+        first, last = rows.starts[j], rows.starts[j + 1]
+        rest_pull, rest_curvature, rest_weight = total[PULL], total[CURVATURE], total[WEIGHT]
+        for place in range(first, last):
+            rest_pull -= table[place, PULL]
+            rest_curvature -= table[place, CURVATURE]
+            rest_weight -= table[place, WEIGHT]
+        pull, curvature, weight = 0.0, 0.0, 0.0
+        for code in range(last - first - 1):
+            if code == rows.usual[j]:
+                pull += rest_pull
+                curvature += rest_curvature
+                weight += rest_weight
+            else:
+                pull += table[first + code, PULL]
+                curvature += table[first + code, CURVATURE]
+                weight += table[first + code, WEIGHT]
+            if weight < limits.least_weight or total[WEIGHT] - weight < limits.least_weight:
+                continue
+            other = total[PULL] - pull
+            beside = max(total[CURVATURE] - curvature, 0.0) + limits.ridge
+            gain = pull * pull / (max(curvature, 0.0) + limits.ridge) + other * other / beside - whole
+            if gain > best:
+                best, best_input, best_code = gain, j, code
+    return best, best_input, best_code
+
+
+@kernel
+def part_rows(rows, order, column, code, room):
+    """Put the rows whose code is at most `code` first, each side in its order; return how many they are."""
+    n_first, n_second = 0, 0
+    for i in order:
+        if rows.codes[i, column] <= code:
+            order[n_first] = i
+            n_first += 1
+        else:
+            room[n_second] = i
+            n_second += 1
+    for k in range(n_second):
+        order[n_first + k] = room[k]
+    return n_first
+
+
+@kernel
+def grow_tree(rows, order, terms, limits, inputs, codes, children, totals, bounds):
+    """Grow a tree on the rows in `order`, which is put leaf by leaf; return the number of its leaves.
+
+    `terms` has the pull, the curvature and the weight of every row. The splits
+    are written from the front, numbered from zero, the root first. The rows of
+    leaf k are those of `order` from bounds[k, 0] to bounds[k, 1], and totals[k]
+    the sums of their terms.
+    """
+    n_places = rows.starts[-1]
+    tables = np.zeros((limits.n_leaves, n_places, 3))
+    room = np.empty(order.size, order.dtype)
+    gains, split_inputs, split_codes = (
+        np.zeros(limits.n_leaves),
+        np.zeros(limits.n_leaves, np.int64),
+        np.zeros(limits.n_leaves, np.int64),
+    )
+    above = np.full((limits.n_leaves, 2), -1)  # the split over each leaf, and on which side of it the leaf is
+    bounds[0, 0], bounds[0, 1] = 0, order.size
+    totals[0, PULL], totals[0, CURVATURE], totals[0, WEIGHT] = add_leaf_sums(rows, order, terms, tables[0])
+    gains[0], split_inputs[0], split_codes[0] = best_split(rows, tables[0], totals[0], limits)
+    n_leaves = 1
+    while n_leaves < limits.n_leaves:
+        leaf = np.argmax(gains[:n_leaves])
+        if gains[leaf] <= LEAST_GAIN:
+            break
+        split, fresh = n_leaves - 1, n_leaves
+        inputs[split], codes[split] = split_inputs[leaf], split_codes[leaf]
+        children[split, 0], children[split, 1] = ~leaf, ~fresh
+        if above[leaf, 0] >= 0:
+            children[above[leaf, 0], above[leaf, 1]] = split
+        above[leaf, 0], above[leaf, 1], above[fresh, 0], above[fresh, 1] = split, 0, split, 1
+        begin, end = bounds[leaf, 0], bounds[leaf, 1]
+        middle = begin + part_rows(rows, order[begin:end], inputs[split], codes[split], room)
+        bounds[leaf, 1], bounds[fresh, 0], bounds[fresh, 1] = middle, middle, end
+        few, many = (leaf, fresh) if middle - begin <= end - middle else (fresh, leaf)
+        if few == leaf:  # the sums of the leaf before stand where those of the many are to be
+            for place in range(n_places):
+                for term in range(3):
+                    tables[fresh, place, term] = tables[leaf, place, term]
+                    tables[leaf, place, term] = 0.0
+        for term in range(3):
+            totals[many, term] = totals[leaf, term]
+        totals[few, PULL], totals[few, CURVATURE], totals[few, WEIGHT] = add_leaf_sums(
+            rows, order[bounds[few, 0] : bounds[few, 1]], terms, tables[few]
+        )
+        for place in range(n_places):
+            for term in range(3):
+                tables[many, place, term] -= tables[few, place, term]
+        for term in range(3):
+            totals[many, term] -= totals[few, term]
+        for side in (leaf, fresh):
+            gains[side], split_inputs[side], split_codes[side] = best_split(rows, tables[side], totals[side], limits)
+        n_leaves += 1
+    return n_leaves

@@ -1,0 +1,152 @@
+"""Trees one after the other, each grown on what the scores so far leave to be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.kernels.trees.grown_tree import CURVATURE, PULL, CodedRows, TreeLimits, grow_tree, write_entries
+from opauc.kernels.trees.row_terms import write_terms
+from opauc.kernels.trees.tree_splits import TreeSplits, write_grown_leaves, write_leaves
+from opauc.learners.additive.leaf_weights import leaf_weights
+from opauc.rows import Floats, Labels
+
+# A tree has so many leaves, of such a weight of rows each; the curvature of a leaf is taken for so much more.
+MOST_LEAVES, LEAST_WEIGHT, RIDGE = 40, 20.0, 10.0
+LIMITS = TreeLimits(MOST_LEAVES, LEAST_WEIGHT, RIDGE)
+# Of what a leaf asks for this share is given: the next trees see the rest.
+RATE = 0.4
+# After the first few no more trees are grown once so many have brought nothing to rows held out: where more rows are to
+# come, less than such a share of the loss.
+FEWEST_TREES, PATIENCE, LEAST_SHARE = 16, 8, 0.015
+
+
+class Tree(NamedTuple):
+    """A tree, the value of each of its leaves, and of all rows the leaf and the score with it."""
+
+    splits: TreeSplits
+    values: Floats
+    leaves: NDArray[np.int32]
+    scores: Floats
+
+
+class BoostedRows(NamedTuple):
+    """Coded rows with labels and weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.learners.additive.boosted_trees import BoostedRows, joined
+    >>> codes = np.tile(np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), (50, 1))
+    >>> labels = (codes[:, 0] ^ codes[:, 1]).astype(np.int8)
+    >>> rows = BoostedRows.of(codes, np.array([2, 2]), labels, np.ones(200))
+    >>> splits, values = joined(list(rows.trees(np.linspace(-0.1, 0.1, 200), np.arange(200), 3)))
+    >>> splits.roots.tolist(), values.round(1).tolist()
+    ([0, 3, 6], [-0.4, 0.4, -0.4, 0.4, -0.4, 0.4, -0.4, 0.4, -0.3, 0.3, -0.3, 0.3])
+    """
+
+    coded: CodedRows
+    labels: Labels
+    weight: Floats
+
+    @classmethod
+    def of(cls, codes: NDArray[np.uint8], sizes: NDArray[np.int64], labels: Labels, weight: Floats) -> BoostedRows:
+        """Return the rows of codes of inputs that have so many codes each."""
+        usual = np.array([np.bincount(column).argmax() for column in codes.T], np.uint8)
+        starts = np.cumsum([0, *sizes.tolist()]).astype(np.int32)
+        ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
+        write_entries(codes, usual, starts, ends, entries)
+        return cls(CodedRows(codes, usual, starts, entries[: ends[-1]].copy(), ends), labels, weight)
+
+    def trees(self, scores: Floats, some: NDArray[np.int64], most: int) -> Iterator[Tree]:
+        """Yield trees grown on some of the rows, from the scores of all to begin with; fewer where none can be made."""
+        others = np.setdiff1d(np.arange(scores.size), some)
+        codes_of_others, leaves_of_others = self.coded.codes[others], np.empty((others.size, 1), np.int32)
+        terms = np.empty((scores.size, 3))
+        inputs, codes = np.empty(MOST_LEAVES, np.int32), np.empty(MOST_LEAVES, np.uint8)
+        children, totals = np.empty((MOST_LEAVES, 2), np.int32), np.empty((MOST_LEAVES, 3))
+        bounds = np.empty((MOST_LEAVES, 2), np.int64)
+        for _ in range(most):
+            write_terms(scores, self.labels, self.weight, terms)
+            order = some.astype(np.int32)
+            size = grow_tree(self.coded, order, terms, LIMITS, inputs, codes, children, totals, bounds)
+            if size < 2:
+                return
+            kept = slice(size - 1)
+            splits = TreeSplits(inputs[kept].copy(), codes[kept].copy(), children[kept].copy(), np.zeros(1, np.int32))
+            values = RATE * totals[:size, PULL] / (totals[:size, CURVATURE] + RIDGE)
+            leaves = np.empty(scores.size, np.int32)
+            write_grown_leaves(order, bounds[:size], leaves)
+            write_leaves(codes_of_others, splits, leaves_of_others)
+            leaves[others] = leaves_of_others[:, 0]
+            scores = scores + values[leaves]
+            yield Tree(splits, values, leaves, scores)
+
+    def losses(self, scores: Floats, some: NDArray[np.int64]) -> Floats:
+        """Return the logistic loss of some of the rows."""
+        sign = 1.0 - 2.0 * self.labels[some]
+        return np.asarray(self.weight[some] * np.logaddexp(0.0, sign * scores[some]))
+
+
+class Trial(NamedTuple):
+    """The trees that serve rows held out best, the losses of these rows with them, and if their values are to stay."""
+
+    trees: Sequence[Tree]
+    losses: Floats
+    stay: bool = True
+
+    @property
+    def n_trees(self) -> int:
+        """How many they are."""
+        return len(self.trees)
+
+
+def tried(rows: BoostedRows, scores: Floats, held: NDArray[np.int64], most: int, more_rows: bool = False) -> Trial:
+    """Return the trees, grown on the rows that are not held out, that serve those that are, and how well.
+
+    Their leaves have the values that they were grown with, or weights that are
+    learnt all at once from the same rows, whichever is better. Where more rows
+    are to come, such weights are left to these, and trees that bring little are not
+    grown: all rows would take time for them.
+    """
+    some = np.setdiff1d(np.arange(scores.size), held)
+    best, trees = Trial((), rows.losses(scores, held)), []
+    reached = [float(best.losses.sum())]
+    for tree in rows.trees(scores, some, most):
+        trees.append(tree)
+        losses = rows.losses(tree.scores, held)
+        if losses.sum() < best.losses.sum():
+            best = Trial(tuple(trees), losses)
+        reached.append(float(best.losses.sum()))
+        enough = 1.0 - LEAST_SHARE if more_rows else 1.0
+        if len(trees) >= FEWEST_TREES and reached[-1] >= enough * reached[-1 - PATIENCE]:
+            break
+    if more_rows or not best.n_trees:
+        return best
+    values = np.concatenate([tree.values for tree in best.trees])
+    starts = np.cumsum([0, *(tree.values.size for tree in best.trees[:-1])])
+    leaves = (np.column_stack([tree.leaves for tree in best.trees]) + starts).astype(np.int32)
+    weights = leaf_weights(leaves[some], values, scores[some], rows.labels[some], rows.weight[some])
+    losses = rows.losses(scores + weights[leaves].sum(axis=1), held)
+    return Trial(best.trees, losses, stay=False) if losses.sum() < best.losses.sum() else best
+
+
+def joined(trees: Sequence[Tree]) -> tuple[TreeSplits, Floats]:
+    """Return the splits of all trees with the leaves numbered through, and the values of these."""
+    n_splits = np.array([tree.splits.inputs.size for tree in trees])
+    roots = np.cumsum(n_splits) - n_splits
+    leaves = roots + np.arange(len(trees))
+    children = [
+        np.where(tree.splits.children >= 0, tree.splits.children + root, tree.splits.children - leaf)
+        for tree, root, leaf in zip(trees, roots.tolist(), leaves.tolist(), strict=True)
+    ]
+    splits = TreeSplits(
+        np.concatenate([tree.splits.inputs for tree in trees]),
+        np.concatenate([tree.splits.codes for tree in trees]),
+        np.concatenate(children).astype(np.int32),
+        roots.astype(np.int32),
+    )
+    return splits, np.concatenate([tree.values for tree in trees])

@@ -1,0 +1,115 @@
+"""Whether inputs act together beyond pairs: trees are tried on rows that no fit has seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.features.card.card import Card
+from opauc.features.card.leaves import Leaves
+from opauc.features.card.probe import Probe
+from opauc.features.card.value_codes import ValueCodes
+from opauc.learners.additive.boosted_trees import MOST_LEAVES, BoostedRows, Trial, joined, tried
+from opauc.learners.additive.leaf_weights import FIRST_STRENGTH
+from opauc.learners.additive.penalised_fit import PenalisedFit, part_of
+from opauc.rows import Floats
+from opauc.training.additive.sample_rows import SampleRows
+
+MOST_TREES = 64
+# One row in so many judges.
+HELD_OUT = 4
+# Trees are taken where they gain so many standard errors of the log loss, and such a share of it.
+FEWEST_ERRORS, SMALLEST_SHARE = 4.0, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """The rows of a sample as trees take them, and which of them judge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.features.card.card import Card
+    >>> from opauc.training.additive.sample_rows import SampleRows
+    >>> from opauc.training.additive.tree_search import TreeSearch
+    >>> numbers, ones = np.random.default_rng(0).normal(size=(8000, 3)), np.ones(8000)
+    >>> some = SampleRows(numbers, (numbers.prod(axis=1) > 0).astype(np.int8), ones, ones / 8000)
+    >>> card = Card.of(numbers, some.mass, np.zeros(3, bool), n_knots=8)
+    >>> search = TreeSearch.of(card, np.zeros(card.n_columns), some)
+    >>> trial = search.tried(np.zeros(8000), room=320)
+    >>> trial.n_trees, bool(trial.losses.mean() < 0.5 * np.log(2))
+    (8, True)
+    """
+
+    codes: ValueCodes
+    rows: BoostedRows
+    held: NDArray[np.int64]
+    more_rows: bool
+
+    @classmethod
+    def of(cls, card: Card, weights: Floats, some: SampleRows, more_rows: bool = False) -> TreeSearch:
+        """Return the search on a sample, levels being in the order of the weights that they have on a card."""
+        codes = ValueCodes.of(card.tables, weights, some.numbers, some.mass)
+        coded = codes.of_rows(card.tables, some.numbers)
+        rows = BoostedRows.of(coded, codes.sizes(card.tables), some.labels, some.weight)
+        n_rows = some.labels.size
+        held = np.setdiff1d(np.arange(HELD_OUT - 1, n_rows, HELD_OUT), part_of(n_rows))
+        return cls(codes, rows, held, more_rows)
+
+    def tried(self, scores: Floats, room: int) -> Trial:
+        """Return how many trees with leaves for so many columns serve the rows held out best, and their losses."""
+        return tried(self.rows, scores, self.held, min(MOST_TREES, room // MOST_LEAVES), self.more_rows)
+
+    def losses(self, scores: Floats) -> Floats:
+        """Return the losses of the rows held out."""
+        return self.rows.losses(scores, self.held)
+
+    def fitted(self, card: Card, fit: PenalisedFit, trial: Trial, probe: Probe) -> tuple[Card, PenalisedFit]:
+        """Return a card with the leaves of trees, and its fit with these.
+
+        As many as were tried are grown on all rows from the fit; those that were
+        tried are taken if they fit all rows better, having met with a split that
+        leads on where greed sees none.
+        """
+        everyone = np.arange(fit.scores.size)
+        grown = tuple(self.rows.trees(fit.scores, everyone, trial.n_trees))
+        fits = [
+            (trees, sum((tree.values[tree.leaves] for tree in trees), fit.scores))
+            for trees in (grown, trial.trees)
+            if trees
+        ]
+        trees, scores = min(fits, key=lambda fit: float(self.rows.losses(fit[1], everyone).sum()))
+        splits, values = joined(trees)
+        weights, strengths = np.concatenate([fit.weights, values]), np.append(fit.strengths, FIRST_STRENGTH)
+        found = PenalisedFit(weights, strengths, scores)
+        return card.with_together(Leaves(self.codes, splits, trial.stay), probe), found
+
+
+def gain(before: Floats, after: Floats) -> Probe:
+    """Return what rows gain whose losses were these before and are those after.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.training.additive.tree_search import gain
+    >>> gain(np.array([1.0, 2.0]), np.array([0.5, 1.7])).share.__round__(3)
+    0.267
+    """
+    gains = before - after
+    error = float(gains.std() * np.sqrt(gains.size))
+    return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
+
+
+def is_taken(probe: Probe) -> bool:
+    """Tell whether a gain is large enough, and no chance.
+
+    Examples
+    --------
+    >>> from opauc.features.card.probe import Probe
+    >>> from opauc.training.additive.tree_search import is_taken
+    >>> [is_taken(Probe(errors, share)) for errors, share in ((9.0, 0.1), (2.0, 0.1), (9.0, 0.03))]
+    [True, False, False]
+    """
+    return probe.errors > FEWEST_ERRORS and probe.share > SMALLEST_SHARE

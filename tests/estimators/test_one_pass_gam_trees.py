@@ -1,0 +1,237 @@
+"""`OnePassGAM` where three features act together: trees are grown, and all laws of the sums hold with their leaves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+import opauc
+from opauc import IncompatibleMoments, OnePassGAM
+from opauc.features.card.leaves import Leaves
+from opauc.learners.additive import penalised_fit
+from opauc.training.additive import tree_search
+from opauc.training.additive.additive_solution import AdditiveSolution
+
+
+def stream(seed, n_rows=6000):
+    """The product of three features matters, one of which has missing values; and a category, and a constant."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, 3))
+    word = rng.integers(0, 3, n_rows)
+    score = 4.0 * np.sign(rows.prod(axis=1)) + 0.7 * rows.sum(axis=1) + 0.5 * word
+    labels = (rng.random(n_rows) < expit(score)).astype(np.int8)
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(word=np.array(["x", "y", "z"])[word], same=1.0)
+    frame.loc[rng.random(n_rows) < 0.05, "c"] = np.nan
+    return frame, labels
+
+
+ROWS, LABELS = stream(0, 8000)
+TEST, TRUTH = stream(1)
+
+
+@pytest.fixture(autouse=True)
+def _small_cards(monkeypatch):
+    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr(penalised_fit, "MANY_ROWS", 1500)
+    monkeypatch.setattr(penalised_fit, "LEAST_PART", 700)
+
+
+@pytest.fixture(params=[False, True])
+def stay(request, monkeypatch):
+    """Whether leaves are to keep the values they were grown with while rows are few."""
+    tried = tree_search.tried
+    monkeypatch.setattr(tree_search, "tried", lambda *rows: tried(*rows)._replace(stay=request.param))
+    return request.param
+
+
+def gam(**settings):
+    return OnePassGAM(**{"card_rows": 3000, "random_state": 0, "max_columns": 400} | settings)
+
+
+def begun():
+    model = gam().partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    assert isinstance(model.card_.together, Leaves)
+    return model
+
+
+def leaf_weights(model):
+    return model.solution_.final.weights[model.card_.effects[()]]
+
+
+def grown_values(model):
+    return model.solution_.current.model.sums.point[model.card_.effects[()]]
+
+
+def test_trees_are_grown_where_pairs_do_not_suffice_and_pay():
+    model, plain = gam().fit(ROWS, LABELS), gam(interactions=3).fit(ROWS, LABELS)
+    assert isinstance(model.card_.together, Leaves)
+    assert model.card_.probe.share > 0.1
+    assert plain.card_.together is None
+    assert plain.card_.probe is None
+    aucs = [roc_auc_score(TRUTH, each.decision_function(TEST)) for each in (model, plain)]
+    assert aucs[0] > aucs[1] + 0.1
+    assert model.card_.n_columns <= 400
+
+
+def test_they_are_refused_where_features_act_alone_and_the_card_says_so():
+    rows = ROWS[["a", "b", "c"]]
+    labels = (np.random.default_rng(0).random(8000) < expit(rows.fillna(0.0).sum(axis=1))).astype(np.int8)
+    model = gam().fit(rows, labels)
+    assert model.card_.together is None
+    assert model.card_.probe.share < 0.05
+    assert not [name for name in model.importances_ if name.endswith("with others")]
+
+
+@pytest.mark.parametrize(("max_columns", "taken"), [(30, False), (100, False), (200, True)])
+def test_there_are_no_trees_without_room_for_them(max_columns, taken):
+    model = gam(max_columns=max_columns).fit(ROWS, LABELS)
+    assert (model.card_.together is not None) == taken
+    assert model.card_.n_columns <= max_columns
+
+
+def test_shards_with_leaves_are_one_stream(stay):
+    model = begun()
+    assert model.card_.together.stay is stay
+    one = model.emptied().partial_fit(ROWS, LABELS)
+    shards = [model.emptied().partial_fit(ROWS[i::16], LABELS[i::16]) for i in range(16)]
+    merged = shards[0]
+    for shard in shards[1:]:
+        merged.merge(shard)
+    assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
+    assert merged.guard_.rung == one.guard_.rung
+
+
+def test_forgetting_with_leaves_is_never_having_seen(stay):
+    model = begun()
+    assert model.card_.together.stay is stay
+    kept, gone = slice(3000, 5500), slice(5500, 8000)  # the line of twice the card's rows is crossed and crossed back
+    never = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1]).partial_fit(ROWS[kept], LABELS[kept])
+    model.partial_fit(ROWS[3000:], LABELS[3000:])
+    assert not np.array_equal(leaf_weights(model), grown_values(model))
+    model.forget(ROWS[gone], LABELS[gone])
+    assert np.array_equal(leaf_weights(model), grown_values(model)) == stay
+    assert_allclose(model.decision_function(TEST), never.decision_function(TEST), atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("cuts", [[1, 2999, 3000, 3001, 7000], [2000], [5999, 6000, 6001]])
+def test_any_cut_of_the_rows_gives_what_fit_gives(cuts, stay):
+    whole, parts = gam().fit(ROWS, LABELS), gam()
+    for part in np.split(np.arange(8000), cuts):
+        parts.partial_fit(ROWS.iloc[part], LABELS[part], classes=[0, 1])
+    assert parts.card_.together.stay is stay
+    assert_allclose(parts.decision_function(TEST), whole.decision_function(TEST), atol=1e-8, rtol=0)
+
+
+def test_leaves_keep_the_values_they_were_grown_with_until_there_are_twice_the_rows(stay):
+    model = begun()
+    values = grown_values(model)
+    assert np.array_equal(leaf_weights(model), values) == stay
+    model.partial_fit(ROWS[3000:5999], LABELS[3000:5999])
+    assert np.array_equal(leaf_weights(model), values) == stay
+    before = model.decision_function(TEST)
+    model.partial_fit(ROWS[5999:6000], LABELS[5999:6000])
+    assert_array_equal(grown_values(model), values)
+    moved = np.abs(leaf_weights(model) - values)
+    assert np.mean(moved > 1e-3) > 0.5
+    # Leaves move at that row all at once, or have moved before.
+    assert (np.abs(model.decision_function(TEST) - before).max() > 0.5) == stay
+
+
+@pytest.mark.parametrize("way", ["merge", "cuts", "forget"])
+def test_however_twice_the_rows_are_reached_the_model_is_that_of_one_stream(way, stay):
+    model, direct = begun(), begun().partial_fit(ROWS[3000:6000], LABELS[3000:6000])
+    assert model.card_.together.stay is stay
+    if way == "merge":
+        for part in (slice(3000, 4000), slice(4000, 6000)):
+            model.merge(model.emptied().partial_fit(ROWS[part], LABELS[part]))
+    elif way == "cuts":
+        for part in np.split(np.arange(3000, 6000), [7, 2000]):
+            model.partial_fit(ROWS.iloc[part], LABELS[part])
+    else:
+        model.partial_fit(ROWS[3000:], LABELS[3000:]).forget(ROWS[6000:], LABELS[6000:])
+    assert_allclose(model.decision_function(TEST), direct.decision_function(TEST), atol=1e-8, rtol=0)
+    gone = slice(5999, 6000)  # back over the line
+    for each in (model, direct):
+        each.forget(ROWS[gone], LABELS[gone])
+    one_fewer = begun().partial_fit(ROWS[3000:5999], LABELS[3000:5999])
+    for each in (model, direct):
+        assert_allclose(each.decision_function(TEST), one_fewer.decision_function(TEST), atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("stay", [True], indirect=True)
+@pytest.mark.parametrize("size", [0.7, 1.1, 1.3])
+def test_weights_of_rows_that_are_rounded_do_not_decide_on_which_side_of_the_line_they_are(size, stay):
+    weight, found = np.full(6000, size), []
+    for cuts in ([], [3000], [3001, 4500], range(3100, 6000, 100)):
+        model = gam()
+        for part in np.split(np.arange(6000), cuts):
+            model.partial_fit(ROWS.iloc[part], LABELS[part], classes=[0, 1], sample_weight=weight[part])
+        found.append(model.decision_function(TEST))
+    assert model.card_.together.stay is stay
+    for scores in found[1:]:
+        assert_allclose(scores, found[0], atol=1e-8, rtol=0)
+
+
+def test_a_saved_model_with_leaves_goes_on_to_the_same_bits(tmp_path, stay):
+    model = gam().fit(ROWS[:4000], LABELS[:4000])
+    opauc.save(model, tmp_path / "model")
+    again = opauc.load(tmp_path / "model")
+    assert again.card_.probe == model.card_.probe
+    assert again.card_.together.stay is stay
+    assert_array_equal(again.decision_function(TEST), model.decision_function(TEST))
+    for each in (again, model):
+        each.partial_fit(ROWS[4000:], LABELS[4000:])
+    assert_array_equal(again.decision_function(TEST), model.decision_function(TEST))
+
+
+def test_a_file_from_before_there_were_trees_is_read():
+    model = gam(interactions=3).fit(ROWS[:4000], LABELS[:4000])
+    arrays = model.solution_.to_arrays() | {"model.in_sample": np.zeros(2)}
+    assert not [name for name in arrays if "leaves" in name or "probe" in name]
+    again = AdditiveSolution.from_arrays(model.solution_.settings, arrays)
+    assert_array_equal(again.final.weights, model.solution_.final.weights)
+    assert len(again.final.judgement.aucs) == 4
+
+
+def test_models_with_and_without_leaves_do_not_merge():
+    model, plain = begun(), gam(interactions=3).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    with pytest.raises(IncompatibleMoments, match="different cards"):
+        model.merge(plain)
+    with pytest.raises(IncompatibleMoments, match="different cards"):
+        plain.merge(model)
+
+
+def test_models_that_differ_in_one_split_do_not_merge(monkeypatch):
+    model = begun()
+    other = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    model.emptied().merge(other.emptied())
+    monkeypatch.setattr(tree_search, "MOST_TREES", model.card_.together.n_entries - 1)
+    fewer = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    with pytest.raises(IncompatibleMoments, match="different cards"):
+        model.merge(fewer)
+
+
+def test_explanations_name_what_each_feature_does_with_others_and_add_up(stay):
+    model = gam().fit(ROWS[:5000], LABELS[:5000])
+    assert model.card_.together.stay is stay
+    explained = model.explain(TEST[:50])
+    assert_allclose(explained.scores(), model.decision_function(TEST[:50]), atol=1e-9)
+    shares = ["a, with others", "b, with others", "c, with others"]
+    assert set(shares) <= set(explained.names)
+    assert {effect.name for effect in model.effects_[:3]} == set(shares)
+    assert not {"same, with others", "all features together"} & set(explained.names)
+
+
+def test_the_guard_has_a_rung_without_leaves(stay):
+    model = begun().partial_fit(ROWS[3000:], LABELS[3000:])
+    assert list(model.guard_.aucs) == ["linear", "additive", "certain pairs", "pairs", "full"]
+    assert model.guard_.aucs["full"] > model.guard_.aucs["pairs"] + 0.05
+    wrong = 1 - LABELS[3000:]  # what was learnt of the first rows misleads: the simplest rung is the least wrong
+    for last in (5000, 8000):
+        fooled = begun().partial_fit(ROWS[3000:last], wrong[: last - 3000])
+        assert fooled.card_.together.stay is stay
+        assert fooled.guard_.rung != "full"
+        assert not leaf_weights(fooled).any()
