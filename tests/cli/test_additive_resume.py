@@ -56,9 +56,9 @@ def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeyp
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
-def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, opauc, suffix):
+def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, suffix):
     data = write_csv(tmp_path / f"rows{suffix}", raw_table(60_000)[["age", "income", "city", "since", "bought"]])
-    assert_killed_and_taken_up(opauc, data, tmp_path, OPTIONS, (0.0, 0.05 * random.random()))
+    assert_killed_and_taken_up(data, tmp_path, OPTIONS, (0.0, 0.05 * random.random()))
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc):

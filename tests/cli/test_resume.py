@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.kill_and_resume import KINDS, kill, write_rows
+from benchmarks.kill_and_resume import KINDS, kill, train, write_rows
 
 from opauc.cli import main
 from opauc.files import read_sealed
@@ -142,21 +142,24 @@ def many_rows(tmp_path_factory):
     return {".svm": plain, ".svm.gz": packed}
 
 
-def assert_killed_and_taken_up(opauc, data, folder, options, delays):
-    """Assert that runs killed so long after their first checkpoint are taken up here to the model of one left alone."""
+def assert_killed_and_taken_up(data, folder, options, delays):
+    """Assert that runs killed so long after their first checkpoint are taken up to the model of one left alone."""
     whole, model = folder / "whole", folder / "model"
-    assert opauc("train", data, "-o", whole, *options).code == 0
+    for _ in range(
+        2
+    ):  # the first may compile: its machine code may round otherwise than that which is read from the disk
+        subprocess.run(train(data, whole, options), check=True)
     killed = []
     for delay in delays:
         killed.append(kill(data, model, options, delay))
-        assert opauc("train", data, "-o", model, *options, "--resume").code == 0
+        subprocess.run(train(data, model, options, "--resume"), check=True)
         assert model.read_bytes() == whole.read_bytes()
     assert any(killed)
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [("exact", ".svm"), ("sgd, sketched", ".svm.gz")])
-def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, opauc, many_rows, kind, suffix):
-    assert_killed_and_taken_up(opauc, many_rows[suffix], tmp_path, KINDS[kind], (0.0, 0.05))
+def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, many_rows, kind, suffix):
+    assert_killed_and_taken_up(many_rows[suffix], tmp_path, KINDS[kind], (0.0, 0.05))
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc, many_rows):
