@@ -14,6 +14,7 @@ from opauc.features.card.main_effects import MainEffect
 from opauc.features.card.pair_basis import FEW_LEVELS
 from opauc.features.card.pair_columns import FEWEST_KNOTS, MOST_KNOTS, Candidates, PairRoom, with_found_pairs
 from opauc.kernels.rows.card_rows import LEFT_OUT
+from opauc.learners.additive.boosted_trees import Trial
 from opauc.learners.additive.pair_search import ENOUGH_ROWS
 from opauc.learners.additive.penalised_fit import (
     PenalisedFit,
@@ -98,6 +99,12 @@ class InteractionSearch:
         probe = gain(search.losses(begun_scores), alone.losses)
         if not is_taken(probe):
             return whole.with_together(None, probe), self._begun(whole, additive).finished(self.some)
+        return self._held_against_pairs(search, alone, additive, candidates, whole)
+
+    def _held_against_pairs(
+        self, search: TreeSearch, alone: Trial, additive: PenalisedFit, candidates: Candidates, whole: Card
+    ) -> tuple[Card, PenalisedFit]:
+        """Return the card that serves rows held out best: with trees, with trees and pairs, or with all pairs."""
         begun = self._begun(self._few(candidates, whole), additive)
         before = search.losses(begun.started.fit.scores)
         probe = gain(before, alone.losses)

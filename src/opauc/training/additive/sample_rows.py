@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opauc.rows import Floats, Labels
 
@@ -30,7 +29,3 @@ class SampleRows(NamedTuple):
     def rarer(self) -> float:
         """Weight of the rarer class."""
         return float(np.bincount(self.labels, self.weight, minlength=2).min())
-
-    def take(self, rows: NDArray[np.int64]) -> SampleRows:
-        """Return some of the rows."""
-        return SampleRows(self.numbers[rows], self.labels[rows], self.weight[rows], self.mass[rows])
