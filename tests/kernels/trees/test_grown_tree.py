@@ -15,7 +15,7 @@ def coded_rows(codes, n_codes):
     starts = (np.arange(codes.shape[1] + 1) * n_codes).astype(np.int32)
     ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
     write_entries(codes, usual, starts, ends, entries)
-    return CodedRows(codes, usual, starts, entries, ends)
+    return CodedRows(np.asfortranarray(codes), usual, starts, entries, ends)
 
 
 def grown(codes, terms, limits, n_codes):
@@ -54,13 +54,20 @@ def literal_tree(codes, terms, limits, n_codes):
     return leaves
 
 
-@given(seed=st.integers(0, 2**32 - 1), n_inputs=st.integers(1, 4), n_codes=st.integers(2, 6), rare=st.booleans())
-def test_each_split_is_the_one_that_gains_most(seed, n_inputs, n_codes, rare):
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_inputs=st.integers(1, 4),
+    n_codes=st.integers(2, 6),
+    rare=st.booleans(),
+    unweighted=st.sampled_from([0.0, 0.3]),
+)
+def test_each_split_is_the_one_that_gains_most(seed, n_inputs, n_codes, rare, unweighted):
     random = np.random.default_rng(seed)
     codes = random.integers(0, n_codes, (60, n_inputs)).astype(np.uint8)
     if rare:
         codes[random.random(codes.shape) < 0.8] = n_codes - 1
     terms = np.column_stack([random.normal(size=60), random.uniform(0.01, 0.25, 60), random.uniform(0.5, 2.0, 60)])
+    terms[random.random(60) < unweighted] = 0.0
     limits = TreeLimits(6, 5.0, 0.5)
     _, totals, order, bounds = grown(codes, terms, limits, n_codes)
     expected = literal_tree(codes, terms, limits, n_codes)

@@ -50,10 +50,15 @@ def write_entries(codes, usual, starts, ends, entries):
 
 @kernel
 def add_leaf_sums(rows, order, terms, table):
-    """Add the terms of the rows in `order` to the places of their unusual codes; return their totals."""
+    """Add the terms of the rows in `order`, but for those of no weight, to the places of their unusual codes.
+
+    Return their totals.
+    """
     pulls, curvatures, weights = 0.0, 0.0, 0.0
     for i in order:
         pull, curvature, weight = terms[i, PULL], terms[i, CURVATURE], terms[i, WEIGHT]
+        if weight == 0.0:
+            continue
         for place in rows.entries[rows.ends[i] : rows.ends[i + 1]]:
             table[place, PULL] += pull
             table[place, CURVATURE] += curvature
@@ -100,13 +105,13 @@ def best_split(rows, table, total, limits):
 def part_rows(rows, order, column, code, room):
     """Put the rows whose code is at most `code` first, each side in its order; return how many they are."""
     n_first, n_second = 0, 0
-    for i in order:
-        if rows.codes[i, column] <= code:
-            order[n_first] = i
-            n_first += 1
-        else:
-            room[n_second] = i
-            n_second += 1
+    codes = rows.codes[:, column]
+    for i in order:  # without branches: on which side a row is cannot be foretold
+        room[n_second] = i
+        order[n_first] = i
+        second = 1 if codes[i] > code else 0
+        n_second += second
+        n_first += 1 - second
     for k in range(n_second):
         order[n_first + k] = room[k]
     return n_first

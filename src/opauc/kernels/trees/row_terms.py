@@ -5,12 +5,24 @@ import numpy as np
 from opauc.kernels.compile_kernel import kernel
 from opauc.kernels.trees.grown_tree import CURVATURE, PULL, WEIGHT
 
+# Rows that pull less than this are nearly explained: one in so many stands for all of them.
+LITTLE, ONE_IN = 0.02, 4
+
 
 @kernel
-def write_terms(scores, labels, weight, terms):
-    """Write for every row the negative gradient and the second derivative of its weighted loss, and its weight."""
+def write_terms(scores, labels, weight, turn, terms):
+    """Write for every row the negative gradient and the second derivative of its weighted loss, and its weight.
+
+    Of rows that pull little, one in a few has the weight of all, which one by
+    `turn`, and the terms of the others are zero.
+    """
+    met = turn
     for i in range(scores.size):
         chance = 1.0 / (1.0 + np.exp(-scores[i]))
-        terms[i, PULL] = weight[i] * (labels[i] - chance)
-        terms[i, CURVATURE] = weight[i] * chance * (1.0 - chance)
-        terms[i, WEIGHT] = weight[i]
+        pull, own_weight = labels[i] - chance, weight[i]
+        if abs(pull) < LITTLE:
+            met += 1
+            own_weight = ONE_IN * own_weight if met % ONE_IN == 0 else 0.0
+        terms[i, PULL] = own_weight * pull
+        terms[i, CURVATURE] = own_weight * chance * (1.0 - chance)
+        terms[i, WEIGHT] = own_weight

@@ -59,18 +59,21 @@ class BoostedRows(NamedTuple):
         starts = np.cumsum([0, *sizes.tolist()]).astype(np.int32)
         ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
         write_entries(codes, usual, starts, ends, entries)
-        return cls(CodedRows(codes, usual, starts, entries[: ends[-1]].copy(), ends), labels, weight)
+        return cls(CodedRows(np.asfortranarray(codes), usual, starts, entries[: ends[-1]].copy(), ends), labels, weight)
 
     def trees(self, scores: Floats, some: NDArray[np.int64], most: int) -> Iterator[Tree]:
         """Yield trees grown on some of the rows, from the scores of all to begin with; fewer where none can be made."""
         others = np.setdiff1d(np.arange(scores.size), some)
-        codes_of_others, leaves_of_others = self.coded.codes[others], np.empty((others.size, 1), np.int32)
+        codes_of_others, leaves_of_others = (
+            np.ascontiguousarray(self.coded.codes[others]),
+            np.empty((others.size, 1), np.int32),
+        )
         terms = np.empty((scores.size, 3))
         inputs, codes = np.empty(MOST_LEAVES, np.int32), np.empty(MOST_LEAVES, np.uint8)
         children, totals = np.empty((MOST_LEAVES, 2), np.int32), np.empty((MOST_LEAVES, 3))
         bounds = np.empty((MOST_LEAVES, 2), np.int64)
-        for _ in range(most):
-            write_terms(scores, self.labels, self.weight, terms)
+        for turn in range(most):
+            write_terms(scores, self.labels, self.weight, turn, terms)
             order = some.astype(np.int32)
             size = grow_tree(self.coded, order, terms, LIMITS, inputs, codes, children, totals, bounds)
             if size < 2:
