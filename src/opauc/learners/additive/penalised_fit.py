@@ -15,7 +15,6 @@ from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Floats, Labels
 from opauc.statistics.linearised_sums import LinearisedSums
 
-SMOOTHING_STEPS = 3
 # Of many rows the first steps see a part only; the last ones never do.
 MANY_ROWS, LEAST_PART, PART, STEPS_ON_PART = 6144, 4096, 4, 2
 # Products of so many rows may be made in float32.
@@ -117,10 +116,10 @@ def _steps(
         start = LinearisedSums.at(weights)
         sums = start.update(rows, labels, weight, narrow=labels.size >= ENOUGH_FOR_NARROW)
         try:
-            found = smoothed(sums.gram, sums.moment, penalties, strengths, SMOOTHING_STEPS)
+            found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
         except StatisticsOverflow:  # columns so alike that six digits do not tell them apart
             sums = start.update(rows, labels, weight)
-            found = smoothed(sums.gram, sums.moment, penalties, strengths, SMOOTHING_STEPS)
+            found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
         strengths = found.strengths
 
         def loss(weights: Floats, scores: Floats, strengths: Floats = strengths) -> float:
