@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.column_groups import GroupKind
 from opauc.features.card import Card
-from opauc.features.card.knots import knots_of
+from opauc.features.card.knots import OrderedValues, knots_of
 from opauc.features.card.main_effects import MainEffect, main_effects
 from opauc.features.card.pair_columns import Candidates, PairRoom, with_found_pairs
 
@@ -169,7 +169,7 @@ def test_arrays_that_would_lead_the_kernel_astray_are_refused():
 def test_knots_rise_and_are_no_more_than_asked_for_and_heavy_values_are_among_them(seed, most):
     rng = np.random.default_rng(seed)
     values = np.where(rng.random(400) < 0.5, 2.5, np.round(rng.normal(size=400), rng.integers(0, 4)))
-    knots = knots_of(values, np.ones(400), most)
+    knots = knots_of(OrderedValues(np.sort(values), np.ones(400)), most)
     assert (np.diff(knots) > 0).all()
     assert knots.size <= most
     assert 2.5 in knots

@@ -161,7 +161,9 @@ class Card:
             self._write(
                 np.ascontiguousarray(numbers, np.float64), ends[part.start : part.stop + 1], indices[at:], data[at:]
             )
-        made = csr_array((data[: ends[-1]], indices[: ends[-1]], ends), shape=(n_rows, self.n_columns))
+        made = csr_array((n_rows, self.n_columns))
+        # Not given to it when it is made: it would copy what does not fill half the room.
+        made.data, made.indices, made.indptr = data[: ends[-1]], indices[: ends[-1]], ends
         made.has_canonical_format = True
         return made
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from opauc.rows import Floats, Labels
@@ -9,6 +11,37 @@ from opauc.rows import Floats, Labels
 # The first and the last knot of a curve, and of a feature in a pair, as quantiles.
 CURVE_ENDS, PAIR_ENDS = (0.003, 0.997), (0.02, 0.98)
 MOST_SPREAD = 16
+# Rows that tell where a few quantiles are.
+ENOUGH_ROWS = 4096
+
+
+class OrderedValues(NamedTuple):
+    """Values in rising order, and the mass of each."""
+
+    values: Floats
+    mass: Floats
+
+    @classmethod
+    def some_of(cls, values: Floats, mass: Floats) -> OrderedValues:
+        """Return every so many-th of those that are not missing, enough for a few quantiles.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from opauc.features.card.knots import OrderedValues
+        >>> OrderedValues.some_of(np.array([2.0, np.nan, 1.0]), np.array([0.1, 0.2, 0.3])).mass.tolist()
+        [0.3, 0.1]
+        """
+        there = np.flatnonzero(~np.isnan(values))
+        some = there[:: max(1, -(-there.size // ENOUGH_ROWS))]
+        order = some[np.argsort(values[some])]
+        return cls(values[order], mass[order])
+
+    def quantiles(self, shares: Floats) -> Floats:
+        """Return the values at which these shares of the mass are reached."""
+        reached = np.cumsum(self.mass)
+        found: Floats = self.values[np.minimum(np.searchsorted(reached, shares * reached[-1]), self.values.size - 1)]
+        return found
 
 
 def balanced_mass(labels: Labels, weight: Floats) -> Floats:
@@ -26,15 +59,8 @@ def balanced_mass(labels: Labels, weight: Floats) -> Floats:
     return mass
 
 
-def quantiles(values: Floats, mass: Floats, shares: Floats) -> Floats:
-    """Return the values at which sorted `values` reach these shares of the mass."""
-    reached = np.cumsum(mass)
-    found: Floats = values[np.minimum(np.searchsorted(reached, shares * reached[-1]), values.size - 1)]
-    return found
-
-
 def knots_of(
-    values: Floats, mass: Floats, most: int, ends: tuple[float, float] = CURVE_ENDS, most_spread: int = MOST_SPREAD
+    ordered: OrderedValues, most: int, ends: tuple[float, float] = CURVE_ENDS, most_spread: int = MOST_SPREAD
 ) -> Floats:
     """Return at most so many knots: all distinct values, or the heavy ones and quantiles of the rest.
 
@@ -44,24 +70,23 @@ def knots_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.features.card.knots import knots_of
-    >>> knots_of(np.array([3.0, 1.0, 3.0]), np.ones(3), 4).tolist()
+    >>> from opauc.features.card.knots import OrderedValues, knots_of
+    >>> knots_of(OrderedValues(np.array([1.0, 3.0, 3.0]), np.ones(3)), 4).tolist()
     [1.0, 3.0]
-    >>> knots_of(np.r_[np.zeros(50), np.arange(50.0)], np.ones(100), 4, (0.0, 1.0)).tolist()
+    >>> knots_of(OrderedValues(np.r_[np.zeros(50), np.arange(50.0)], np.ones(100)), 4, (0.0, 1.0)).tolist()
     [0.0, 1.0, 25.0, 49.0]
     """
-    order = np.argsort(values)
-    ordered, first = values[order], np.ones(values.size, np.bool_)
-    first[1:] = ordered[1:] > ordered[:-1]
-    distinct: Floats = ordered[first]
+    values, first = ordered.values, np.ones(ordered.values.size, np.bool_)
+    first[1:] = values[1:] > values[:-1]
+    distinct: Floats = values[first]
     if distinct.size <= most:
         return distinct
-    masses = np.add.reduceat(mass[order], np.flatnonzero(first))
+    masses = np.add.reduceat(ordered.mass, np.flatnonzero(first))
     heavy = masses >= masses.sum() / most
     left = min(most - int(heavy.sum()), most_spread)
     if left <= 0 or heavy.all():
         heaviest: Floats = distinct[heavy]
         return heaviest
-    spread = quantiles(distinct[~heavy], masses[~heavy], np.linspace(*ends, left))
+    spread = OrderedValues(distinct[~heavy], masses[~heavy]).quantiles(np.linspace(*ends, left))
     knots: Floats = np.unique(np.concatenate([distinct[heavy], spread]))
     return knots

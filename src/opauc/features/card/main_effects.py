@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.features.card.knots import knots_of, quantiles
+from opauc.features.card.knots import OrderedValues, knots_of
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, LEFT_OUT, NUMERIC
 from opauc.rows import Floats
 
@@ -17,6 +17,8 @@ CLIPPED = (0.002, 0.998)
 LEAST_ROWS = 5
 # Fewer knots than this bend nothing: the straight column says it all.
 FEWEST_KNOTS = 3
+# Rows that tell of nearly all inputs with more than two values that they have.
+A_FEW = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +65,17 @@ class MainEffect:
         known = values[there]
         if categorical:
             return cls._levels(known, weight[there], missing, levels)
-        distinct = np.unique(known)
-        if distinct.size < 2:
-            return cls(LEFT_OUT, missing=missing and distinct.size > 0)
-        if distinct.size == 2:
-            return cls(BINARY, (float(distinct[0]), float(distinct[1]), 0.0, 1.0), missing=missing)
-        scale = _scale(known, weight[there])
-        knots = knots_of(known, mass[there], n_knots) if n_knots >= FEWEST_KNOTS else np.empty(0)
+        if np.unique(known[:A_FEW]).size < FEWEST_KNOTS:  # else there is no need to know all of them
+            distinct = np.unique(known)
+            if distinct.size < 2:
+                return cls(LEFT_OUT, missing=missing and distinct.size > 0)
+            if distinct.size == 2:
+                return cls(BINARY, (float(distinct[0]), float(distinct[1]), 0.0, 1.0), missing=missing)
+        order = np.argsort(known)
+        ordered, own_weight = known[order], weight[there][order]
+        scale = _scale(OrderedValues(ordered, own_weight))
+        curved = n_knots >= FEWEST_KNOTS
+        knots = knots_of(OrderedValues(ordered, mass[there][order]), n_knots) if curved else np.empty(0)
         return cls(NUMERIC, scale, knots if knots.size >= FEWEST_KNOTS else np.empty(0), missing=missing)
 
     @classmethod
@@ -89,12 +95,12 @@ class MainEffect:
         return own[self.kind] + self.missing
 
 
-def _scale(values: Floats, weight: Floats) -> tuple[float, float, float, float]:
+def _scale(ordered: OrderedValues) -> tuple[float, float, float, float]:
     """Return the quantiles at which a straight column is clipped, and the mean and deviation it then has."""
-    order = np.argsort(values)
-    low, high = quantiles(values[order], weight[order], np.array(CLIPPED)).tolist()
+    values, weight = ordered
+    low, high = ordered.quantiles(np.array(CLIPPED)).tolist()
     if low >= high:
-        low, high = float(values[order[0]]), float(values[order[-1]])
+        low, high = float(values[0]), float(values[-1])
     clipped = np.clip(values, low, high)
     mean = float(weight @ clipped / weight.sum())
     return low, high, mean, float(np.sqrt(weight @ (clipped - mean) ** 2 / weight.sum())) or 1.0
@@ -136,5 +142,6 @@ def _most_frequent(
 
 def _level_counts(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the category numbers there are, in rising order, and the weight of the rows of each."""
-    found, place = np.unique(numbers.astype(np.int64), return_inverse=True)
-    return found, np.asarray(np.bincount(place, weight, minlength=found.size), np.float64)
+    places = numbers.astype(np.int64)
+    found = np.flatnonzero(np.bincount(places))
+    return found, np.asarray(np.bincount(places, weight)[found], np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.features.card.knots import PAIR_ENDS, knots_of, quantiles
+from opauc.features.card.knots import PAIR_ENDS, OrderedValues, knots_of
 from opauc.features.card.main_effects import MainEffect
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, LEFT_OUT, NUMERIC
 from opauc.rows import Floats
@@ -35,14 +35,13 @@ class PairBasis:
         if effect.kind == BINARY:
             return cls(1)
         if effect.kind == CATEGORICAL:
-            places = pair_places(effect, values, n_levels)
+            places = pair_places(level_of(effect, values), effect.kept.size, n_levels)
             return cls(int(places.max()) + 1, places=places)
         if effect.kind == LEFT_OUT:
             return cls(0)
-        there = ~np.isnan(values)
-        knots = knots_of(values[there], mass[there], n_knots, PAIR_ENDS)
+        knots = knots_of(OrderedValues.some_of(values, mass), n_knots, PAIR_ENDS)
         if knots.size < 2:
-            knots = np.unique([values[there].min(), *knots, values[there].max()])
+            knots = np.unique([np.nanmin(values), *knots, np.nanmax(values)])
         return cls(knots.size, knots)
 
 
@@ -53,12 +52,11 @@ def most_places(effect: MainEffect, n_levels: int = FEW_LEVELS) -> int:
     return {LEFT_OUT: 0, BINARY: 1}.get(effect.kind, min(effect.kept.size + 1, n_levels))
 
 
-def pair_places(effect: MainEffect, values: Floats, n_levels: int) -> NDArray[np.int32]:
+def pair_places(levels: NDArray[np.int64], n_kept: int, n_levels: int) -> NDArray[np.int32]:
     """Return the place in pairs of each level: the most frequent have one each, the others share the last."""
-    levels = level_of(effect, values)
-    counts = np.bincount(levels[levels >= 0], minlength=effect.kept.size + 1)[:-1]
+    counts = np.bincount(levels[levels >= 0], minlength=n_kept + 1)[:-1]
     own = np.argsort(-counts, kind="stable")[: n_levels - 1]
-    places = np.full(effect.kept.size + 1, own.size, np.int32)
+    places = np.full(n_kept + 1, own.size, np.int32)
     places[np.sort(own)] = np.arange(own.size)
     return places
 
@@ -88,10 +86,10 @@ def coarse_codes(effect: MainEffect, values: Floats, mass: Floats, n_levels: int
     if effect.kind == BINARY:
         codes[there] = values[there] > effect.scale[0]
     elif effect.kind == CATEGORICAL:
-        codes[there] = pair_places(effect, values, n_levels)[level_of(effect, values)[there]]
+        levels = level_of(effect, values)
+        codes[there] = pair_places(levels, effect.kept.size, n_levels)[levels[there]]
     elif effect.kind == NUMERIC:
-        known, weight = values[there], mass[there]
-        order = np.argsort(known)
-        cuts = np.unique(quantiles(known[order], weight[order], np.arange(1, N_CODES) / N_CODES))
+        known = values[there]
+        cuts = np.unique(OrderedValues.some_of(values, mass).quantiles(np.arange(1, N_CODES) / N_CODES))
         codes[there] = np.searchsorted(cuts[cuts > known.min()], known, side="right")
     return codes

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.features.card.knots import knots_of
+from opauc.features.card.knots import OrderedValues, knots_of
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, CardTables
 from opauc.kernels.rows.value_codes import write_value_codes
 from opauc.rows import Arrays, Floats, NamedArrays
@@ -18,8 +18,6 @@ from opauc.rows import Arrays, Floats, NamedArrays
 MOST_CODES = 64
 # So many rows at a time stay in the cache.
 ROWS_AT_ONCE = 256
-# Rows that tell where cuts should be.
-ENOUGH_FOR_CUTS = 8192
 ALL_VALUES = 0.0, 1.0
 PARTS = ("cuts", "cut_ends", "level_codes")
 
@@ -109,9 +107,7 @@ def _cuts(tables: CardTables, j: int, values: Floats, mass: Floats) -> Floats:
     if tables.kinds[j] == BINARY:
         knots: Floats = tables.scales[j, [LOW, HIGH]]
     else:
-        some = slice(None, None, -(-values.size // ENOUGH_FOR_CUTS))
-        there = ~np.isnan(values[some])
-        knots = knots_of(values[some][there], mass[some][there], MOST_CODES - 1, ALL_VALUES, MOST_CODES - 1)
+        knots = knots_of(OrderedValues.some_of(values, mass), MOST_CODES - 1, ALL_VALUES, MOST_CODES - 1)
     # Half-way between neighbours in float64 may be the upper one, and a value at a cut lies below it.
     cuts = 0.5 * knots[:-1] + 0.5 * knots[1:]
     return np.where(cuts < knots[1:], cuts, knots[:-1])

@@ -22,7 +22,7 @@ from opauc.learners.additive_logistic import AdditiveLogistic
 from opauc.rows import Floats, Labels
 from opauc.training.additive.additive_settings import AUTO, AdditiveSettings, with_card_rows
 from opauc.training.additive.interaction_search import InteractionSearch
-from opauc.training.additive.sample_rows import SampleRows
+from opauc.training.additive.sample_rows import SampleRows, by_columns
 from opauc.training.additive.waiting_rows import Sample, WaitingRows
 
 # A knot for every so many rows of the rarer class, within bounds; and all curves have at most half the columns.
@@ -73,8 +73,7 @@ def fitted_card(
     sample = waiting.sample(card_rows, seed)
     at = sample.rows
     mass = balanced_mass(labels[at], weights[at])
-    chosen = rows if at.size == labels.size else rows[at]
-    some = SampleRows(np.asfortranarray(chosen), labels[at], weights[at], mass)
+    some = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
     card = Card.of_effects(effects)
     card, fit = InteractionSearch(card, effects, some, settings, labels.size >= card_rows).fitted()

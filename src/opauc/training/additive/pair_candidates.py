@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,12 @@ def pair_candidates(
     ([[0, 1]], [20, 20, 6])
     """
 
+    @cache  # with more levels of some inputs, the codes of others are what they were
+    def codes_of(j: int, n_levels: int) -> NDArray[np.int8]:
+        return coarse_codes(effects[j], some.numbers[:, j], some.mass, n_levels)
+
     def found_with(levels: NDArray[np.int64]) -> FoundPairs:
-        inputs = zip(effects, some.numbers.T, levels.tolist(), strict=True)
-        codes = np.stack([coarse_codes(effect, values, some.mass, many) for effect, values, many in inputs])
+        codes = np.stack([codes_of(j, n_levels) for j, n_levels in enumerate(levels.tolist())])
         return found_pairs(codes, scores, some.labels, some.weight)
 
     levels = np.full(len(effects), FEW_LEVELS)
