@@ -208,7 +208,8 @@ def test_models_that_differ_in_one_split_do_not_merge(monkeypatch):
     model = begun()
     other = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     model.emptied().merge(other.emptied())
-    monkeypatch.setattr(tree_search, "MOST_TREES", model.card_.together.n_entries - 1)
+    monkeypatch.setattr(tree_search, "MOST_LEAVES", 80)
+    assert model.card_.together.n_entries > 4
     fewer = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     with pytest.raises(IncompatibleMoments, match="different cards"):
         model.merge(fewer)
@@ -235,3 +236,15 @@ def test_the_guard_has_a_rung_without_leaves(stay):
         assert fooled.card_.together.stay is stay
         assert fooled.guard_.rung != "full"
         assert not leaf_weights(fooled).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_that_trees_explain_whole_stay_explained(seed):
+    # Rows of which nothing is left to explain say nothing of curves, which must not vanish under the trees.
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 3, (1500, 6)).astype(float)
+    labels = ((rows[:, :3] == 2).any(axis=1) ^ (rows[:, 3:].sum(axis=1) > 3)).astype(np.int8)
+    model = OnePassGAM(random_state=0).fit(rows[:1000], labels[:1000])
+    assert isinstance(model.card_.together, Leaves)
+    assert roc_auc_score(labels[1000:], model.decision_function(rows[1000:])) > 0.99
+    assert np.mean(model.predict(rows[1000:]) == labels[1000:]) > 0.95

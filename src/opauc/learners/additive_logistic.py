@@ -176,7 +176,10 @@ class AdditiveLogistic:
         return self.columns.leaves_stay and bool(few)
 
     def _fit_at_leaves(self) -> LevelFit:
-        """Return the weights of the full model with those of the leaves as they are at the point."""
+        """Return the weights of the full model with those of the leaves as they are at the point.
+
+        Strengths stay too: to rows that leaves explain nearly whole, curves would seem to say nothing.
+        """
         groups, point = self.columns.penalties.groups, self.sums.point
         first = self.columns.first_leaf
         others, values = np.arange(first), point[first:]
@@ -190,16 +193,16 @@ class AdditiveLogistic:
         penalties = self.columns.penalties.restricted(np.flatnonzero(groups.kinds != GroupKind.LEAVES))
         columns = self.columns._replace(penalties=penalties)
         rest = replace(self, columns=columns, strengths=self.strengths[:-1], sums=sums, levels=levels)
-        fit = rest._fit()
+        fit = rest._fit(steps=0)
         strengths = np.append(fit.strengths, self.strengths[-1])
         return fit._replace(weights=np.concatenate([fit.weights, values]), strengths=strengths)
 
-    def _fit(self) -> LevelFit:
-        """Return the weights of the full model, and strengths that suit all rows."""
+    def _fit(self, steps: int = LAST_STEPS) -> LevelFit:
+        """Return the weights of the full model, and strengths that suit all rows after so many steps."""
         penalties, gram, moment = self.columns.penalties, self.sums.gram, self.sums.moment
         if self.levels.size:
             return smoothed_with_levels(self.sums, self.levels, self.columns.owners, penalties, self.strengths)
-        strengths = smoothed(gram, moment, penalties, self.strengths, LAST_STEPS).strengths
+        strengths = smoothed(gram, moment, penalties, self.strengths, steps).strengths
         return LevelFit(solved(gram, moment, penalties, strengths), np.empty(0), strengths, np.empty(0))
 
     def _moved_log_odds(self) -> float:

@@ -11,15 +11,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from opauc.kernels.trees.grown_tree import TreeLimits
 from opauc.kernels.trees.tree_splits import write_leaves
-from opauc.learners.additive import boosted_trees as module
 from opauc.learners.additive.boosted_trees import (
     FEWEST_TREES,
-    LIMITS,
-    MOST_LEAVES,
+    FREER,
     PATIENCE,
-    RATE,
-    RIDGE,
+    USUAL,
     BoostedRows,
+    Growth,
     joined,
     tried,
 )
@@ -46,8 +44,8 @@ def rows_of(codes, labels, weight):
     return BoostedRows.of(codes, SIZES[: codes.shape[1]], labels, weight)
 
 
-def grown(rows, scores, some, most):
-    return list(rows.trees(scores, some, most))
+def grown(rows, scores, some, most, growth=USUAL):
+    return list(rows.trees(scores, some, most, growth))
 
 
 def leaves_of(splits, codes):
@@ -60,17 +58,17 @@ def losses_of(labels, weight, scores):
     return weight * np.log1p(np.exp(-(2.0 * labels - 1.0) * scores))
 
 
-@given(seeds, st.booleans())
-def test_each_tree_is_grown_on_what_the_scores_so_far_leave(seed, part):
+@given(seeds, st.booleans(), st.sampled_from([USUAL, FREER]))
+def test_each_tree_is_grown_on_what_the_scores_so_far_leave(seed, part, growth):
     codes, labels, weight, scores = drawn(seed)
     some = np.flatnonzero(np.random.default_rng(seed).random(400) < 0.7) if part else np.arange(400)
-    trees = grown(rows_of(codes, labels, weight), scores, some, 3)
+    trees = grown(rows_of(codes, labels, weight), scores, some, 3, growth)
     assert len(trees) == 3
     for tree in trees:
         chance = 1.0 / (1.0 + np.exp(-scores))
         terms = np.column_stack([weight * (labels - chance), weight * chance * (1 - chance), weight])
-        leaves = [some[rows] for rows in literal_tree(codes[some], terms[some], LIMITS, N_CODES)]
-        values = [RATE * terms[rows, 0].sum() / (terms[rows, 1].sum() + RIDGE) for rows in leaves]
+        leaves = [some[rows] for rows in literal_tree(codes[some], terms[some], growth.limits, N_CODES)]
+        values = [growth.rate * terms[rows, 0].sum() / (terms[rows, 1].sum() + growth.limits.ridge) for rows in leaves]
         assert_allclose(tree.values, values, rtol=1e-9, atol=1e-12)
         ends = leaves_of(tree.splits, codes)[:, 0]
         for k, rows in enumerate(leaves):
@@ -80,12 +78,10 @@ def test_each_tree_is_grown_on_what_the_scores_so_far_leave(seed, part):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_tree_without_ridge_at_scores_of_zero_is_scikit_learns(seed, monkeypatch):
-    monkeypatch.setattr(module, "LIMITS", TreeLimits(9, 20.0, 0.0))
-    monkeypatch.setattr(module, "RIDGE", 0.0)
-    monkeypatch.setattr(module, "RATE", 1.0)
+def test_a_tree_without_ridge_at_scores_of_zero_is_scikit_learns(seed):
+    plain = Growth(TreeLimits(9, 20.0, 0.0), 1.0)
     codes, labels, weight, _ = drawn(seed, 2000)
-    [tree] = grown(rows_of(codes, labels, weight), np.zeros(2000), np.arange(2000), 1)
+    [tree] = grown(rows_of(codes, labels, weight), np.zeros(2000), np.arange(2000), 1, plain)
     theirs = DecisionTreeRegressor(max_leaf_nodes=9, min_weight_fraction_leaf=20.0 / weight.sum(), random_state=0)
     theirs.fit(codes, 4.0 * (labels - 0.5), sample_weight=weight)
     assert tree.values.size == theirs.get_n_leaves() == 9
@@ -135,7 +131,7 @@ def test_joined_trees_number_their_leaves_through(seed, n_trees):
         assert_array_equal(found[:, t], first + leaves_of(tree.splits, codes)[:, 0])
         assert_array_equal(values[first:end], tree.values)
         assert splits.roots[t] == first - t
-        assert tree.values.size <= MOST_LEAVES
+        assert tree.values.size <= USUAL.limits.n_leaves
     assert_allclose(trees[-1].scores, scores + values[found].sum(axis=1), rtol=1e-9, atol=1e-12)
 
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from opauc.column_groups import ColumnGroups, Group, GroupKind
 from opauc.learners.additive import penalised_fit as module
 from opauc.learners.additive.newton_descent import PenalisedLoss, newton_descent
-from opauc.learners.additive.penalised_fit import beginning, penalised_fit
+from opauc.learners.additive.penalised_fit import beginning, finished_fit, part_of, started_fit
 from opauc.learners.additive.penalties import Penalties
 
 GROUPS = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LANDMARKS, 1, 5)])
@@ -24,6 +24,13 @@ def sample(seed, n_rows=800):
     rows = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, 5))])
     labels = (rng.random(n_rows) < expit(rows @ np.r_[-1.0, rng.normal(size=5)])).astype(np.int8)
     return rows, labels, rng.integers(1, 4, n_rows).astype(float)
+
+
+def penalised_fit(rows, labels, weight, penalties, begin, most_steps, some_left_out=False):
+    part = part_of(labels.size, some_left_out)
+    return finished_fit(
+        rows, labels, weight, penalties, started_fit(rows, labels, weight, penalties, begin, most_steps, part)
+    )
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -47,9 +54,26 @@ def test_perfectly_separated_rows_give_finite_weights():
 def test_steps_on_a_part_lead_to_the_same_place(monkeypatch):
     rows, labels, weight = sample(3, 4000)
     whole = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    parts = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30, True)
+    assert_allclose(parts.weights, whole.weights, rtol=1e-3, atol=1e-4)
     monkeypatch.setattr(module, "MANY_ROWS", 1000)
     parts = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
     assert_allclose(parts.weights, whole.weights, rtol=0.01, atol=2e-3)
+
+
+def test_a_fit_to_a_part_knows_nothing_of_the_others():
+    rows, labels, weight = sample(5)
+    part = part_of(800, some_left_out=True)
+    others = np.setdiff1d(np.arange(800), part)
+    assert others.size == 200
+    flipped = labels.copy()
+    flipped[others] = 1 - labels[others]
+    fits = [
+        started_fit(csr_array(rows), each, weight, PENALTIES, beginning(labels, weight), 5, part)
+        for each in (labels, flipped)
+    ]
+    assert_allclose(fits[0].fit.weights, fits[1].fit.weights, rtol=0, atol=0)
+    assert_allclose(fits[0].fit.scores, rows @ fits[0].fit.weights, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.999])

@@ -13,14 +13,14 @@ from opauc.features.card.leaves import Leaves
 from opauc.features.card.main_effects import main_effects
 from opauc.features.card.probe import Probe
 from opauc.learners.additive import penalised_fit as fits
-from opauc.learners.additive.boosted_trees import MOST_LEAVES, Trial
+from opauc.learners.additive.boosted_trees import FREER, USUAL, Trial
 from opauc.learners.additive.leaf_weights import FIRST_STRENGTH
 from opauc.learners.additive.penalised_fit import PenalisedFit, part_of
 from opauc.training.additive import interaction_search as search
 from opauc.training.additive import tree_search
 from opauc.training.additive.additive_settings import AdditiveSettings
 from opauc.training.additive.sample_rows import SampleRows
-from opauc.training.additive.tree_search import FEWEST_ERRORS, SMALLEST_SHARE, TreeSearch, gain, is_taken
+from opauc.training.additive.tree_search import FEWEST_ERRORS, FEWEST_OF_ALL, SMALLEST_SHARE, TreeSearch, gain
 
 SCORES = {
     "three": lambda rows: 3.0 * np.sign(rows[:, :3].prod(axis=1)),
@@ -59,6 +59,10 @@ def searched(some, more_rows=False, **settings):
     return card, fit
 
 
+def taken(probe, more_rows):
+    return TreeSearch(None, None, None, more_rows).takes(probe)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 50))
 def test_a_gain_is_counted_in_its_errors_and_as_a_share_of_the_loss(seed, n_rows):
     before, after = np.random.default_rng(seed).exponential(size=(2, n_rows))
@@ -69,22 +73,24 @@ def test_a_gain_is_counted_in_its_errors_and_as_a_share_of_the_loss(seed, n_rows
 def test_no_gain_is_none_and_a_gain_without_error_is_sure():
     assert gain(np.ones(5), np.ones(5)) == (0.0, 0.0)
     assert gain(np.zeros(5), np.zeros(5)) == (0.0, 0.0)
-    assert is_taken(gain(np.ones(5), np.full(5, 0.5)))
+    assert taken(gain(np.ones(5), np.full(5, 0.5)), True)
 
 
-def test_a_gain_is_taken_if_it_is_large_and_no_chance():
-    assert is_taken(Probe(FEWEST_ERRORS + 0.1, SMALLEST_SHARE + 0.01))
-    assert not is_taken(Probe(FEWEST_ERRORS, SMALLEST_SHARE + 0.01))
-    assert not is_taken(Probe(FEWEST_ERRORS + 0.1, SMALLEST_SHARE))
-    assert not is_taken(Probe(-9.0, -0.2))
+@pytest.mark.parametrize(("more_rows", "errors"), [(False, FEWEST_OF_ALL), (True, FEWEST_ERRORS)])
+def test_a_gain_is_taken_if_it_is_large_and_no_chance(more_rows, errors):
+    assert taken(Probe(errors + 0.1, SMALLEST_SHARE + 0.01), more_rows)
+    assert not taken(Probe(errors, SMALLEST_SHARE + 0.01), more_rows)
+    assert not taken(Probe(errors + 0.1, SMALLEST_SHARE), more_rows)
+    assert not taken(Probe(-9.0, -0.2), more_rows)
 
 
-@pytest.mark.parametrize("n_rows", [1000, 1001, 1602, 4000, 12_345])
+@pytest.mark.parametrize("n_rows", [400, 999, 1000, 1001, 1602, 4000, 12_345])
 def test_rows_that_judge_were_seen_by_no_fit(n_rows):
     some = sample(0, "noise", n_rows)
     card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
-    held = TreeSearch.of(card, np.zeros(card.n_columns), some).held
-    assert not np.isin(held, part_of(n_rows)).any()
+    part = part_of(n_rows, some_left_out=True)
+    held = TreeSearch.of(card, np.zeros(card.n_columns), some, part).held
+    assert not np.isin(held, part).any()
     assert n_rows / 13 <= held.size <= n_rows / 4 + 1
     assert np.unique(held).size == held.size
 
@@ -95,7 +101,7 @@ def test_rows_that_judge_were_seen_by_no_fit(n_rows):
 def test_trees_are_taken_where_three_inputs_act_together(seed, rare, more_rows):
     card, _ = searched(sample(seed, "three", 4000 if rare == 0.0 else 8000, rare), more_rows)
     assert isinstance(card.together, Leaves)
-    assert is_taken(card.probe)
+    assert taken(card.probe, more_rows)
     assert card.probe.share > (0.2 if rare else 0.4)
 
 
@@ -109,7 +115,7 @@ def test_they_are_refused_where_inputs_act_alone_or_in_pairs_or_not_at_all(seed,
     card, _ = searched(some, more_rows)
     assert card.together is None
     assert card.probe is not None
-    assert not is_taken(card.probe)
+    assert not taken(card.probe, more_rows)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -150,7 +156,7 @@ def test_there_are_no_trees_without_room_for_them(beside, taken):
     card, _ = searched(some, max_columns=mains + beside)
     assert (card.together is not None) == (card.probe is not None) == taken
     if taken:
-        assert card.together.n_entries <= beside // MOST_LEAVES
+        assert card.together.n_entries <= beside // FREER.limits.n_leaves
 
 
 @pytest.mark.parametrize("interactions", [0, 2, 100, ((0, 1), (1, 2)), ()])
@@ -160,13 +166,40 @@ def test_there_are_none_where_pairs_were_asked_for(interactions):
     assert card.probe is None
 
 
-@pytest.mark.parametrize(("n_rows", "rare"), [(999, 0.0), (1100, 1.5), (4000, 4.5)])
-def test_there_are_none_where_rows_are_too_few_to_try_them_on(n_rows, rare):
+@pytest.mark.parametrize(
+    ("n_rows", "rare", "tried"), [(399, 0.0, False), (450, 0.0, True), (450, 3.0, False), (4000, 6.0, False)]
+)
+def test_there_are_none_where_rows_are_too_few_to_try_them_on(n_rows, rare, tried):
     some = sample(0, "three", n_rows, rare)
-    assert n_rows == 999 or some.rarer < 500
+    assert n_rows == 399 or (some.rarer >= 200) == tried
     card, _ = searched(some)
-    assert card.together is None
-    assert card.probe is None
+    assert (card.probe is not None) == tried
+    assert tried or card.together is None
+
+
+def test_of_few_rows_that_can_be_explained_whole_trees_are_grown_more_freely(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (900, 8)).astype(float)
+    labels, ones = (rows[:, :4].sum(axis=1) % 2).astype(np.int8), np.ones(900)
+    some = SampleRows(rows, labels, ones, balanced_mass(labels, ones))
+    card = Card.of(rows, some.mass, np.zeros(8, bool), n_knots=8)
+    kept = TreeSearch.of(card, np.zeros(card.n_columns), some, part_of(900, some_left_out=True))
+    found = kept.tried(np.zeros(900), room=2000)
+    assert found.growth == FREER
+    monkeypatch.setattr(tree_search, "MANY_ROWS", 900)
+    usual = kept.tried(np.zeros(900), room=2000)
+    assert usual.growth == USUAL
+    assert found.losses.sum() < 0.5 * usual.losses.sum()
+    grown = kept.fitted(
+        card,
+        PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(900)),
+        found,
+        Probe(9.0, 0.9),
+    )[0]
+    assert (
+        max(np.bincount(np.cumsum(np.isin(np.arange(len(grown.together.splits.inputs)), grown.together.splits.roots))))
+        < FREER.limits.n_leaves
+    )
 
 
 @pytest.mark.parametrize("stay", [False, True])
@@ -176,10 +209,10 @@ def test_the_trees_of_a_card_are_grown_on_all_rows_from_its_fit(stay):
     rng = np.random.default_rng(0)
     weights, strengths = rng.normal(size=card.n_columns), np.ones(card.groups.kinds.size)
     fit = PenalisedFit(weights, strengths, card.products(some.numbers, weights))
-    tries = TreeSearch.of(card, weights, some)
+    tries = TreeSearch.of(card, weights, some, part_of(4000, some_left_out=True))
     trees = list(tries.rows.trees(fit.scores, np.arange(4000), 4))
     worse = tuple(tree._replace(values=-tree.values) for tree in trees)
-    after, found = tries.fitted(card, fit, Trial(worse, np.zeros(9), stay), Probe(5.0, 0.3))
+    after, found = tries.fitted(card, fit, Trial(worse, np.zeros(9), USUAL, stay), Probe(5.0, 0.3))
     assert after.together.n_entries == 4
     assert after.together.stay is stay
     assert after.probe == (5.0, 0.3)
@@ -197,7 +230,7 @@ def test_a_card_on_which_no_tree_can_be_grown_stays_as_it_is():
     some.numbers[:10] = 2.0  # so few rows are no leaf
     card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
     fit = PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(4000))
-    tries = TreeSearch.of(card, fit.weights, some)
+    tries = TreeSearch.of(card, fit.weights, some, part_of(4000, some_left_out=True))
     assert tries.tried(fit.scores, 1000).n_trees == 0
     assert searched(some)[0].together is None
 
@@ -206,7 +239,7 @@ def test_trees_that_were_judged_are_kept_where_those_grown_on_all_rows_are_worse
     some = sample(1, "three")
     card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
     fit = PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(4000))
-    tries = TreeSearch.of(card, fit.weights, some)
+    tries = TreeSearch.of(card, fit.weights, some, part_of(4000, some_left_out=True))
     trial = tries.tried(np.full(4000, 0.1), 400)
     poor = [tree._replace(values=np.zeros_like(tree.values)) for tree in trial.trees]
     monkeypatch.setattr(type(tries.rows), "trees", lambda *_: iter(poor))
@@ -218,8 +251,9 @@ def test_trees_that_were_judged_are_kept_where_those_grown_on_all_rows_are_worse
 def test_trees_are_no_more_than_most(monkeypatch):
     some = sample(0, "three")
     assert searched(some)[0].together.n_entries > 2
-    monkeypatch.setattr(tree_search, "MOST_TREES", 2)
-    assert searched(some)[0].together.n_entries == 2
+    monkeypatch.setattr(tree_search, "MOST_LEAVES", 3 * FREER.limits.n_leaves)
+    assert searched(some)[0].together.n_entries == 3
+    assert searched(some, more_rows=True)[0].together.n_entries == 1
 
 
 @pytest.mark.parametrize("case", ["constant", "missing", "repeated", "huge", "binary"])

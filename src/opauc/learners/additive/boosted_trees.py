@@ -14,11 +14,16 @@ from opauc.kernels.trees.tree_splits import TreeSplits, write_grown_leaves, writ
 from opauc.learners.additive.leaf_weights import leaf_weights
 from opauc.rows import Floats, Labels
 
-# A tree has so many leaves, of such a weight of rows each; the curvature of a leaf is taken for so much more.
-MOST_LEAVES, LEAST_WEIGHT, RIDGE = 40, 20.0, 10.0
-LIMITS = TreeLimits(MOST_LEAVES, LEAST_WEIGHT, RIDGE)
-# Of what a leaf asks for this share is given: the next trees see the rest.
-RATE = 0.4
+
+class Growth(NamedTuple):
+    """How far a tree grows, and what share of what its leaves ask for is given: the next trees see the rest."""
+
+    limits: TreeLimits
+    rate: float
+
+
+# What serves most rows, and what serves few that can be explained nearly whole.
+USUAL, FREER = Growth(TreeLimits(40, 20.0, 10.0), 0.4), Growth(TreeLimits(24, 10.0, 1.0), 0.3)
 # After the first few no more trees are grown once so many have brought nothing to rows held out: where more rows are to
 # come, less than such a share of the loss.
 FEWEST_TREES, PATIENCE, LEAST_SHARE = 16, 8, 0.015
@@ -61,26 +66,27 @@ class BoostedRows(NamedTuple):
         write_entries(codes, usual, starts, ends, entries)
         return cls(CodedRows(np.asfortranarray(codes), usual, starts, entries[: ends[-1]].copy(), ends), labels, weight)
 
-    def trees(self, scores: Floats, some: NDArray[np.int64], most: int) -> Iterator[Tree]:
+    def trees(self, scores: Floats, some: NDArray[np.int64], most: int, growth: Growth = USUAL) -> Iterator[Tree]:
         """Yield trees grown on some of the rows, from the scores of all to begin with; fewer where none can be made."""
+        limits = growth.limits
         others = np.setdiff1d(np.arange(scores.size), some)
         codes_of_others, leaves_of_others = (
             np.ascontiguousarray(self.coded.codes[others]),
             np.empty((others.size, 1), np.int32),
         )
         terms = np.empty((scores.size, 3))
-        inputs, codes = np.empty(MOST_LEAVES, np.int32), np.empty(MOST_LEAVES, np.uint8)
-        children, totals = np.empty((MOST_LEAVES, 2), np.int32), np.empty((MOST_LEAVES, 3))
-        bounds = np.empty((MOST_LEAVES, 2), np.int64)
+        inputs, codes = np.empty(limits.n_leaves, np.int32), np.empty(limits.n_leaves, np.uint8)
+        children, totals = np.empty((limits.n_leaves, 2), np.int32), np.empty((limits.n_leaves, 3))
+        bounds = np.empty((limits.n_leaves, 2), np.int64)
         for turn in range(most):
             write_terms(scores, self.labels, self.weight, turn, terms)
             order = some.astype(np.int32)
-            size = grow_tree(self.coded, order, terms, LIMITS, inputs, codes, children, totals, bounds)
+            size = grow_tree(self.coded, order, terms, limits, inputs, codes, children, totals, bounds)
             if size < 2:
                 return
             kept = slice(size - 1)
             splits = TreeSplits(inputs[kept].copy(), codes[kept].copy(), children[kept].copy(), np.zeros(1, np.int32))
-            values = RATE * totals[:size, PULL] / (totals[:size, CURVATURE] + RIDGE)
+            values = growth.rate * totals[:size, PULL] / (totals[:size, CURVATURE] + limits.ridge)
             leaves = np.empty(scores.size, np.int32)
             write_grown_leaves(order, bounds[:size], leaves)
             write_leaves(codes_of_others, splits, leaves_of_others)
@@ -99,6 +105,7 @@ class Trial(NamedTuple):
 
     trees: Sequence[Tree]
     losses: Floats
+    growth: Growth
     stay: bool = True
 
     @property
@@ -107,7 +114,14 @@ class Trial(NamedTuple):
         return len(self.trees)
 
 
-def tried(rows: BoostedRows, scores: Floats, held: NDArray[np.int64], most: int, more_rows: bool = False) -> Trial:
+def tried(
+    rows: BoostedRows,
+    scores: Floats,
+    held: NDArray[np.int64],
+    most: int,
+    more_rows: bool = False,
+    growth: Growth = USUAL,
+) -> Trial:
     """Return the trees, grown on the rows that are not held out, that serve those that are, and how well.
 
     Their leaves have the values that they were grown with, or weights that are
@@ -116,13 +130,13 @@ def tried(rows: BoostedRows, scores: Floats, held: NDArray[np.int64], most: int,
     grown: all rows would take time for them.
     """
     some = np.setdiff1d(np.arange(scores.size), held)
-    best, trees = Trial((), rows.losses(scores, held)), []
+    best, trees = Trial((), rows.losses(scores, held), growth), []
     reached = [float(best.losses.sum())]
-    for tree in rows.trees(scores, some, most):
+    for tree in rows.trees(scores, some, most, growth):
         trees.append(tree)
         losses = rows.losses(tree.scores, held)
         if losses.sum() < best.losses.sum():
-            best = Trial(tuple(trees), losses)
+            best = best._replace(trees=tuple(trees), losses=losses)
         reached.append(float(best.losses.sum()))
         enough = 1.0 - LEAST_SHARE if more_rows else 1.0
         if len(trees) >= FEWEST_TREES and reached[-1] >= enough * reached[-1 - PATIENCE]:
@@ -134,7 +148,7 @@ def tried(rows: BoostedRows, scores: Floats, held: NDArray[np.int64], most: int,
     leaves = (np.column_stack([tree.leaves for tree in best.trees]) + starts).astype(np.int32)
     weights = leaf_weights(leaves[some], values, scores[some], rows.labels[some], rows.weight[some])
     losses = rows.losses(scores + weights[leaves].sum(axis=1), held)
-    return Trial(best.trees, losses, stay=False) if losses.sum() < best.losses.sum() else best
+    return best._replace(losses=losses, stay=False) if losses.sum() < best.losses.sum() else best
 
 
 def joined(trees: Sequence[Tree]) -> tuple[TreeSplits, Floats]:

@@ -15,8 +15,9 @@ from opauc.learners.additive.penalties import Penalties
 from opauc.rows import Floats, Labels
 from opauc.statistics.linearised_sums import LinearisedSums
 
-# Of many rows the first steps see a part only; the last ones never do.
+# Of many rows the first steps see a part only, and of fewer all but one in so many if asked to; the last ones see all.
 MANY_ROWS, LEAST_PART, PART, STEPS_ON_PART = 6144, 4096, 4, 2
+LEFT_OUT, STEPS_ON_ALL = 4, 5
 # Products of so many rows may be made in float32.
 ENOUGH_FOR_NARROW = 4096
 # A step that gains less than this share of the loss is the last.
@@ -40,40 +41,39 @@ class StartedFit(NamedTuple):
     of_part: bool
 
 
-def penalised_fit(
-    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalisedFit, most_steps: int
-) -> PenalisedFit:
-    """Return the fit to weighted sparse rows, from weights and strengths to begin with; new columns follow the known.
+def started_fit(
+    rows: csr_array,
+    labels: Labels,
+    weight: Floats,
+    penalties: Penalties,
+    begin: PenalisedFit,
+    most_steps: int,
+    part: NDArray[np.int64],
+) -> StartedFit:
+    """Return the fit to a part of weighted sparse rows, or to all, with the scores of all of them.
 
-    Each outer step linearises the likelihood at the weights and solves for new
-    ones and new strengths; it is halved until the penalised loss falls.
+    It begins with weights and strengths; new columns follow the known. Each
+    step linearises the likelihood at the weights and solves for new ones and new
+    strengths; it is halved until the penalised loss falls.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.column_groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.learners.additive.penalised_fit import beginning, penalised_fit
+    >>> from opauc.learners.additive.penalised_fit import beginning, finished_fit, started_fit
     >>> from opauc.learners.additive.penalties import Penalties
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 1)])
-    >>> penalties = Penalties(groups, (None, None))
-    >>> fit = penalised_fit(rows, labels, np.ones(100), penalties, beginning(labels, np.ones(100)), 4)
-    >>> bool(fit.weights[1] > 3.0)
+    >>> penalties, ones = Penalties(groups, (None, None)), np.ones(100)
+    >>> started = started_fit(rows, labels, ones, penalties, beginning(labels, ones), 4, np.arange(60))
+    >>> fit = finished_fit(rows, labels, ones, penalties, started)
+    >>> bool(3.0 < fit.weights[1] < started.fit.weights[1])
     True
     """
-    started = started_fit(rows, labels, weight, penalties, begin, most_steps)
-    return finished_fit(rows, labels, weight, penalties, started)
-
-
-def started_fit(
-    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalisedFit, most_steps: int
-) -> StartedFit:
-    """Return the fit to a part of the rows, where they are many, with the scores of all of them."""
-    part = part_of(labels.size)
     if part.size == labels.size:
         return StartedFit(*_steps(rows, labels, weight, penalties, begin, most_steps), False)
-    steps = min(most_steps, STEPS_ON_PART)
+    steps = most_steps if labels.size < MANY_ROWS else min(most_steps, STEPS_ON_PART)
     fit, gram = _steps(rows[part], labels[part], weight[part], penalties, begin, steps)
     share = weight[part].sum() / weight.sum()
     return StartedFit(fit._replace(scores=rows @ fit.weights), gram / share, True)
@@ -82,26 +82,31 @@ def started_fit(
 def finished_fit(
     rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, started: StartedFit
 ) -> PenalisedFit:
-    """Return the fit to all rows with the strengths that the part gave; the Gram matrix of the part is used up."""
+    """Return the fit to all rows, of many with the strengths that the part gave; the Gram matrix of that is used up."""
     fit = started.fit
     if not started.of_part:
         return fit
+    if labels.size < MANY_ROWS:
+        return _steps(rows, labels, weight, penalties, fit, STEPS_ON_ALL)[0]
     loss = PenalisedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
     weights = newton_descent(loss, fit.weights, started.gram)
     return PenalisedFit(weights, fit.strengths, rows @ weights)
 
 
-def part_of(n_rows: int) -> NDArray[np.int64]:
-    """Return the rows that a fit begins with: all, or of many some that lie evenly among them.
+def part_of(n_rows: int, some_left_out: bool) -> NDArray[np.int64]:
+    """Return the rows that a fit begins with, evenly among all: some of many; of fewer all, unless some are left out.
 
     Examples
     --------
     >>> from opauc.learners.additive.penalised_fit import part_of
-    >>> [part_of(n_rows).size for n_rows in (500, 8000, 40_000)]
-    [500, 4096, 10000]
+    >>> [[part_of(n_rows, left_out).size for n_rows in (500, 8000, 40_000)] for left_out in (False, True)]
+    [[500, 4096, 10000], [375, 4096, 10000]]
     """
-    wanted = n_rows if n_rows < MANY_ROWS else max(LEAST_PART, n_rows // PART)
-    return np.arange(wanted) * n_rows // max(1, wanted)
+    if n_rows < MANY_ROWS:
+        everyone = np.arange(n_rows)
+        return everyone[everyone % LEFT_OUT != LEFT_OUT - 1] if some_left_out else everyone
+    wanted = max(LEAST_PART, n_rows // PART)
+    return np.arange(wanted) * n_rows // wanted
 
 
 def _steps(

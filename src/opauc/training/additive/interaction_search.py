@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.features.card.card import Card
@@ -29,7 +31,7 @@ from opauc.rows import Floats
 from opauc.training.additive.additive_settings import AUTO, AdditiveSettings
 from opauc.training.additive.pair_candidates import pair_candidates
 from opauc.training.additive.sample_rows import SampleRows
-from opauc.training.additive.tree_search import TreeSearch, gain, is_taken
+from opauc.training.additive.tree_search import TreeSearch, gain
 
 # Steps of the fit that pairs are looked for with, and of the one that stays.
 ADDITIVE_STEPS, FINAL_STEPS = 3, 5
@@ -37,7 +39,7 @@ ADDITIVE_STEPS, FINAL_STEPS = 3, 5
 MOST_TESTED = 300
 # Trees are tried where the rarer class has so many rows, and they are held against pairs of so many columns in all
 # where that saves columns and rows are many.
-ENOUGH_OF_RARER, FEW_PAIRS = 500.0, 0.35
+ENOUGH_OF_RARER, FEWEST_ROWS, FEW_PAIRS = 200.0, 400, 0.35
 SMALL_SHARE, ENOUGH_FOR_FEW = 0.7, 10_000
 # Where more rows are to come, of which trees gain most, pairs stay beside them if that is better by so many standard
 # errors; where none are, unless it is worse by so many.
@@ -93,11 +95,11 @@ class InteractionSearch:
         whole = self._with_pairs(candidates, self.settings.smooth_columns)
         if not self._may_have_trees():
             return whole, self._begun(whole, additive).finished(self.some)
-        search = TreeSearch.of(self.mains, mains.started.fit.weights, self.some, self.more_rows)
-        begun_scores = mains.started.fit.scores
-        alone = search.tried(begun_scores, self._room(self.mains))
-        probe = gain(search.losses(begun_scores), alone.losses)
-        if not is_taken(probe):
+        part = mains.started.fit
+        search = TreeSearch.of(self.mains, part.weights, self.some, self._part, self.more_rows)
+        alone = search.tried(part.scores, self._room(self.mains))
+        probe = gain(search.losses(part.scores), alone.losses)
+        if not search.takes(probe):
             return whole.with_together(None, probe), self._begun(whole, additive).finished(self.some)
         return self._held_against_pairs(search, alone, additive, candidates, whole)
 
@@ -108,14 +110,14 @@ class InteractionSearch:
         begun = self._begun(self._few(candidates, whole), additive)
         before = search.losses(begun.started.fit.scores)
         probe = gain(before, alone.losses)
-        if is_taken(probe) and not len(begun.card.tables.pairs):
+        if search.takes(probe) and not len(begun.card.tables.pairs):
             return search.fitted(self.mains, additive, alone, probe)
         beside = search.tried(begun.started.fit.scores, self._room(begun.card))
         both = gain(before, beside.losses)
         better = gain(alone.losses, beside.losses).errors
-        if is_taken(probe) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
+        if search.takes(probe) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
             return search.fitted(self.mains, additive, alone, probe)
-        if is_taken(probe) or is_taken(both):
+        if search.takes(probe) or search.takes(both):
             return search.fitted(begun.card, begun.finished(self.some), beside, both)
         begun = begun if begun.card is whole else self._begun(whole, additive)
         return whole.with_together(None, probe), begun.finished(self.some)
@@ -135,12 +137,17 @@ class InteractionSearch:
 
     def _begun(self, card: Card, begin: PenalisedFit, steps: int = FINAL_STEPS) -> BegunFit:
         rows, penalties, some = card.rows(self.some.numbers), Penalties(card.groups, card.roughness), self.some
-        return BegunFit(card, rows, penalties, started_fit(rows, some.labels, some.weight, penalties, begin, steps))
+        started = started_fit(rows, some.labels, some.weight, penalties, begin, steps, self._part)
+        return BegunFit(card, rows, penalties, started)
+
+    @cached_property
+    def _part(self) -> NDArray[np.int64]:
+        """The rows that fits begin with: where trees are tried, others must judge them."""
+        return part_of(self.some.labels.size, self._may_have_trees())
 
     def _may_have_trees(self) -> bool:
         """Tell whether trees are to be tried: where nothing was asked for, and there are rows to try them on."""
-        n_rows = self.some.labels.size
-        enough = part_of(n_rows).size < n_rows and self.some.rarer >= ENOUGH_OF_RARER
+        enough = self.some.rarer >= ENOUGH_OF_RARER and self.some.labels.size >= FEWEST_ROWS
         return self.settings.interactions == AUTO and self._room(self.mains) >= FEWEST_LEAVES and enough
 
     def _with_pairs(self, candidates: Candidates, most_columns: int) -> Card:

@@ -11,17 +11,21 @@ from opauc.features.card.card import Card
 from opauc.features.card.leaves import Leaves
 from opauc.features.card.probe import Probe
 from opauc.features.card.value_codes import ValueCodes
-from opauc.learners.additive.boosted_trees import MOST_LEAVES, BoostedRows, Trial, joined, tried
+from opauc.learners.additive.boosted_trees import FREER, USUAL, BoostedRows, Trial, joined, tried
 from opauc.learners.additive.leaf_weights import FIRST_STRENGTH
-from opauc.learners.additive.penalised_fit import PenalisedFit, part_of
+from opauc.learners.additive.penalised_fit import PenalisedFit
 from opauc.rows import Floats
 from opauc.training.additive.sample_rows import SampleRows
 
-MOST_TREES = 64
+# Leaves of all trees.
+MOST_LEAVES = 2560
+# Where there are fewer rows in all, two ways to grow trees are tried.
+MANY_ROWS = 6144
 # One row in so many judges.
 HELD_OUT = 4
-# Trees are taken where they gain so many standard errors of the log loss, and such a share of it.
-FEWEST_ERRORS, SMALLEST_SHARE = 4.0, 0.05
+# Trees are taken where they gain such a share of the log loss, and so many standard errors of it: fewer where no rows
+# are to come, which might tell better.
+SMALLEST_SHARE, FEWEST_ERRORS, FEWEST_OF_ALL = 0.05, 4.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class TreeSearch:
     >>> numbers, ones = np.random.default_rng(0).normal(size=(8000, 3)), np.ones(8000)
     >>> some = SampleRows(numbers, (numbers.prod(axis=1) > 0).astype(np.int8), ones, ones / 8000)
     >>> card = Card.of(numbers, some.mass, np.zeros(3, bool), n_knots=8)
-    >>> search = TreeSearch.of(card, np.zeros(card.n_columns), some)
+    >>> search = TreeSearch.of(card, np.zeros(card.n_columns), some, np.arange(2000))
     >>> trial = search.tried(np.zeros(8000), room=320)
     >>> trial.n_trees, bool(trial.losses.mean() < 0.5 * np.log(2))
     (8, True)
@@ -49,22 +53,35 @@ class TreeSearch:
     more_rows: bool
 
     @classmethod
-    def of(cls, card: Card, weights: Floats, some: SampleRows, more_rows: bool = False) -> TreeSearch:
-        """Return the search on a sample, levels being in the order of the weights that they have on a card."""
+    def of(
+        cls, card: Card, weights: Floats, some: SampleRows, part: NDArray[np.int64], more_rows: bool = False
+    ) -> TreeSearch:
+        """Return the search on a sample, levels being in the order of the weights that they have on a card.
+
+        Rows of the part, which fits have seen, judge nothing.
+        """
         codes = ValueCodes.of(card.tables, weights, some.numbers, some.mass)
         coded = codes.of_rows(card.tables, some.numbers)
         rows = BoostedRows.of(coded, codes.sizes(card.tables), some.labels, some.weight)
         n_rows = some.labels.size
-        held = np.setdiff1d(np.arange(HELD_OUT - 1, n_rows, HELD_OUT), part_of(n_rows))
+        held = np.setdiff1d(np.arange(HELD_OUT - 1, n_rows, HELD_OUT), part)
         return cls(codes, rows, held, more_rows)
 
     def tried(self, scores: Floats, room: int) -> Trial:
         """Return how many trees with leaves for so many columns serve the rows held out best, and their losses."""
-        return tried(self.rows, scores, self.held, min(MOST_TREES, room // MOST_LEAVES), self.more_rows)
+        trials, few = [], scores.size < MANY_ROWS and not self.more_rows
+        for growth in (USUAL, FREER) if few else (USUAL,):
+            most = min(MOST_LEAVES, room) // growth.limits.n_leaves
+            trials.append(tried(self.rows, scores, self.held, most, self.more_rows, growth))
+        return min(trials, key=lambda trial: float(trial.losses.sum()))
 
     def losses(self, scores: Floats) -> Floats:
         """Return the losses of the rows held out."""
         return self.rows.losses(scores, self.held)
+
+    def takes(self, probe: Probe) -> bool:
+        """Tell whether a gain is large enough, and no chance."""
+        return probe.share > SMALLEST_SHARE and probe.errors > (FEWEST_ERRORS if self.more_rows else FEWEST_OF_ALL)
 
     def fitted(self, card: Card, fit: PenalisedFit, trial: Trial, probe: Probe) -> tuple[Card, PenalisedFit]:
         """Return a card with the leaves of trees, and its fit with these.
@@ -74,7 +91,7 @@ class TreeSearch:
         leads on where greed sees none.
         """
         everyone = np.arange(fit.scores.size)
-        grown = tuple(self.rows.trees(fit.scores, everyone, trial.n_trees))
+        grown = tuple(self.rows.trees(fit.scores, everyone, trial.n_trees, trial.growth))
         fits = [
             (trees, sum((tree.values[tree.leaves] for tree in trees), fit.scores))
             for trees in (grown, trial.trees)
@@ -100,16 +117,3 @@ def gain(before: Floats, after: Floats) -> Probe:
     gains = before - after
     error = float(gains.std() * np.sqrt(gains.size))
     return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
-
-
-def is_taken(probe: Probe) -> bool:
-    """Tell whether a gain is large enough, and no chance.
-
-    Examples
-    --------
-    >>> from opauc.features.card.probe import Probe
-    >>> from opauc.training.additive.tree_search import is_taken
-    >>> [is_taken(Probe(errors, share)) for errors, share in ((9.0, 0.1), (2.0, 0.1), (9.0, 0.03))]
-    [True, False, False]
-    """
-    return probe.errors > FEWEST_ERRORS and probe.share > SMALLEST_SHARE
