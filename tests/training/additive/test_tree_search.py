@@ -20,7 +20,15 @@ from opauc.training.additive import interaction_search as search
 from opauc.training.additive import tree_search
 from opauc.training.additive.additive_settings import AdditiveSettings
 from opauc.training.additive.sample_rows import SampleRows
-from opauc.training.additive.tree_search import FEWEST_ERRORS, FEWEST_OF_ALL, SMALLEST_SHARE, TreeSearch, gain
+from opauc.training.additive.tree_search import (
+    FEW_JUDGES,
+    FEWEST_ERRORS,
+    FEWEST_OF_ALL,
+    FEWEST_OF_FEW,
+    SMALLEST_SHARE,
+    TreeSearch,
+    gain,
+)
 
 SCORES = {
     "three": lambda rows: 3.0 * np.sign(rows[:, :3].prod(axis=1)),
@@ -59,8 +67,8 @@ def searched(some, more_rows=False, **settings):
     return card, fit
 
 
-def taken(probe, more_rows):
-    return TreeSearch(None, None, None, more_rows).takes(probe)
+def taken(probe, more_rows, n_judges=FEW_JUDGES):
+    return TreeSearch(None, None, np.arange(n_judges), more_rows).takes(probe)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 50))
@@ -76,12 +84,20 @@ def test_no_gain_is_none_and_a_gain_without_error_is_sure():
     assert taken(gain(np.ones(5), np.full(5, 0.5)), True)
 
 
-@pytest.mark.parametrize(("more_rows", "errors"), [(False, FEWEST_OF_ALL), (True, FEWEST_ERRORS)])
-def test_a_gain_is_taken_if_it_is_large_and_no_chance(more_rows, errors):
-    assert taken(Probe(errors + 0.1, SMALLEST_SHARE + 0.01), more_rows)
-    assert not taken(Probe(errors, SMALLEST_SHARE + 0.01), more_rows)
-    assert not taken(Probe(errors + 0.1, SMALLEST_SHARE), more_rows)
-    assert not taken(Probe(-9.0, -0.2), more_rows)
+@pytest.mark.parametrize(
+    ("judges", "errors"),
+    [
+        ((False,), FEWEST_OF_ALL),
+        ((False, FEW_JUDGES - 1), FEWEST_OF_FEW),
+        ((True,), FEWEST_ERRORS),
+        ((True, 9), FEWEST_ERRORS),
+    ],
+)
+def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, errors):
+    assert taken(Probe(errors + 0.1, SMALLEST_SHARE + 0.01), *judges)
+    assert not taken(Probe(errors, SMALLEST_SHARE + 0.01), *judges)
+    assert not taken(Probe(errors + 0.1, SMALLEST_SHARE), *judges)
+    assert not taken(Probe(-9.0, -0.2), *judges)
 
 
 @pytest.mark.parametrize("n_rows", [400, 999, 1000, 1001, 1602, 4000, 12_345])
