@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.kernels.trees.row_terms import LITTLE, ONE_IN, write_terms
 
+EVERYONE = np.arange(50, dtype=np.int32)
+
 
 def loss(scores, labels, weight):
     return weight * np.log1p(np.exp(-(2.0 * labels - 1.0) * scores))
@@ -17,7 +19,7 @@ def test_terms_are_the_derivatives_of_the_weighted_loss(seed, turn):
     random = np.random.default_rng(seed)
     scores, weight = random.uniform(-3.8, 3.8, 30), random.uniform(0.1, 3.0, 30)  # all of them pull
     labels, terms, step = random.integers(0, 2, 30).astype(np.int8), np.empty((30, 3)), 1e-3
-    write_terms(scores, labels, weight, turn, terms)
+    write_terms(EVERYONE[: scores.size], scores, labels, weight, turn, terms)
     up, here, down = (loss(scores + move, labels, weight) for move in (step, 0.0, -step))
     assert_allclose(terms[:, 0], (down - up) / (2 * step), atol=1e-6)
     assert_allclose(terms[:, 1], (up - 2 * here + down) / step**2, atol=1e-6)
@@ -31,7 +33,7 @@ def test_of_rows_that_pull_little_each_stands_for_all_once_in_as_many_turns(seed
     labels = random.integers(0, 2, 50).astype(np.int8)
     turns = np.empty((ONE_IN, 50, 3))
     for turn, terms in enumerate(turns):
-        write_terms(scores, labels, weight, turn, terms)
+        write_terms(EVERYONE[: scores.size], scores, labels, weight, turn, terms)
     pull = labels - 1.0 / (1.0 + np.exp(-scores))
     little = np.abs(pull) < LITTLE
     assert_allclose(
@@ -44,5 +46,19 @@ def test_of_rows_that_pull_little_each_stands_for_all_once_in_as_many_turns(seed
 
 def test_scores_that_are_far_leave_a_pull_of_one_or_none():
     terms = np.empty((4, 3))
-    write_terms(np.array([700.0, 700.0, -700.0, -700.0]), np.array([0, 1, 0, 1], np.int8), np.ones(4), 0, terms)
+    write_terms(
+        EVERYONE[:4], np.array([700.0, 700.0, -700.0, -700.0]), np.array([0, 1, 0, 1], np.int8), np.ones(4), 0, terms
+    )
     assert_allclose(terms, [[-1, 0, 1], [0, 0, 0], [0, 0, 0], [1, 0, 1]], atol=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), turn=st.integers(0, 9))
+def test_rows_that_are_not_asked_for_play_no_part(seed, turn):
+    random = np.random.default_rng(seed)
+    scores, weight = random.uniform(-9.0, 9.0, 50), random.uniform(0.1, 3.0, 50)
+    labels, some = random.integers(0, 2, 50).astype(np.int8), np.flatnonzero(random.random(50) < 0.7).astype(np.int32)
+    terms, alone = np.full((50, 3), np.nan), np.empty((some.size, 3))
+    write_terms(some, scores, labels, weight, turn, terms)
+    write_terms(EVERYONE[: some.size], scores[some], labels[some], weight[some], turn, alone)
+    assert_array_equal(terms[some], alone)
+    assert np.isnan(np.delete(terms, some, axis=0)).all()

@@ -10,14 +10,14 @@ LITTLE, ONE_IN = 0.02, 4
 
 
 @kernel
-def write_terms(scores, labels, weight, turn, terms):
-    """Write for every row the negative gradient and the second derivative of its weighted loss, and its weight.
+def write_terms(some, scores, labels, weight, turn, terms):
+    """Write for some rows the negative gradient and the second derivative of their weighted loss, and their weight.
 
-    Of rows that pull little, one in a few has the weight of all, which one by
+    Of those that pull little, one in a few has the weight of all, which one by
     `turn`, and the terms of the others are zero.
     """
     met = turn
-    for i in range(scores.size):
+    for i in some:
         chance = 1.0 / (1.0 + np.exp(-scores[i]))
         pull, own_weight = labels[i] - chance, weight[i]
         if abs(pull) < LITTLE:

@@ -79,8 +79,8 @@ class BoostedRows(NamedTuple):
         children, totals = np.empty((limits.n_leaves, 2), np.int32), np.empty((limits.n_leaves, 3))
         bounds = np.empty((limits.n_leaves, 2), np.int64)
         for turn in range(most):
-            write_terms(scores, self.labels, self.weight, turn, terms)
             order = some.astype(np.int32)
+            write_terms(order, scores, self.labels, self.weight, turn, terms)
             size = grow_tree(self.coded, order, terms, limits, inputs, codes, children, totals, bounds)
             if size < 2:
                 return
