@@ -2,13 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.rows import Arrays, DenseRows, Floats, Labels, Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 FOLDER = Path(os.environ.get("OPAUC_DATA", SHARED / "data"))
@@ -88,8 +91,16 @@ def raw_table(name: str) -> tuple[Floats, NDArray[np.int64], Labels]:
     frame = pd.read_csv(FOLDER / "raw" / f"{name}.csv.gz", na_values=MISSING_MARKS)
     labels = (frame.pop(about.label).astype(str) == about.positive).to_numpy().astype(np.int8)
     frame = frame.drop(columns=list(about.drop))
-    words = [column for column in frame if column in about.codes or frame[column].dtype.kind not in "biuf"]
+    return *numbered(frame, about.codes), labels
+
+
+def numbered(frame: "pd.DataFrame", codes: tuple[str, ...] = ()) -> tuple[Floats, NDArray[np.int64]]:
+    """Numbers with the categories of words, and of numbers that are codes, numbered; and which columns these are."""
+    import pandas as pd
+
+    words = [column for column in frame if column in codes or frame[column].dtype.kind not in "biuf"]
     for column in words:
         numbers, _ = pd.factorize(frame[column])
         frame[column] = np.where(numbers < 0, np.nan, numbers)
-    return frame.to_numpy(np.float64), np.array([frame.columns.get_loc(column) for column in words]), labels
+    places = np.array([frame.columns.get_loc(column) for column in words], np.int64)
+    return frame.to_numpy(np.float64), places

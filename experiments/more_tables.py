@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.datasets import numbered
 from experiments.tables import Table, trials_of
 from opauc.rows import Labels
 
@@ -45,13 +46,9 @@ def read(path: Path) -> tuple[Table, Labels]:
 
     frame = pd.read_csv(path, header=None, na_values=MISSING_MARKS, skipinitialspace=True)
     classes = frame.pop(frame.columns[-1]).astype(str).str.strip()
-    words = [column for column in frame if frame[column].dtype.kind not in "biuf"]
-    for column in words:
-        numbers, _ = pd.factorize(frame[column])
-        frame[column] = np.where(numbers < 0, np.nan, numbers)
     names = np.unique(classes)
     positive = names[1:] if names.size == 2 else np.random.default_rng(1).permutation(names)[: names.size // 2]
-    return Table(frame.to_numpy(np.float64), np.array(words, np.int64)), np.isin(classes, positive).astype(np.int8)
+    return Table(*numbered(frame)), np.isin(classes, positive).astype(np.int8)
 
 
 if __name__ == "__main__":
