@@ -18,7 +18,7 @@ class NoText(event.Listener):
     """Fails whatever compiles a kernel that has to do with text, which takes seconds to compile."""
 
     def on_start(self, event):
-        module = event.data["dispatcher"].py_func.__module__
+        module = str(event.data["dispatcher"].py_func.__module__)
         assert "unicode" not in module, f"text has no place in a kernel: {module}"
 
     def on_end(self, event):

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from numba import njit
 
-from opauc.kernels.compile_notice import sentence
+from opauc.kernels.compile_notice import compile_notice, sentence
 
 WITHOUT_CACHE = """
 import numba.core.caching as caching
@@ -85,6 +86,13 @@ def test_no_folder_called_tilde_is_made(tmp_path, where):
 
 def test_importing_takes_little_more_than_its_dependencies():
     assert min(json.loads(python(SECONDS)) for _ in range(3)) <= 0.6
+
+
+def test_functions_of_others_that_have_no_module_can_be_compiled():
+    names = {"__name__": None}
+    exec("def twice(x): return 2 * x", names)
+    with compile_notice(print):
+        assert njit(names["twice"])(2) == 4
 
 
 def test_the_second_process_does_not_compile_again(tmp_path):

@@ -26,7 +26,7 @@ class CompileNotice(Listener):
         """Note that a kernel is about to be compiled, perhaps for the sake of another."""
         kernel = event.data["dispatcher"]
         if self._depth == 0:
-            if not kernel.py_func.__module__.startswith("opauc."):
+            if not (kernel.py_func.__module__ or "").startswith("opauc."):
                 return
             self._began = time.perf_counter()
         self._depth += 1

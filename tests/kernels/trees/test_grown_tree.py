@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.trees.grown_tree import CodedRows, TreeLimits, grow_tree, write_entries
+from opauc.kernels.trees.grown_tree import N_TERMS, CodedRows, TreeLimits, grow_tree, write_entries
 from opauc.kernels.trees.tree_splits import TreeSplits, write_leaves
 
 
@@ -20,11 +20,13 @@ def coded_rows(codes, n_codes):
 
 def grown(codes, terms, limits, n_codes):
     inputs, cuts = np.zeros(limits.n_leaves, np.int32), np.zeros(limits.n_leaves, np.uint8)
-    children, totals = np.zeros((limits.n_leaves, 2), np.int32), np.zeros((limits.n_leaves, 3))
+    children, totals = np.zeros((limits.n_leaves, 2), np.int32), np.full((limits.n_leaves, N_TERMS), np.nan)
     order, bounds = np.arange(len(codes), dtype=np.int32), np.zeros((limits.n_leaves, 2), np.int64)
-    n_leaves = grow_tree(coded_rows(codes, n_codes), order, terms, limits, inputs, cuts, children, totals, bounds)
+    coded, terms = coded_rows(codes, n_codes), np.pad(terms, [(0, 0), (0, N_TERMS - terms.shape[1])])
+    tables = np.full((limits.n_leaves, coded.starts[-1], N_TERMS), np.nan)  # whatever an earlier tree left there
+    n_leaves = grow_tree(coded, order, terms, limits, tables, inputs, cuts, children, totals, bounds)
     splits = TreeSplits(inputs[: n_leaves - 1], cuts[: n_leaves - 1], children[: n_leaves - 1], np.zeros(1, np.int32))
-    return splits, totals[:n_leaves], order, bounds[:n_leaves]
+    return splits, totals[:n_leaves, :3], order, bounds[:n_leaves]
 
 
 def literal_tree(codes, terms, limits, n_codes):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from opauc.kernels.sums.cell_residuals import add_code_sums, write_pair_tests
+from opauc.kernels.sums.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.learners.additive.pair_search import _discoveries, found_pairs
 
 
@@ -39,8 +39,9 @@ def test_sums_without_the_usual_codes_are_those_of_all_cells(seed, missing):
     pairs = np.array([[a, b] for a in range(4) for b in range(a + 1, 4)])
     shifted, places = np.ascontiguousarray((codes + 1).T), np.cumsum(sizes) - sizes
     usual = np.array([np.bincount(column).argmax() for column in shifted.T])
-    margins, cells = np.zeros((sizes.sum(), 3)), np.zeros((sizes.sum(), sizes.sum(), 3))
-    add_code_sums(shifted, usual, places, np.stack([residuals, curvatures, residuals**2], 1), margins, cells)
+    margins, cells = np.zeros((sizes.sum(), N_TERMS)), np.zeros((sizes.sum(), sizes.sum(), N_TERMS))
+    terms = np.stack([residuals, curvatures, residuals**2, np.zeros(200)], 1)
+    add_code_sums(shifted, usual, places, terms, margins, cells)
     out = np.empty((len(pairs), 2))
     write_pair_tests(pairs, sizes, usual, places, margins, cells, 0.7, out)
     for (a, b), found in zip(pairs, out, strict=True):

@@ -9,7 +9,7 @@ from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic, models, register_model
 
-LANES, FEW = 8, 4
+LANES, FEW, COUPLE = 8, 4, 2
 
 
 class Lanes(types.Type):
@@ -63,6 +63,11 @@ def _lanes_at(typing_context, array, start):
 def _few_at(typing_context, array, start):
     """Return FEW entries of a contiguous array from `start` on."""
     return _load(array, FEW)
+
+
+def _couple_at(typing_context, array, start):
+    """Return two entries of a contiguous array from `start` on."""
+    return _load(array, COUPLE)
 
 
 def _put_lanes(typing_context, array, start, lanes):
@@ -158,6 +163,10 @@ if DISABLE_JIT:
         """Return FEW entries of a contiguous array from `start` on."""
         return array[start : start + FEW].copy()
 
+    def couple_at(array, start):
+        """Return two entries of a contiguous array from `start` on."""
+        return array[start : start + COUPLE].copy()
+
     def put_lanes(array, start, lanes):
         """Write the lanes into a contiguous array from `start` on."""
         array[start : start + lanes.size] = lanes
@@ -187,6 +196,6 @@ if DISABLE_JIT:
         ones = (bits >> (np.uint64(start) + np.arange(LANES, dtype=np.uint64))) & np.uint64(1)
         return number * (1.0 - 2.0 * ones)
 else:
-    lanes_at, few_at, put_lanes = intrinsic(_lanes_at), intrinsic(_few_at), intrinsic(_put_lanes)  # type: ignore[assignment]
+    lanes_at, few_at, couple_at = intrinsic(_lanes_at), intrinsic(_few_at), intrinsic(_couple_at)  # type: ignore[assignment]
     plus, times, minus = intrinsic(_plus), intrinsic(_times), intrinsic(_minus)  # type: ignore[assignment]
-    widened, total, signed = intrinsic(_widened), intrinsic(_total), intrinsic(_signed)  # type: ignore[assignment]
+    put_lanes, widened, total, signed = intrinsic(_put_lanes), intrinsic(_widened), intrinsic(_total), intrinsic(_signed)  # type: ignore[assignment]

@@ -7,12 +7,15 @@ cells hold is the rest of the margins. So rows of zeros, but for a few, cost few
 import numpy as np
 
 from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.simd.lanes import FEW, few_at, plus, put_lanes
 
 SWEEPS = 3
 TINY = 1e-300
 # Sums of squares below this are what rounding leaves of nothing.
 NOTHING = 1e-9
+# The terms of a row; one more of them is always zero, so that all fit a register.
 RESIDUAL, CURVATURE, SQUARE = range(3)
+N_TERMS = FEW
 
 
 @kernel
@@ -23,23 +26,21 @@ def add_code_sums(codes, usual, places, terms, margins, cells):
     `margins` and `cells`, of which the lower triangle is filled.
     """
     n_rows, n_features = codes.shape
+    all_terms, all_margins = terms.reshape(terms.size), margins.reshape(margins.size)
+    lines = cells.reshape(len(cells), len(cells) * N_TERMS)
     met = np.empty(n_features, np.int64)
     for i in range(n_rows):
-        n_met = 0
+        own, n_met = few_at(all_terms, N_TERMS * i), 0
         for j in range(n_features):
-            place = places[j] + codes[i, j]
-            for term in range(3):
-                margins[place, term] += terms[i, term]
+            place = N_TERMS * (places[j] + codes[i, j])
+            put_lanes(all_margins, place, plus(few_at(all_margins, place), 1.0, own))
             if codes[i, j] != usual[j]:
                 met[n_met] = place
                 n_met += 1
         for a in range(n_met):
-            line = cells[met[a]]
+            line = lines[met[a] // N_TERMS]
             for b in range(a):
-                cell = line[met[b]]
-                cell[RESIDUAL] += terms[i, RESIDUAL]
-                cell[CURVATURE] += terms[i, CURVATURE]
-                cell[SQUARE] += terms[i, SQUARE]
+                put_lanes(line, met[b], plus(few_at(line, met[b]), 1.0, own))
 
 
 @kernel

@@ -7,6 +7,7 @@ is gone through once for every few lines.
 import numpy as np
 
 from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.simd.lanes import couple_at, plus, put_lanes
 
 # Lines of the matrix that are filled at a time take about so many numbers.
 TILE = 32_768
@@ -44,7 +45,7 @@ def add_couple_products(starts, values, ends, weights, lower):
     diagonal are written above it too. `starts` are unsigned.
     """
     size, n_rows = lower.shape[0], ends.size - 1
-    following = ends[:-1].copy()
+    following, flat = ends[:-1].copy(), values.reshape(values.size)
     bottom = 0
     while bottom < size:
         # Lines are as long as their number: the first tiles are higher.
@@ -53,18 +54,13 @@ def add_couple_products(starts, values, ends, weights, lower):
             bottom += 1
         for i in range(n_rows):
             begin, a, end = ends[i], following[i], ends[i + 1]
-            columns, entries = starts[begin:end], values[begin:end]
+            columns, entries = starts[begin:end], flat[2 * begin : 2 * end]
             while a < end and starts[a] < np.uint32(bottom):
                 line, next_line = lower[starts[a]], lower[starts[a] + np.uint32(1)]
                 one, two = weights[i] * values[a, 0], weights[i] * values[a, 1]
                 for b in range(a - begin + 1):
-                    c, first, second = columns[b], entries[b, 0], entries[b, 1]
-                    d = c + np.uint32(1)
-                    left, right = line[c] + one * first, line[d] + one * second
-                    line[c] = left
-                    line[d] = right
-                    left, right = next_line[c] + two * first, next_line[d] + two * second
-                    next_line[c] = left
-                    next_line[d] = right
+                    c, couple = columns[b], couple_at(entries, 2 * b)
+                    put_lanes(line, c, plus(couple_at(line, c), one, couple))
+                    put_lanes(next_line, c, plus(couple_at(next_line, c), two, couple))
                 a += 1
             following[i] = a

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.kernels.compile_kernel import kernel
+from opauc.kernels.simd.lanes import FEW, few_at, plus, put_lanes
 
+# The terms of a row; one more of them is always zero, so that all fit a register.
 PULL, CURVATURE, WEIGHT = range(3)
+N_TERMS = FEW
 # A split that gains less than this is what rounding leaves of none.
 LEAST_GAIN = 1e-9
 
@@ -49,24 +52,16 @@ def write_entries(codes, usual, starts, ends, entries):
 
 
 @kernel
-def add_leaf_sums(rows, order, terms, table):
-    """Add the terms of the rows in `order`, but for those of no weight, to the places of their unusual codes.
-
-    Return their totals.
-    """
-    pulls, curvatures, weights = 0.0, 0.0, 0.0
+def add_leaf_sums(rows, order, terms, table, totals):
+    """Add the terms of the rows in `order`, but for those of no weight, to their totals and the places of unusual codes."""
+    sums, all_terms = table.reshape(table.size), terms.reshape(terms.size)
     for i in order:
-        pull, curvature, weight = terms[i, PULL], terms[i, CURVATURE], terms[i, WEIGHT]
-        if weight == 0.0:
+        if terms[i, WEIGHT] == 0.0:
             continue
+        own = few_at(all_terms, N_TERMS * i)
         for place in rows.entries[rows.ends[i] : rows.ends[i + 1]]:
-            table[place, PULL] += pull
-            table[place, CURVATURE] += curvature
-            table[place, WEIGHT] += weight
-        pulls += pull
-        curvatures += curvature
-        weights += weight
-    return pulls, curvatures, weights
+            put_lanes(sums, N_TERMS * place, plus(few_at(sums, N_TERMS * place), 1.0, own))
+        put_lanes(totals, 0, plus(few_at(totals, 0), 1.0, own))
 
 
 @kernel
@@ -118,7 +113,7 @@ def part_rows(rows, order, column, code, room):
 
 
 @kernel
-def grow_tree(rows, order, terms, limits, inputs, codes, children, totals, bounds):
+def grow_tree(rows, order, terms, limits, tables, inputs, codes, children, totals, bounds):
     """Grow a tree on the rows in `order`, which is put leaf by leaf; return the number of its leaves.
 
     `terms` has the pull, the curvature and the weight of every row. The splits
@@ -127,7 +122,6 @@ def grow_tree(rows, order, terms, limits, inputs, codes, children, totals, bound
     the sums of their terms.
     """
     n_places = rows.starts[-1]
-    tables = np.zeros((limits.n_leaves, n_places, 3))
     room = np.empty(order.size, order.dtype)
     gains, split_inputs, split_codes = (
         np.zeros(limits.n_leaves),
@@ -136,7 +130,8 @@ def grow_tree(rows, order, terms, limits, inputs, codes, children, totals, bound
     )
     above = np.full((limits.n_leaves, 2), -1)  # the split over each leaf, and on which side of it the leaf is
     bounds[0, 0], bounds[0, 1] = 0, order.size
-    totals[0, PULL], totals[0, CURVATURE], totals[0, WEIGHT] = add_leaf_sums(rows, order, terms, tables[0])
+    tables[0], totals[0] = 0.0, 0.0
+    add_leaf_sums(rows, order, terms, tables[0], totals[0])
     gains[0], split_inputs[0], split_codes[0] = best_split(rows, tables[0], totals[0], limits)
     n_leaves = 1
     while n_leaves < limits.n_leaves:
@@ -155,18 +150,17 @@ def grow_tree(rows, order, terms, limits, inputs, codes, children, totals, bound
         few, many = (leaf, fresh) if middle - begin <= end - middle else (fresh, leaf)
         if few == leaf:  # the sums of the leaf before stand where those of the many are to be
             for place in range(n_places):
-                for term in range(3):
+                for term in range(N_TERMS):
                     tables[fresh, place, term] = tables[leaf, place, term]
-                    tables[leaf, place, term] = 0.0
-        for term in range(3):
+        tables[few] = 0.0
+        for term in range(N_TERMS):
             totals[many, term] = totals[leaf, term]
-        totals[few, PULL], totals[few, CURVATURE], totals[few, WEIGHT] = add_leaf_sums(
-            rows, order[bounds[few, 0] : bounds[few, 1]], terms, tables[few]
-        )
+            totals[few, term] = 0.0
+        add_leaf_sums(rows, order[bounds[few, 0] : bounds[few, 1]], terms, tables[few], totals[few])
         for place in range(n_places):
-            for term in range(3):
+            for term in range(N_TERMS):
                 tables[many, place, term] -= tables[few, place, term]
-        for term in range(3):
+        for term in range(N_TERMS):
             totals[many, term] -= totals[few, term]
         for side in (leaf, fresh):
             gains[side], split_inputs[side], split_codes[side] = best_split(rows, tables[side], totals[side], limits)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.kernels.trees.grown_tree import CURVATURE, PULL, CodedRows, TreeLimits, grow_tree, write_entries
+from opauc.kernels.trees.grown_tree import CURVATURE, N_TERMS, PULL, CodedRows, TreeLimits, grow_tree, write_entries
 from opauc.kernels.trees.row_terms import write_terms
 from opauc.kernels.trees.tree_splits import TreeSplits, write_grown_leaves, write_leaves
 from opauc.learners.additive.leaf_weights import leaf_weights
@@ -74,14 +74,14 @@ class BoostedRows(NamedTuple):
             np.ascontiguousarray(self.coded.codes[others]),
             np.empty((others.size, 1), np.int32),
         )
-        terms = np.empty((scores.size, 3))
+        terms, tables = np.zeros((scores.size, N_TERMS)), np.empty((limits.n_leaves, self.coded.starts[-1], N_TERMS))
         inputs, codes = np.empty(limits.n_leaves, np.int32), np.empty(limits.n_leaves, np.uint8)
-        children, totals = np.empty((limits.n_leaves, 2), np.int32), np.empty((limits.n_leaves, 3))
+        children, totals = np.empty((limits.n_leaves, 2), np.int32), np.empty((limits.n_leaves, N_TERMS))
         bounds = np.empty((limits.n_leaves, 2), np.int64)
         for turn in range(most):
             order = some.astype(np.int32)
             write_terms(order, scores, self.labels, self.weight, turn, terms)
-            size = grow_tree(self.coded, order, terms, limits, inputs, codes, children, totals, bounds)
+            size = grow_tree(self.coded, order, terms, limits, tables, inputs, codes, children, totals, bounds)
             if size < 2:
                 return
             kept = slice(size - 1)

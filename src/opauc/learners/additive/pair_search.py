@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, expit
 
-from opauc.kernels.sums.cell_residuals import add_code_sums, write_pair_tests
+from opauc.kernels.sums.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.rows import Floats, Labels
 
 # Shares of false discoveries (Benjamini and Hochberg) among the pairs that are certain, and among all that are tried.
@@ -56,10 +56,11 @@ def found_pairs(codes: NDArray[np.int8], scores: Floats, labels: Labels, weight:
     doubt = expit(-sign * scores)
     residuals, curvatures = sign * doubt, doubt * (1.0 - doubt)
     floor = float(weight @ residuals**2) / max(float(weight @ curvatures), 1e-300)
-    terms = np.stack([weight * residuals, weight * curvatures, weight * residuals**2], axis=1)
+    terms = np.zeros((labels.size, N_TERMS))
+    terms[:, :3] = np.stack([weight * residuals, weight * curvatures, weight * residuals**2], axis=1)
     shifted, places = np.ascontiguousarray((codes + 1).T), np.cumsum(sizes) - sizes
     usual = np.array([np.bincount(column, minlength=1).argmax() for column in shifted.T])
-    margins, cells = np.zeros((sizes.sum(), 3)), np.zeros((sizes.sum(), sizes.sum(), 3))
+    margins, cells = np.zeros((sizes.sum(), N_TERMS)), np.zeros((sizes.sum(), sizes.sum(), N_TERMS))
     add_code_sums(shifted, usual, places, terms, margins, cells)
     tests = np.empty((len(pairs), 2))
     write_pair_tests(pairs, sizes, usual, places, margins, cells, floor, tests)
