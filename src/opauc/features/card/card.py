@@ -161,9 +161,10 @@ class Card:
             self._write(
                 np.ascontiguousarray(numbers, np.float64), ends[part.start : part.stop + 1], indices[at:], data[at:]
             )
-        made = csr_array((n_rows, self.n_columns))
-        # Not given to it when it is made: it would copy what does not fill half the room.
-        made.data, made.indices, made.indptr = data[: ends[-1]], indices[: ends[-1]], ends
+        # A view of the front would be copied time and again: scipy keeps none that fills less than half of its array.
+        for room_for in (indices, data):
+            room_for.resize(ends[-1], refcheck=False)
+        made = csr_array((data, indices, ends), shape=(n_rows, self.n_columns))
         made.has_canonical_format = True
         return made
 
