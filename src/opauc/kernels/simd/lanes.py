@@ -197,5 +197,6 @@ if DISABLE_JIT:
         return number * (1.0 - 2.0 * ones)
 else:
     lanes_at, few_at, couple_at = intrinsic(_lanes_at), intrinsic(_few_at), intrinsic(_couple_at)  # type: ignore[assignment]
+    put_lanes, widened, total = intrinsic(_put_lanes), intrinsic(_widened), intrinsic(_total)  # type: ignore[assignment]
     plus, times, minus = intrinsic(_plus), intrinsic(_times), intrinsic(_minus)  # type: ignore[assignment]
-    put_lanes, widened, total, signed = intrinsic(_put_lanes), intrinsic(_widened), intrinsic(_total), intrinsic(_signed)  # type: ignore[assignment]
+    signed = intrinsic(_signed)  # type: ignore[assignment]

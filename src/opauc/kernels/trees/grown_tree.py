@@ -53,7 +53,7 @@ def write_entries(codes, usual, starts, ends, entries):
 
 @kernel
 def add_leaf_sums(rows, order, terms, table, totals):
-    """Add the terms of the rows in `order`, but for those of no weight, to their totals and the places of unusual codes."""
+    """Add the terms of the rows in `order`, but for those of no weight, to `totals` and the places of unusual codes."""
     sums, all_terms = table.reshape(table.size), terms.reshape(terms.size)
     for i in order:
         if terms[i, WEIGHT] == 0.0:
@@ -119,7 +119,7 @@ def grow_tree(rows, order, terms, limits, tables, inputs, codes, children, total
     `terms` has the pull, the curvature and the weight of every row. The splits
     are written from the front, numbered from zero, the root first. The rows of
     leaf k are those of `order` from bounds[k, 0] to bounds[k, 1], and totals[k]
-    the sums of their terms.
+    the sums of their terms. `tables` is room for the sums of every leaf.
     """
     n_places = rows.starts[-1]
     room = np.empty(order.size, order.dtype)
