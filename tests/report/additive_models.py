@@ -47,7 +47,10 @@ def additive_part(**changes):
         in_trees(HOSTILE, importance=0.14),
         *(curve(f"feature {k}", importance=0.1 / (k + 1)) for k in range(500)),
     ]
-    rows = [ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1), with_others=k % 3 == 2) for k in range(40)]
+    rows = [
+        ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1), ("", ", as a code", ", with others")[k % 3])
+        for k in range(40)
+    ]
     parts = {
         "effects": effects,
         "n_effects": len(effects),

@@ -127,11 +127,11 @@ def test_a_row_explained_adds_up_to_its_score_and_each_bar_begins_where_the_last
     assert abs(steps[-1][1] - steps[-2][1]) < 0.6
 
 
-@given(name=st.text("abcdeW漢 ", min_size=1, max_size=40))
-def test_the_label_of_what_a_feature_does_with_others_has_room_and_is_not_that_of_its_own_effect(name):
-    label = part_label(ExplainedPart(name, "0.5", 1.0, with_others=True))
+@given(name=st.text("abcdeW漢 ", min_size=1, max_size=40), way=st.sampled_from([", with others", ", as a code"]))
+def test_the_label_of_what_a_feature_does_in_another_way_has_room_and_is_not_that_of_its_own_effect(name, way):
+    label = part_label(ExplainedPart(name, "0.5", 1.0, way))
     assert len(label) <= NAME_LETTERS
-    assert label.endswith(" & others")
+    assert label.endswith({", with others": " & others", ", as a code": " (code)"}[way])
     assert label[0] == name[0]
     assert label != part_label(ExplainedPart(name, "0.5", 1.0))
 

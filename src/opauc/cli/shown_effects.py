@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from opauc.features.card.column_names import AS_CODE, WITH_OTHERS
 from opauc.learners.additive.ladder import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, Judgement
 from opauc.report.additive import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
 from opauc.report.text import share
 from opauc.rows import Floats, Json
 from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.additive.effects import Effects
-from opauc.training.additive.row_shares import row_shares
+from opauc.training.additive.effects import Effects, Term
+from opauc.training.additive.row_shares import code_shares, row_shares
 from opauc.training.additive.shifts import shifted_features
 
 MOST_EFFECTS = 20
+# Whole numbers below this are shown in full: they may be codes.
+MOST_LETTERS = 1e12
 # The rungs of the guard in words; one without words goes by its name.
 RUNGS = {
     LINEAR: "straight lines and levels",
@@ -49,17 +52,17 @@ def additive_part(effects: Effects, explained: Sequence[ExplainedRow] = ()) -> A
 
 def shown_effects(effects: Effects) -> list[ShownEffect]:
     """Return every effect with the share of the rows along it, the most important first."""
-    along = {term.name: term.along for term in effects.terms}
+    rows = {term.name: _rows_along(effects, term) for term in effects.terms}
+    return [ShownEffect(*effect, rows[effect.name]) for effect in effects.all()]
+
+
+def _rows_along(effects: Effects, term: Term) -> Floats | None:
+    """Return the share of the rows at each value along an effect of one input."""
     model = effects.solution.current.model
-    return [
-        ShownEffect(
-            name, inputs, at, value, error, importance,
-            row_shares(effects.card, model.occupancy, model.levels.counts, along[name][0])
-            if len(along[name]) == 1
-            else None,
-        )
-        for name, inputs, at, value, error, importance in effects.all()
-    ]  # fmt: skip
+    if term.is_code:
+        return code_shares(model.occupancy, model.levels.counts[term.levels])
+    one = len(term.along) == 1
+    return row_shares(effects.card, model.occupancy, model.levels.counts, term.along[0]) if one else None
 
 
 def guard_in_words(judgement: Judgement) -> str:
@@ -98,7 +101,7 @@ def explained_row(effects: Effects, row: Floats, title: str, note: str) -> Expla
     found = effects.explained(row[None])
     values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.words, strict=True)]
     parts = [
-        ExplainedPart(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, with_others=not term.along)
+        ExplainedPart(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, _way(term))
         if len(term.inputs) == 1
         else ExplainedPart(term.name, "", value)
         for term, value in zip(effects.terms, found.contributions[0].tolist(), strict=True)
@@ -107,18 +110,27 @@ def explained_row(effects: Effects, row: Floats, title: str, note: str) -> Expla
     return ExplainedRow(title, f"{note}; probability {share(float(chance))}", found.baseline, parts)
 
 
+def _way(term: Term) -> str:
+    """Return in which of its ways an input acts, where it is not by its curve or levels."""
+    return AS_CODE if term.is_code else "" if term.along else WITH_OTHERS
+
+
 def shown_value(number: float, words: Mapping[int, str]) -> str:
     """Return what a number of a row stands for.
 
     Examples
     --------
     >>> from opauc.cli.shown_effects import shown_value
-    >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(2.5, {}), shown_value(float("nan"), {})
-    ('red', '(others)', '2.5', 'missing')
+    >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(float("nan"), {})
+    ('red', '(others)', 'missing')
+    >>> shown_value(2.54321, {}), shown_value(123456.0, {})
+    ('2.543', '123456')
     """
     if math.isnan(number):
         return "missing"
-    return words.get(int(number), "(others)") if words else f"{number:.4g}"
+    if words:
+        return words.get(int(number), "(others)")
+    return f"{number:.0f}" if number.is_integer() and abs(number) < MOST_LETTERS else f"{number:.4g}"
 
 
 def _in_words(effect: ShownEffect) -> str:

@@ -61,19 +61,20 @@ class ShownEffect(NamedTuple):
 class ExplainedPart(NamedTuple):
     """What an effect adds to a score; `had` is the value of the feature, empty where there is no single one.
 
+    `way` is what the name of the effect ends with, where a feature has several.
+
     >>> from opauc.report.additive import ExplainedPart
-    >>> str(ExplainedPart("age", "39", 0.5)), str(ExplainedPart("age", "39", 0.5, with_others=True))
+    >>> str(ExplainedPart("age", "39", 0.5)), str(ExplainedPart("age", "39", 0.5, ", with others"))
     ('age = 39', 'age = 39, with others')
     """
 
     name: str
     had: str
     value: float
-    with_others: bool = False
+    way: str = ""
 
     def __str__(self) -> str:
-        told = f"{self.name} = {self.had}" if self.had else self.name
-        return f"{told}, with others" if self.with_others else told
+        return (f"{self.name} = {self.had}" if self.had else self.name) + self.way
 
 
 class ExplainedRow(NamedTuple):

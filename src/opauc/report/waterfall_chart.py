@@ -11,7 +11,9 @@ from opauc.report.effect_range import effect_range
 from opauc.report.text import aligned, plain, signed
 
 MOST_PARTS, NAME_LETTERS, VALUE_LETTERS, TICKS_ROOM = 9, 22, 7, 14
-EQUALS, AND_OTHERS = " = ", " & others"
+EQUALS = " = "
+# Ways in which a feature acts, for a label.
+SHORT_WAYS = {", with others": " & others", ", as a code": " (code)"}
 
 
 def waterfall_chart(slug: str, row: ExplainedRow) -> str:
@@ -42,11 +44,15 @@ def part_label(part: ExplainedPart) -> str:
     >>> from opauc.report.waterfall_chart import part_label
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
-    >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, with_others=True))
+    >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, ", with others"))
     'native-count… & others'
+    >>> part_label(ExplainedPart("shop", "1207", 0.1, ", as a code"))
+    'shop = 1207 (code)'
     """
-    if part.with_others:
-        return short(part.name, NAME_LETTERS - len(AND_OTHERS)) + AND_OTHERS
+    if part.way:
+        way = SHORT_WAYS.get(part.way, part.way)
+        room, whole = NAME_LETTERS - len(way), f"{part.name}{EQUALS}{part.had}"
+        return (whole if len(whole) <= room else short(part.name, room)) + way
     if not part.had:
         return part.name
     had = short(part.had, max(VALUE_LETTERS, NAME_LETTERS - len(EQUALS) - len(part.name)))
@@ -62,7 +68,7 @@ def shown_parts(row: ExplainedRow) -> list[ExplainedPart]:
     >>> from opauc.report.waterfall_chart import shown_parts
     >>> parts = [ExplainedPart(f"x{j}", "", 1.0) for j in range(12)]
     >>> shown_parts(ExplainedRow("row 1", "", 0.0, parts))[-1]
-    ExplainedPart(name='3 other effects', had='', value=3.0, with_others=False)
+    ExplainedPart(name='3 other effects', had='', value=3.0, way='')
     """
     order = sorted(row.parts, key=lambda part: -abs(part.value))
     if len(order) <= MOST_PARTS + 1:

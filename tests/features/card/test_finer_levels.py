@@ -66,12 +66,31 @@ def test_pooled_levels_of_few_rows_stay_pooled():
 
 @pytest.mark.parametrize(
     ("inputs", "numbers"),
-    [([0, 0], [3, 3]), ([2, 0], [1, 1]), ([1], [0]), ([3], [0]), ([-1], [0]), ([0], [-1]), ([0, 0], [1]), ([], [])],
-)
+    [
+        ([0, 0], [3, 3]), ([2, 0], [1, 1]), ([3], [0]), ([4], [0]), ([-1], [0]), ([0], [-1]), ([0, 0], [1]), ([], []),
+        ([1], [2**53 + 1]), ([1], [-(2**53) - 1]), ([1], [-(2**63)]),
+    ],
+)  # fmt: skip
 def test_arrays_that_no_levels_can_have_given_are_refused(inputs, numbers):
-    kinds = np.array([3, 2, 3], np.int8)
+    kinds = np.array([3, 2, 3, 1], np.int8)
     arrays = {"inputs": np.array(inputs, np.int64), "numbers": np.array(numbers, np.int64)}
     with pytest.raises(ValueError, match="finer levels"):
         FinerLevels.from_arrays(kinds, arrays)
     with pytest.raises(ValueError, match="finer levels"):
         FinerLevels.from_arrays(kinds, {})
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_numbers_that_are_codes_are_told_apart_whatever_else_a_row_may_have(seed):
+    rng = np.random.default_rng(seed)
+    rows = drawn(seed)
+    rows[:, 1] = rng.choice([-7.0, 0.0, 3.0, 2.0**53, np.nan], 400)
+    effects = effects_of(rows, most_levels=None)
+    levels = FinerLevels.of(effects, rows, n_columns=50, coded=[1])
+    assert levels.numbers_of(1).tolist() == [-7, 0, 3, 2**53]
+    assert not FinerLevels.of(effects, rows, n_columns=50).numbers_of(1).size
+    others = np.array([-7.0, -6.5, 0.0, np.inf, -np.inf, np.nan, 2.0**60, 2.0**53])
+    found = levels.rows(np.c_[np.zeros(8), others, np.zeros(8)])[:, levels.of_input(1)].toarray()
+    assert found.tolist() == [[float(value == n) for n in (-7, 0, 3, 2**53)] for value in others]
+    again = FinerLevels.from_arrays(np.array([3, 2, 3], np.int8), levels.to_arrays())
+    assert np.array_equal(again.rows(rows).toarray(), levels.rows(rows).toarray())

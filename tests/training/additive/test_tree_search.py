@@ -25,6 +25,7 @@ from opauc.training.additive.tree_search import (
     FEWEST_ERRORS,
     FEWEST_OF_ALL,
     FEWEST_OF_FEW,
+    SMALLER_SHARE,
     SMALLEST_SHARE,
     TreeSearch,
     gain,
@@ -85,18 +86,18 @@ def test_no_gain_is_none_and_a_gain_without_error_is_sure():
 
 
 @pytest.mark.parametrize(
-    ("judges", "errors"),
+    ("judges", "share", "errors"),
     [
-        ((False,), FEWEST_OF_ALL),
-        ((False, FEW_JUDGES - 1), FEWEST_OF_FEW),
-        ((True,), FEWEST_ERRORS),
-        ((True, 9), FEWEST_ERRORS),
+        ((False,), SMALLEST_SHARE, FEWEST_OF_ALL),
+        ((False, FEW_JUDGES - 1), SMALLEST_SHARE, FEWEST_OF_FEW),
+        ((True,), SMALLER_SHARE, FEWEST_ERRORS),
+        ((True, 9), SMALLER_SHARE, FEWEST_ERRORS),
     ],
 )
-def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, errors):
-    assert taken(Probe(errors + 0.1, SMALLEST_SHARE + 0.01), *judges)
-    assert not taken(Probe(errors, SMALLEST_SHARE + 0.01), *judges)
-    assert not taken(Probe(errors + 0.1, SMALLEST_SHARE), *judges)
+def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, share, errors):
+    assert taken(Probe(errors + 0.1, share + 0.01), *judges)
+    assert not taken(Probe(errors, share + 0.01), *judges)
+    assert not taken(Probe(errors + 0.1, share), *judges)
     assert not taken(Probe(-9.0, -0.2), *judges)
 
 

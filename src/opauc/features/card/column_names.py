@@ -17,6 +17,8 @@ OTHERS = "(others)"
 TOGETHER = "all features together"
 # What the name of an input's share in trees ends with.
 WITH_OTHERS = ", with others"
+# And that of what each of its values does beside its curve.
+AS_CODE = ", as a code"
 
 
 def level_names(card: Card, j: int, words: Mapping[int, str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Levels that share the pooled column of their input, each told apart beside it."""
+"""Values of an input told apart beside its columns: levels that share the pooled one, and numbers that are codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.features.card.main_effects import MainEffect
-from opauc.kernels.rows.card_rows import CATEGORICAL
+from opauc.kernels.rows.card_rows import CATEGORICAL, NUMERIC
 from opauc.rows import Arrays, Floats, NamedArrays, Rows
 
 # A level has so many rows in the sample, and those of its input such a share of all rows: fewer change no score.
@@ -19,11 +19,15 @@ LEAST_ROWS, SMALLEST_SHARE = 2, 0.05
 # The most frequent ones are told apart: so many of one input, so many of several, whose rows may share any two of
 # them, and with so many products with the columns.
 MOST_OF_ONE, MOST_OF_SEVERAL, MOST_PRODUCTS = 8192, 4096, 2**23
+# Whole numbers of float64 are exact up to here.
+MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
 class FinerLevels:
-    """Categories by their input and their number, in rising order: the columns of a map of rows to zeros and ones.
+    """Whole numbers by their input, in rising order: the columns of a map of rows to zeros and ones.
+
+    They are the numbers of categories, or numbers as they came.
 
     Examples
     --------
@@ -39,12 +43,15 @@ class FinerLevels:
     numbers: NDArray[np.int64]
 
     @classmethod
-    def of(cls, effects: Sequence[MainEffect], sample: Floats, n_columns: int) -> Self:
-        """Return the levels that main effects have pooled in a sample, of a card of so many columns; none if few."""
+    def of(cls, effects: Sequence[MainEffect], sample: Floats, n_columns: int, coded: Sequence[int] = ()) -> Self:
+        """Return the levels that main effects have pooled in a sample, and those of coded inputs; none if few.
+
+        They are for a card of so many columns. Coded inputs are numbers that act as categories do.
+        """
         nothing = np.empty(0, np.int64)
         inputs, numbers, counts = [nothing], [nothing], [nothing]
         for j, effect in enumerate(effects):
-            if effect.kind != CATEGORICAL:
+            if effect.kind != CATEGORICAL and j not in coded:
                 continue
             values = sample[~np.isnan(sample[:, j]), j].astype(np.int64)
             found, times = np.unique(values[~np.isin(values, effect.kept)], return_counts=True)
@@ -71,11 +78,11 @@ class FinerLevels:
         return slice(*np.searchsorted(self.inputs, [j, j + 1]).tolist())
 
     def numbers_of(self, j: int) -> NDArray[np.int64]:
-        """Return the category numbers of an input."""
+        """Return the numbers of an input."""
         return self.numbers[self.of_input(j)]
 
     def rows(self, rows: Rows) -> csr_array:
-        """Return a one for every category of a row that is among the levels, canonical."""
+        """Return a one for every number of a row that is among the levels, canonical."""
         none = np.empty((rows.shape[0], 0), np.int32)
         places = np.hstack([none, *(self._places(rows[:, [j]], j) for j in np.unique(self.inputs).tolist())])
         there = places >= 0
@@ -85,12 +92,12 @@ class FinerLevels:
         return made
 
     def _places(self, column: Rows, j: int) -> NDArray[np.int32]:
-        """Return the place of each category number of an input, -1 for others; both are columns."""
+        """Return the place of each number of an input, -1 for others; both are columns."""
         values = np.asarray(column if isinstance(column, np.ndarray) else column.toarray(), np.float64)
         part = self.of_input(j)
-        known, wanted = self.numbers[part], np.where(np.isnan(values), -1.0, values).astype(np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-        return np.where(known[at] == wanted, part.start + at, -1).astype(np.int32)
+        known = self.numbers[part].astype(np.float64)
+        at = np.minimum(np.searchsorted(known, values), known.size - 1)
+        return np.where(known[at] == values, part.start + at, -1).astype(np.int32)
 
     def to_arrays(self) -> Arrays:
         """Return all there is, for a file or the network."""
@@ -104,9 +111,11 @@ class FinerLevels:
         inputs, numbers = (np.array(arrays[name]) for name in ("inputs", "numbers"))
         whole = all(part.dtype == np.int64 and part.ndim == 1 and part.size for part in (inputs, numbers))
         if not whole or inputs.size != numbers.size or not _rising(inputs, numbers):
-            raise ValueError("finer levels: expected inputs and category numbers in rising order")
-        if inputs[0] < 0 or inputs[-1] >= kinds.size or (kinds[inputs] != CATEGORICAL).any() or (numbers < 0).any():
-            raise ValueError("finer levels: expected category numbers of categorical inputs")
+            raise ValueError("finer levels: expected inputs and their numbers in rising order")
+        if inputs[0] < 0 or inputs[-1] >= kinds.size or (kinds[inputs] < NUMERIC).any():
+            raise ValueError("finer levels: expected inputs that are numbers or categories")
+        if (numbers[kinds[inputs] == CATEGORICAL] < 0).any() or ((numbers > MOST) | (numbers < -MOST)).any():
+            raise ValueError("finer levels: expected category numbers of zero and more, and no number beyond float64")
         return cls(inputs, numbers)
 
 

@@ -26,7 +26,7 @@ class Growth(NamedTuple):
 USUAL, FREER = Growth(TreeLimits(40, 20.0, 10.0), 0.4), Growth(TreeLimits(24, 10.0, 1.0), 0.3)
 # After the first few no more trees are grown once so many have brought nothing to rows held out: where more rows are to
 # come, less than such a share of the loss.
-FEWEST_TREES, PATIENCE, LEAST_SHARE = 16, 8, 0.015
+FEWEST_TREES, PATIENCE, LEAST_SHARE = 16, 8, 0.008
 
 
 class Tree(NamedTuple):

@@ -21,6 +21,7 @@ from opauc.learners.additive.penalties import Penalties
 from opauc.learners.additive_logistic import AdditiveLogistic
 from opauc.rows import Floats, Labels
 from opauc.training.additive.additive_settings import AUTO, AdditiveSettings, with_card_rows
+from opauc.training.additive.coded_numbers import coded_numbers
 from opauc.training.additive.interaction_search import InteractionSearch
 from opauc.training.additive.sample_rows import SampleRows, by_columns
 from opauc.training.additive.waiting_rows import Sample, WaitingRows
@@ -77,7 +78,8 @@ def fitted_card(
     effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
     card = Card.of_effects(effects)
     card, fit = InteractionSearch(card, effects, some, settings, labels.size >= card_rows).fitted()
-    card = replace(card, finer=FinerLevels.of(effects, some.numbers, card.n_columns))
+    coded = coded_numbers(effects, some, fit.scores)
+    card = replace(card, finer=FinerLevels.of(effects, some.numbers, card.n_columns, coded))
     model = AdditiveLogistic.begin(card_columns(card), fit._replace(weights=_at_all_rows(fit.weights, sample)))
     return CardModel(card, model.earlier(encoded(card, rows, labels, weights)).with_ladder())
 

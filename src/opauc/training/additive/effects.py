@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.features.card.card import Card
-from opauc.features.card.column_names import OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
+from opauc.features.card.column_names import AS_CODE, OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
 from opauc.features.card.leaves import Leaves
 from opauc.kernels.rows.card_rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.rows import Floats
@@ -66,6 +66,11 @@ class Term(NamedTuple):
     weights: Floats
     levels: slice
 
+    @property
+    def is_code(self) -> bool:
+        """Whether it is of values told apart beside a curve: it has no columns."""
+        return bool(self.columns.start == self.columns.stop)
+
 
 @dataclass(frozen=True, eq=False)
 class Effects:
@@ -101,11 +106,15 @@ class Effects:
         found = [
             Term(
                 " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
-                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 else nothing,
+                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 and self._has_levels(inputs[0]) else nothing,
             )
             for inputs, columns in self.card.effects.items()
             if inputs
         ]  # fmt: skip
+        for j in np.unique(self.card.finer.inputs).tolist():
+            if not self._has_levels(j):
+                levels = self.card.finer.of_input(j)
+                found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
         if self._leaf_shares is not None:
             columns, (own, shares, _) = self.card.effects[()], self._leaf_shares
             for j, share in zip(own.tolist(), shares.T, strict=True):
@@ -117,7 +126,7 @@ class Effects:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the effects: "age", "age × fare", "age, with others"."""
+        """Names of the effects: "age", "age × fare", "shop, as a code", "age, with others"."""
         return tuple(term.name for term in self.terms)
 
     def importances(self) -> dict[str, float]:
@@ -132,7 +141,7 @@ class Effects:
             if not term.along:
                 found.append(Effect(term.name, names, (), np.empty(0), np.empty(0), spread))
                 continue
-            at, rows = self._grid(term.along)
+            at, rows = self._codes(term.inputs[0]) if term.is_code else self._grid(term.along)
             basis = np.asarray(self.card.rows(rows)[:, columns].todense())
             levels = self.card.finer.rows(rows)[:, own]
             value = basis @ term.weights + levels @ self._of_levels[own] - middle
@@ -208,12 +217,23 @@ class Effects:
         """Return the standard deviation of each effect over the rows."""
         total = max(self._gram[0, 0], 1e-300)
         squares = self._by_column.multiply(self._gram @ self._by_column).sum(axis=0) / total
-        for number, (_, inputs, _, _, _, levels) in enumerate(self.terms):
-            if self._of_levels[levels].size:  # beside the weight of the column that they share
-                pooled, own = self.solution.final.weights[self.card.pooled_column(inputs[0])], self._of_levels[levels]
-                squares[number] += float(self._shares_of_levels[levels] @ (own * (own + 2.0 * pooled)))
+        for number, term in enumerate(self.terms):
+            own = self._of_levels[term.levels]
+            if own.size:  # beside the weight of the column that they share
+                shared = 0.0 if term.is_code else self.solution.final.weights[self.card.pooled_column(term.inputs[0])]
+                squares[number] += float(self._shares_of_levels[term.levels] @ (own * (own + 2.0 * shared)))
         spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
         return spreads
+
+    def _has_levels(self, j: int) -> bool:
+        return bool(self.card.tables.kinds[j] == CATEGORICAL)
+
+    def _codes(self, j: int) -> tuple[tuple[tuple[str, ...], ...], Floats]:
+        """Return the values of an input that are told apart, as they are shown, and rows that have them."""
+        numbers = self.card.finer.numbers_of(j)
+        rows = np.full((numbers.size, self.card.n_inputs), np.nan)
+        rows[:, j] = numbers
+        return (tuple(map(str, numbers.tolist())),), rows
 
     def _grid(self, inputs: tuple[int, ...]) -> tuple[tuple[tuple[float | str, ...], ...], Floats]:
         """Return the values at which an effect is given, and rows that have them and nothing else."""

@@ -10,6 +10,12 @@ from opauc.learners.additive.occupancy import Occupancy
 from opauc.rows import Floats
 
 
+def code_shares(seen: Occupancy, own: Floats) -> Floats:
+    """Return the share of the rows that have each of some values told apart, from the rows of each."""
+    shares: Floats = own / max(float(seen.first[0] + seen.later[0]), 1e-300)
+    return shares
+
+
 def row_shares(card: Card, seen: Occupancy, finer: Floats, j: int) -> Floats | None:
     """Return the share of the rows at each value at which the effect of an input is given; None where unknown.
 

@@ -1,0 +1,82 @@
+"""Numbers that are codes, of persons and of shops, given to OnePassGAM as nothing but numbers."""
+
+from functools import reduce
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import roc_auc_score
+
+from opauc import OnePassGAM, load, save
+
+N_PERSONS, N_ROWS = 300, 9000
+CODE = "person, as a code"
+
+
+def drawn(seed, n_rows):
+    """Rows of persons, each with a number that says nothing and an effect of their own, and of an age."""
+    truth, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    numbers, effects = truth.choice(10**6, N_PERSONS, replace=False), 1.5 * truth.normal(size=N_PERSONS)
+    person, age = rng.integers(0, N_PERSONS, n_rows), rng.integers(18, 90, n_rows)
+    score = effects[person] + 0.03 * (age - 50.0)
+    frame = pd.DataFrame({"person": numbers[person], "age": age})
+    return frame, (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))).astype(int), score
+
+
+ROWS, LABELS, _ = drawn(0, N_ROWS)
+TEST, TEST_LABELS, TRUTH = drawn(1, 3000)
+
+
+@pytest.fixture(scope="module", params=[20_480, 4000])
+def model(request):
+    """A model of all rows, which were all in the card's sample or came after it."""
+    return OnePassGAM(random_state=0, card_rows=request.param).fit(ROWS, LABELS)
+
+
+def test_persons_are_told_apart_nearly_as_well_as_can_be(model):
+    best = roc_auc_score(TEST_LABELS, TRUTH)
+    assert best > 0.8
+    assert roc_auc_score(TEST_LABELS, model.decision_function(TEST)) > best - 0.02
+    assert_allclose(model.predict_proba(TEST)[:, 1].mean(), TEST_LABELS.mean(), atol=0.03)
+
+
+def test_the_code_is_an_effect_of_its_own_with_a_level_for_each_person(model):
+    (effect,) = (effect for effect in model.effects_ if effect.name == CODE)
+    assert effect.inputs == ("person",)
+    assert set(effect.at[0]) == set(map(str, ROWS.person.unique()))
+    assert effect.value.shape == effect.error.shape == (N_PERSONS,)
+    assert ((effect.error > 0.1) & (effect.error < 1.0)).all()
+    assert "age, as a code" not in model.importances_
+
+
+def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
+    explained = model.explain(TEST)
+    assert_allclose(explained.scores(), model.decision_function(TEST), atol=1e-9)
+    contributions = dict(zip(explained.names, explained.contributions.T, strict=True))
+    assert_allclose(model.importances_[CODE], contributions[CODE].std(), rtol=0.15)
+    (effect,) = (effect for effect in model.effects_ if effect.name == CODE)
+    values = dict(zip(effect.at[0], effect.value.tolist(), strict=True))
+    assert_allclose(contributions[CODE], [values[str(number)] for number in TEST.person], atol=1e-9)
+
+
+def test_numbers_never_seen_are_between_the_others(model):
+    nobody = TEST.assign(person=TEST.person + 0.5)
+    explained = model.explain(nobody)
+    code = explained.contributions[:, explained.names.index(CODE)]
+    assert np.ptp(code) == 0.0
+    assert abs(code[0]) < 0.5
+
+
+def test_shards_merge_rows_are_forgotten_and_a_file_gives_the_same(tmp_path):
+    first = OnePassGAM(random_state=0, card_rows=4000).partial_fit(ROWS[:4000], LABELS[:4000], classes=[0, 1])
+    one = first.emptied().partial_fit(ROWS, LABELS)
+    shards = [first.emptied().partial_fit(ROWS[i::5], LABELS[i::5]) for i in range(5)]
+    merged = reduce(OnePassGAM.merge, shards)
+    assert CODE in merged.importances_
+    assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
+    save(merged, tmp_path / "merged.opauc")
+    assert_array_equal(load(tmp_path / "merged.opauc").decision_function(TEST), merged.decision_function(TEST))
+    less = merged.forget(ROWS[6000:], LABELS[6000:])
+    never = first.emptied().partial_fit(ROWS[:6000], LABELS[:6000])
+    assert_allclose(less.decision_function(TEST), never.decision_function(TEST), atol=1e-8, rtol=0)

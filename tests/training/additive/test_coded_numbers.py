@@ -1,0 +1,81 @@
+"""Which numbers act as codes, held against a sum over all pairs of rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from opauc.features.card.main_effects import main_effects
+from opauc.training.additive.coded_numbers import _agreement, coded_numbers
+from opauc.training.additive.sample_rows import SampleRows
+
+
+def found_in(values, labels, weight=None, scores=None, n_knots=8):
+    """The coded ones among inputs, from the columns of an array."""
+    rows, ones = np.asarray(values, float).reshape(len(labels), -1), np.ones(len(labels))
+    effects = main_effects(rows, ones, ones, np.zeros(rows.shape[1], bool), n_knots)
+    some = SampleRows(rows, labels, ones if weight is None else weight, ones)
+    return coded_numbers(effects, some, np.zeros(len(labels)) if scores is None else scores)
+
+
+def by_person(rng, n_rows, n_persons=150, spread=1.0):
+    """Rows of persons who differ, and their labels."""
+    person = rng.integers(0, n_persons, n_rows)
+    chance = 1.0 / (1.0 + np.exp(-spread * rng.normal(size=n_persons)[person]))
+    return person, (rng.random(n_rows) < chance).astype(np.int8)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_places=st.integers(1, 12))
+def test_the_agreement_is_that_of_all_pairs_of_rows_of_one_place(seed, n_places):
+    rng = np.random.default_rng(seed)
+    places, residuals, variances = rng.integers(0, n_places, 40), rng.normal(size=40), rng.uniform(0.1, 2.0, 40)
+    pairs = [(a, b) for a in range(40) for b in range(40) if a != b and places[a] == places[b]]
+    total = sum(residuals[a] * residuals[b] for a, b in pairs)
+    variance = sum(2.0 * variances[a] * variances[b] for a, b in pairs)
+    assert_allclose(_agreement(places, residuals, variances), total / np.sqrt(variance), rtol=1e-9)
+
+
+@given(seed=st.integers(0, 2**32 - 1), far=st.sampled_from([1, 10**6, 10**12]), weighted=st.booleans())
+def test_numbers_of_persons_are_found_wherever_they_lie_and_noise_is_not(seed, far, weighted):
+    rng = np.random.default_rng(seed)
+    person, labels = by_person(rng, 3000)
+    numbers = far * rng.permutation(200)[person] - 30.0 * far
+    numbers[rng.random(3000) < 0.1] = np.nan
+    noise = rng.integers(0, 150, 3000).astype(float)
+    weight = rng.uniform(0.5, 2.0, 3000) if weighted else None
+    assert found_in(np.c_[noise, numbers, numbers + 0.5], labels, weight) == [1]
+
+
+def test_chance_alone_finds_nothing():
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(300):
+        values, labels = rng.integers(0, 400, (1000, 3)), (rng.random(1000) < 0.1).astype(np.int8)
+        found += len(found_in(values, labels, scores=np.full(1000, np.log(1 / 9))))
+    assert found <= 1
+
+
+def test_what_the_scores_say_already_is_no_code():
+    rng = np.random.default_rng(1)
+    age = rng.integers(0, 100, 4000)
+    scores = 0.08 * (age - 50.0)
+    labels = (rng.random(4000) < 1.0 / (1.0 + np.exp(-scores))).astype(np.int8)
+    assert found_in(age, labels, scores=scores) == []
+    assert found_in(age, labels) == [0]
+
+
+@pytest.mark.parametrize("spoilt", [0.5, 2.0**60])
+def test_numbers_that_are_not_all_whole_are_no_codes(spoilt):
+    rng = np.random.default_rng(2)
+    person, labels = by_person(rng, 3000)
+    values = person.astype(float)
+    assert found_in(values, labels) == [0]
+    values[2999] = spoilt
+    assert found_in(values, labels) == []
+
+
+def test_values_that_each_have_a_hat_of_their_own_need_nothing_beside_it():
+    rng = np.random.default_rng(3)
+    person, labels = by_person(rng, 3000, n_persons=6, spread=3.0)
+    assert found_in(person, labels) == []
+    assert found_in(person, labels, n_knots=4) == [0]
