@@ -98,6 +98,7 @@ def numbered(frame: "pd.DataFrame", codes: tuple[str, ...] = ()) -> tuple[Floats
     """Numbers with the categories of words, and of numbers that are codes, numbered; and which columns these are."""
     import pandas as pd
 
+    frame = frame.copy()
     words = [column for column in frame if column in codes or frame[column].dtype.kind not in "biuf"]
     for column in words:
         numbers, _ = pd.factorize(frame[column])
