@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from opauc.features.card.main_effects import main_effects
-from opauc.training.additive.coded_numbers import _agreement, coded_numbers
+from opauc.training.additive.coded_numbers import CodedRows, coded_numbers
 from opauc.training.additive.sample_rows import SampleRows
 
 
-def found_in(values, labels, weight=None, scores=None, n_knots=8):
-    """The coded ones among inputs, from the columns of an array."""
+def found_in(values, labels, weight=None, scores=None, n_knots=8, words=()):
+    """The coded ones among the columns of an array, of which some are words; all of these but one are pooled."""
     rows, ones = np.asarray(values, float).reshape(len(labels), -1), np.ones(len(labels))
-    effects = main_effects(rows, ones, ones, np.zeros(rows.shape[1], bool), n_knots)
+    effects = main_effects(rows, ones, ones, np.isin(np.arange(rows.shape[1]), words), n_knots, 1)
     some = SampleRows(rows, labels, ones if weight is None else weight, ones)
     return coded_numbers(effects, some, np.zeros(len(labels)) if scores is None else scores)
 
@@ -33,7 +33,8 @@ def test_the_agreement_is_that_of_all_pairs_of_rows_of_one_place(seed, n_places)
     pairs = [(a, b) for a in range(40) for b in range(40) if a != b and places[a] == places[b]]
     total = sum(residuals[a] * residuals[b] for a, b in pairs)
     variance = sum(2.0 * variances[a] * variances[b] for a, b in pairs)
-    assert_allclose(_agreement(places, residuals, variances), total / np.sqrt(variance), rtol=1e-9)
+    coded = CodedRows(np.arange(40), places)
+    assert_allclose(coded.errors(residuals, variances), total / np.sqrt(variance), rtol=1e-9)
 
 
 @given(seed=st.integers(0, 2**32 - 1), far=st.sampled_from([1, 10**6, 10**12]), weighted=st.booleans())
@@ -79,3 +80,35 @@ def test_values_that_each_have_a_hat_of_their_own_need_nothing_beside_it():
     person, labels = by_person(rng, 3000, n_persons=6, spread=3.0)
     assert found_in(person, labels) == []
     assert found_in(person, labels, n_knots=4) == [0]
+
+
+def test_who_has_a_name_needs_no_number_and_one_of_two_numbers_is_enough():
+    rng = np.random.default_rng(4)
+    person, labels = by_person(rng, 4000)
+    number, other = rng.permutation(150)[person], 1000 + rng.permutation(150)[person]
+    assert found_in(np.c_[person, number], labels, words=[0]) == []
+    assert len(found_in(np.c_[number, other], labels)) == 1
+
+
+def test_persons_and_shops_are_both_told_apart_and_a_receipt_that_names_both_is_not():
+    rng = np.random.default_rng(5)
+    person, shop = rng.integers(0, 120, 6000), rng.integers(0, 90, 6000)
+    score = rng.normal(size=120)[person] + rng.normal(size=90)[shop]
+    labels = (rng.random(6000) < 1.0 / (1.0 + np.exp(-score))).astype(np.int8)
+    assert found_in(np.c_[90 * person + shop, person, shop], labels) == [1, 2]
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_places=st.integers(2, 12))
+def test_what_values_explain_is_the_mean_of_their_residuals_held_back(seed, n_places):
+    rng = np.random.default_rng(seed)
+    places, curvatures = rng.integers(0, n_places, 60), rng.uniform(0.05, 0.25, 60)
+    residuals = curvatures * rng.normal(size=n_places)[places] + 0.4 * rng.normal(size=60)
+    pairs = [(a, b) for a in range(60) for b in range(60) if a != b and places[a] == places[b]]
+    products = sum(residuals[a] * residuals[b] for a, b in pairs)
+    variance = products / sum(curvatures[a] * curvatures[b] for a, b in pairs)
+    expected = residuals.copy()
+    for place in np.unique(places) if variance > 0 else ():
+        own = places == place
+        expected[own] -= curvatures[own] * residuals[own].sum() / (curvatures[own].sum() + 1.0 / variance)
+    found = CodedRows(np.arange(60), places).explained(residuals, curvatures)
+    assert_allclose(found, expected, atol=1e-9)
