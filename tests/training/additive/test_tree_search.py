@@ -36,6 +36,7 @@ SCORES = {
     "alone": lambda rows: rows.sum(axis=1) + np.sin(3.0 * rows[:, 0]),
     "pair": lambda rows: 2.0 * rows[:, 0] * rows[:, 1] + rows[:, 2],
     "noise": lambda rows: np.zeros(len(rows)),
+    "faint three": lambda rows: 0.6 * np.sign(rows[:, :3].prod(axis=1)),
     "smooth pairs": lambda rows: (
         4.0 * np.sign(rows[:, :3] - 0.5).prod(axis=1) + 1.5 * (rows[:, 3:-1] * rows[:, 4:]).sum(axis=1)
     ),
@@ -86,18 +87,18 @@ def test_no_gain_is_none_and_a_gain_without_error_is_sure():
 
 
 @pytest.mark.parametrize(
-    ("judges", "share", "errors"),
+    ("judges", "errors"),
     [
-        ((False,), SMALLEST_SHARE, FEWEST_OF_ALL),
-        ((False, FEW_JUDGES - 1), SMALLEST_SHARE, FEWEST_OF_FEW),
-        ((True,), SMALLER_SHARE, FEWEST_ERRORS),
-        ((True, 9), SMALLER_SHARE, FEWEST_ERRORS),
+        ((False,), FEWEST_OF_ALL),
+        ((False, FEW_JUDGES - 1), FEWEST_OF_FEW),
+        ((True,), FEWEST_ERRORS),
+        ((True, 9), FEWEST_ERRORS),
     ],
 )
-def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, share, errors):
-    assert taken(Probe(errors + 0.1, share + 0.01), *judges)
-    assert not taken(Probe(errors, share + 0.01), *judges)
-    assert not taken(Probe(errors + 0.1, share), *judges)
+def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, errors):
+    assert taken(Probe(errors + 0.1, SMALLEST_SHARE + 0.01), *judges)
+    assert not taken(Probe(errors, SMALLEST_SHARE + 0.01), *judges)
+    assert not taken(Probe(errors + 0.1, SMALLEST_SHARE), *judges)
     assert not taken(Probe(-9.0, -0.2), *judges)
 
 
@@ -133,6 +134,28 @@ def test_they_are_refused_where_inputs_act_alone_or_in_pairs_or_not_at_all(seed,
     assert card.together is None
     assert card.probe is not None
     assert not taken(card.probe, more_rows)
+
+
+@pytest.mark.parametrize("more_rows", [False, True])
+def test_a_small_gain_that_is_beyond_doubt_is_taken(monkeypatch, more_rows):
+    some = sample(1, "faint three", 16_000)
+    card, _ = searched(some, more_rows)
+    assert isinstance(card.together, Leaves)
+    assert SMALLER_SHARE < card.probe.share < SMALLEST_SHARE
+    monkeypatch.setattr(tree_search, "FEWEST_ERRORS" if more_rows else "BEYOND_DOUBT", 20.0)
+    assert searched(some, more_rows)[0].together is None
+
+
+def test_a_small_gain_is_held_against_all_pairs(monkeypatch):
+    monkeypatch.setattr(search, "FEW_PAIRS", 0.0)  # where few are enough there are none
+    monkeypatch.setattr(search, "ENOUGH_FOR_FEW", 0)
+    some = sample(0, "pair", 12_000)
+    for smallest, kept in ((0.9, True), (0.02, False)):
+        for module in (search, tree_search):
+            monkeypatch.setattr(module, "SMALLEST_SHARE", smallest)
+        card, _ = searched(some, more_rows=True)
+        assert (card.together is None) == kept
+        assert bool(len(card.tables.pairs)) == kept
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -31,7 +31,7 @@ from opauc.rows import Floats
 from opauc.training.additive.additive_settings import AUTO, AdditiveSettings
 from opauc.training.additive.pair_candidates import pair_candidates
 from opauc.training.additive.sample_rows import SampleRows
-from opauc.training.additive.tree_search import TreeSearch, gain
+from opauc.training.additive.tree_search import SMALLER_SHARE, SMALLEST_SHARE, TreeSearch, gain
 
 # Steps of the fit that pairs are looked for with, and of the one that stays.
 ADDITIVE_STEPS, FINAL_STEPS = 3, 5
@@ -99,25 +99,31 @@ class InteractionSearch:
         search = TreeSearch.of(self.mains, part.weights, self.some, self._part, self.more_rows)
         alone = search.tried(part.scores, self._room(self.mains))
         probe = gain(search.losses(part.scores), alone.losses)
-        if not search.takes(probe):
+        doubtful = not search.takes(probe)
+        least = SMALLER_SHARE if doubtful else SMALLEST_SHARE
+        if not search.takes(probe, least):
             return whole.with_together(None, probe), self._begun(whole, additive).finished(self.some)
-        return self._held_against_pairs(search, alone, additive, candidates, whole)
+        pairs = whole if doubtful else self._few(candidates, whole)
+        return self._held_against(pairs, search, alone, additive, whole, least)
 
-    def _held_against_pairs(
-        self, search: TreeSearch, alone: Trial, additive: PenalisedFit, candidates: Candidates, whole: Card
+    def _held_against(
+        self, pairs: Card, search: TreeSearch, alone: Trial, additive: PenalisedFit, whole: Card, least: float
     ) -> tuple[Card, PenalisedFit]:
-        """Return the card that serves rows held out best: with trees, with trees and pairs, or with all pairs."""
-        begun = self._begun(self._few(candidates, whole), additive)
+        """Return the card that serves rows held out best: with trees, with trees and some pairs, or with all pairs.
+
+        Trees have to gain at least such a share.
+        """
+        begun = self._begun(pairs, additive)
         before = search.losses(begun.started.fit.scores)
         probe = gain(before, alone.losses)
-        if search.takes(probe) and not len(begun.card.tables.pairs):
+        if search.takes(probe, least) and not len(begun.card.tables.pairs):
             return search.fitted(self.mains, additive, alone, probe)
         beside = search.tried(begun.started.fit.scores, self._room(begun.card))
         both = gain(before, beside.losses)
         better = gain(alone.losses, beside.losses).errors
-        if search.takes(probe) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
+        if search.takes(probe, least) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
             return search.fitted(self.mains, additive, alone, probe)
-        if search.takes(probe) or search.takes(both):
+        if search.takes(probe, least) or search.takes(both, least):
             return search.fitted(begun.card, begun.finished(self.some), beside, both)
         begun = begun if begun.card is whole else self._begun(whole, additive)
         return whole.with_together(None, probe), begun.finished(self.some)

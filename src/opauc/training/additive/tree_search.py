@@ -23,10 +23,11 @@ MOST_LEAVES = 2560
 MANY_ROWS = 6144
 # One row in so many judges.
 HELD_OUT = 4
-# Trees are taken where they gain such a share of the log loss, and so many standard errors of it: a smaller share where
-# rows are to come, of which trees gain most; fewer errors where none are, which might tell better, but not as few where
-# so few judge that their errors are uncertain too.
-SMALLEST_SHARE, SMALLER_SHARE, FEWEST_ERRORS, FEWEST_OF_ALL = 0.05, 0.03, 4.0, 2.0
+# Trees are taken where they gain such a share of the log loss, and so many standard errors of it: fewer where no rows
+# are to come, which might tell better, but not as few where so few judge that their errors are uncertain too. A smaller
+# share will do if it is gained over all pairs, and beyond doubt where no rows are to come, of which trees gain most.
+SMALLEST_SHARE, SMALLER_SHARE = 0.05, 0.03
+FEWEST_ERRORS, FEWEST_OF_ALL, BEYOND_DOUBT = 4.0, 2.0, 6.0
 FEW_JUDGES, FEWEST_OF_FEW = 500, 3.0
 
 
@@ -81,12 +82,16 @@ class TreeSearch:
         """Return the losses of the rows held out."""
         return self.rows.losses(scores, self.held)
 
-    def takes(self, probe: Probe) -> bool:
-        """Tell whether a gain is large enough, and no chance."""
+    def takes(self, probe: Probe, least: float = SMALLEST_SHARE) -> bool:
+        """Tell whether a gain is more than the least share, and no chance."""
+        return probe.share > least and probe.errors > self._fewest_errors(least)
+
+    def _fewest_errors(self, least: float) -> float:
         if self.more_rows:
-            return probe.share > SMALLER_SHARE and probe.errors > FEWEST_ERRORS
-        fewest = FEWEST_OF_FEW if self.held.size < FEW_JUDGES else FEWEST_OF_ALL
-        return probe.share > SMALLEST_SHARE and probe.errors > fewest
+            return FEWEST_ERRORS
+        if least < SMALLEST_SHARE:
+            return BEYOND_DOUBT
+        return FEWEST_OF_FEW if self.held.size < FEW_JUDGES else FEWEST_OF_ALL
 
     def fitted(self, card: Card, fit: PenalisedFit, trial: Trial, probe: Probe) -> tuple[Card, PenalisedFit]:
         """Return a card with the leaves of trees, and its fit with these.
