@@ -55,7 +55,8 @@ class OnePassGAM(ShardedAdditive):
         What the columns are; `card_.probe` says what trying trees showed.
     effects_ : list of Effect
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
-        "age, with others" is what trees do by their splits on age, which has no curve.
+        "age, with others" is what trees do by their splits on age, which has no curve; "shop, as a code" is what each
+        whole number of a column does by itself, where such numbers turn out to be codes.
     importances_ : dict of str to float
         Standard deviation of each effect.
     guard_ : Judgement
