@@ -234,3 +234,22 @@ def test_a_stream_sorted_by_its_label_waits_for_both_classes(opauc):
     ran = opauc("train", "rows.csv.gz", "--label", "bought", "-o", "model")
     assert ran.code == 0, ran.err
     assert roc_auc_score(TEST["bought"], library.load("model").decision_function(TEST)) > 0.7
+
+
+def test_numbers_that_are_codes_are_said_to_be_and_serve_from_a_file(opauc):
+    truth, rng = np.random.default_rng(3), np.random.default_rng(4)
+    numbers, habits = truth.choice(10**6, 200, replace=False), truth.normal(size=200)
+    person, age = rng.integers(0, 200, 5000), rng.integers(18, 80, 5000)
+    bought = rng.random(5000) < 1.0 / (1.0 + np.exp(-2.0 * habits[person]))
+    table = pd.DataFrame({"person": numbers[person], "age": age + 0.5, "bought": bought.astype(int)})
+    table[:4000].to_csv("rows.csv", index=False)
+    table[4000:].to_csv("test.csv", index=False)
+    said = events(opauc("train", "rows.csv", "--label", "bought", "--numeric", "person", "-o", "model", "--json"))
+    (code,) = (event for event in said if event["event"] == "code")
+    assert (code["column"], code["values"]) == ("person", 200)
+    assert auc_of(opauc, "model", "test.csv") > 0.8
+    inspected = opauc("inspect", "model")
+    assert "person, as a code" in inspected.out
+    page = opauc("report", "model", "test.csv", "-o", "page.html")
+    assert page.code == 0, page.err
+    assert "person, as a code" in Path("page.html").read_text()

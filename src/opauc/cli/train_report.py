@@ -106,6 +106,13 @@ def report_additive(
     for shift in shifted_features(solution, model.inputs):
         reporter.warn(str(shift))
     card, judgement = solution.current.card, solution.final.judgement
+    for j in card.coded_inputs():
+        name, count = model.inputs[j], card.finer.numbers_of(j).size
+        reporter.say(
+            "code",
+            f"column {name}: its numbers act as codes; each of {count:,} has a weight of its own",
+            column=name, values=count,
+        )  # fmt: skip
     pairs, trees = len(card.tables.pairs), card.together.n_entries if isinstance(card.together, Leaves) else 0
     parts = [number_of(sum(len(inputs) == 1 for inputs in card.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []

@@ -127,6 +127,10 @@ class Card:
         kept = np.flatnonzero(places < self.tables.n_levels[j] - 1)
         return np.asarray(kept[np.argsort(places[kept])])
 
+    def coded_inputs(self) -> list[int]:
+        """Return the numeric inputs whose values are told apart beside their curves."""
+        return [j for j in np.unique(self.finer.inputs).tolist() if self.tables.kinds[j] == NUMERIC]
+
     def pooled_column(self, j: int) -> int:
         """Return the column of all other category numbers of a categorical input."""
         return int(self.tables.columns[j, FIRST] + self.tables.n_levels[j] - 1)

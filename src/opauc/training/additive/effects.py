@@ -102,19 +102,18 @@ class Effects:
     @cached_property
     def terms(self) -> list[Term]:
         """What the score is a sum of: effects of one input, of pairs, and each input's share in trees."""
-        weights, nothing = self.solution.final.weights, slice(0, 0)
+        weights, nothing, coded = self.solution.final.weights, slice(0, 0), self.card.coded_inputs()
         found = [
             Term(
                 " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
-                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 and self._has_levels(inputs[0]) else nothing,
+                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
             )
             for inputs, columns in self.card.effects.items()
             if inputs
         ]  # fmt: skip
-        for j in np.unique(self.card.finer.inputs).tolist():
-            if not self._has_levels(j):
-                levels = self.card.finer.of_input(j)
-                found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
+        for j in coded:
+            levels = self.card.finer.of_input(j)
+            found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
         if self._leaf_shares is not None:
             columns, (own, shares, _) = self.card.effects[()], self._leaf_shares
             for j, share in zip(own.tolist(), shares.T, strict=True):
@@ -224,9 +223,6 @@ class Effects:
                 squares[number] += float(self._shares_of_levels[term.levels] @ (own * (own + 2.0 * shared)))
         spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
         return spreads
-
-    def _has_levels(self, j: int) -> bool:
-        return bool(self.card.tables.kinds[j] == CATEGORICAL)
 
     def _codes(self, j: int) -> tuple[tuple[tuple[str, ...], ...], Floats]:
         """Return the values of an input that are told apart, as they are shown, and rows that have them."""
