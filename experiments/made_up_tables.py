@@ -124,11 +124,18 @@ def access_rights(random: np.random.Generator) -> tuple[Table, Floats]:
     return words(random, np.stack([resource, manager, department, role], axis=1), score)
 
 
+def rights_as_numbers(random: np.random.Generator) -> tuple[Table, Floats]:
+    """The same, written as numbers that nothing says are names."""
+    table, score = access_rights(random)
+    return numbers(table.rows, score)
+
+
 TABLES = {
     make.__name__: make
     for make in (
         heavy_tails, codes_and_gaps, rare_class, few_rows, many_features, thresholds, three_at_once,
         pair_of_categories, long_tail_of_levels, thousands_of_levels, access_rights,
+        rights_as_numbers,
     )
 }  # fmt: skip
 
