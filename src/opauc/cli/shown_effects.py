@@ -19,7 +19,7 @@ from opauc.training.additive.shifts import shifted_features
 
 MOST_EFFECTS = 20
 # Whole numbers below this are shown in full: they may be codes.
-MOST_LETTERS = 1e12
+LARGEST_IN_FULL = 1e12
 # The rungs of the guard in words; one without words goes by its name.
 RUNGS = {
     LINEAR: "straight lines and levels",
@@ -130,7 +130,7 @@ def shown_value(number: float, words: Mapping[int, str]) -> str:
         return "missing"
     if words:
         return words.get(int(number), "(others)")
-    return f"{number:.0f}" if number.is_integer() and abs(number) < MOST_LETTERS else f"{number:.4g}"
+    return f"{number:.0f}" if number.is_integer() and abs(number) < LARGEST_IN_FULL else f"{number:.4g}"
 
 
 def _in_words(effect: ShownEffect) -> str:

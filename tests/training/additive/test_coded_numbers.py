@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from opauc.features.card.main_effects import main_effects
-from opauc.training.additive.coded_numbers import CodedRows, coded_numbers
+from opauc.training.additive.coded_numbers import RowsByValue, coded_numbers
 from opauc.training.additive.sample_rows import SampleRows
 
 
@@ -33,7 +33,7 @@ def test_the_agreement_is_that_of_all_pairs_of_rows_of_one_place(seed, n_places)
     pairs = [(a, b) for a in range(40) for b in range(40) if a != b and places[a] == places[b]]
     total = sum(residuals[a] * residuals[b] for a, b in pairs)
     variance = sum(2.0 * variances[a] * variances[b] for a, b in pairs)
-    coded = CodedRows(np.arange(40), places)
+    coded = RowsByValue(np.arange(40), places)
     assert_allclose(coded.errors(residuals, variances), total / np.sqrt(variance), rtol=1e-9)
 
 
@@ -110,5 +110,5 @@ def test_what_values_explain_is_the_mean_of_their_residuals_held_back(seed, n_pl
     for place in np.unique(places) if variance > 0 else ():
         own = places == place
         expected[own] -= curvatures[own] * residuals[own].sum() / (curvatures[own].sum() + 1.0 / variance)
-    found = CodedRows(np.arange(60), places).explained(residuals, curvatures)
+    found = RowsByValue(np.arange(60), places).explained(residuals, curvatures)
     assert_allclose(found, expected, atol=1e-9)

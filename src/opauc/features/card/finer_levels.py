@@ -20,7 +20,7 @@ LEAST_ROWS, SMALLEST_SHARE = 2, 0.05
 # them, and with so many products with the columns.
 MOST_OF_ONE, MOST_OF_SEVERAL, MOST_PRODUCTS = 8192, 4096, 2**23
 # Whole numbers of float64 are exact up to here.
-MOST = 2**53
+LARGEST_WHOLE = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,9 @@ class FinerLevels:
             raise ValueError("finer levels: expected inputs and their numbers in rising order")
         if inputs[0] < 0 or inputs[-1] >= kinds.size or (kinds[inputs] < NUMERIC).any():
             raise ValueError("finer levels: expected inputs that are numbers or categories")
-        if (numbers[kinds[inputs] == CATEGORICAL] < 0).any() or ((numbers > MOST) | (numbers < -MOST)).any():
+        if (numbers[kinds[inputs] == CATEGORICAL] < 0).any() or (
+            (numbers > LARGEST_WHOLE) | (numbers < -LARGEST_WHOLE)
+        ).any():
             raise ValueError("finer levels: expected category numbers of zero and more, and no number beyond float64")
         return cls(inputs, numbers)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from opauc.features.card.finer_levels import MOST
+from opauc.features.card.finer_levels import LARGEST_WHOLE
 from opauc.features.card.main_effects import MainEffect
 from opauc.kernels.rows.card_rows import CATEGORICAL, NUMERIC
 from opauc.rows import Floats
@@ -21,14 +21,14 @@ FEWEST_ERRORS = 5.0
 A_FEW = 64
 
 
-class CodedRows(NamedTuple):
+class RowsByValue(NamedTuple):
     """Rows that have a value of an input, and a number for each value, the same for the same."""
 
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
 
     @classmethod
-    def of(cls, values: Floats, there: NDArray[np.bool_]) -> CodedRows:
+    def of(cls, values: Floats, there: NDArray[np.bool_]) -> RowsByValue:
         """Return those of whole numbers that are there."""
         known = values[there]
         low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
@@ -98,28 +98,28 @@ def coded_numbers(effects: Sequence[MainEffect], some: SampleRows, scores: Float
     return sorted(found)
 
 
-def _candidates(effects: Sequence[MainEffect], some: SampleRows) -> dict[int, CodedRows]:
+def _candidates(effects: Sequence[MainEffect], some: SampleRows) -> dict[int, RowsByValue]:
     """Return the numeric inputs of whole numbers, but for those each of whose values has a hat of its own."""
     found = {}
     for j, effect in enumerate(effects):
         values = some.numbers[:, j]
         if effect.kind == NUMERIC and _whole(values[:A_FEW]) and _whole(values):
-            coded = CodedRows.of(values, ~np.isnan(values))
+            coded = RowsByValue.of(values, ~np.isnan(values))
             if coded.n_values > effect.knots.size:
                 found[j] = coded
     return found
 
 
-def _pooled(effects: Sequence[MainEffect], some: SampleRows) -> list[CodedRows]:
+def _pooled(effects: Sequence[MainEffect], some: SampleRows) -> list[RowsByValue]:
     """Return the rows of each categorical input whose levels have no column of their own."""
     found = []
     for j, effect in enumerate(effects):
         if effect.kind == CATEGORICAL:
             values = some.numbers[:, j]
-            found.append(CodedRows.of(values, ~np.isnan(values) & ~np.isin(values, effect.kept)))
+            found.append(RowsByValue.of(values, ~np.isnan(values) & ~np.isin(values, effect.kept)))
     return found
 
 
 def _whole(values: Floats) -> bool:
     """Tell whether all numbers that are there are whole."""
-    return bool((np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) <= MOST))).all())
+    return bool((np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) <= LARGEST_WHOLE))).all())
