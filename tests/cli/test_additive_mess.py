@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -119,10 +120,39 @@ def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
     assert (model.predict_proba(ROWS)[:, 1] < 0.5).mean() > 0.99
 
 
-def test_two_columns_of_one_name_and_nothing_to_learn_from_are_refused(opauc):
-    with open("rows.csv", "w") as out:
-        out.write("age,age,bought\n1,2,no\n3,4,yes\n")
-    assert "more than one column is called age; give each a name of its own" in refused(train(opauc, "rows.csv"))
+@pytest.mark.filterwarnings("always")
+def test_columns_of_one_name_and_rows_with_numbers_are_learnt_and_found_again_in_frames_of_pandas(opauc):
+    named = ROWS.set_axis(["age", "city", "age", "bought"], axis=1)
+    named.set_index(np.random.default_rng(0).permutation(len(named))).to_csv("rows.csv")
+    ran = train(opauc, "rows.csv")
+    assert ran.code == 0, ran.err
+    assert "rows.csv: columns without a name of their own are called age.1" in ran.err
+    assert "rows.csv: the first column has no name and no value twice; it is left out" in ran.err
+    model = library.load("model")
+    assert [column.name for column in model.columns_.columns] == ["age", "city", "age.1"]
+    scored = opauc("predict", "model", "rows.csv")
+    assert_array_equal(model.decision_function(pd.read_csv("rows.csv")), list(map(float, scored.out.split())))
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_other_encodings_and_archives_make_the_same_model(opauc, encoding):
+    rows = ROWS.assign(city=ROWS.city.replace({"Bern": "Genève"}))
+    assert (rows.city == "Genève").any()
+    rows.to_csv("rows.csv.gz", index=False)  # as in an archive, the first rows make the card
+    assert train(opauc, "rows.csv.gz").code == 0
+    scores = library.load("model").decision_function(rows)
+    rows.to_csv("other.csv", index=False, encoding=encoding)
+    with zipfile.ZipFile("other.zip", "w") as archive:
+        archive.write("other.csv")
+    for name in ("other.csv", "other.zip") if encoding == "utf-16" else ("other.zip",):
+        ran = train(opauc, name)
+        assert ran.code == 0, ran.err
+        assert ("they are read as Windows-1252" in ran.err) == (encoding == "cp1252")
+        assert_array_equal(library.load("model").decision_function(rows), scores)
+
+
+def test_nothing_to_learn_from_is_refused(opauc):
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
     assert "no column is left to learn from beside same (constant)" in refused(train(opauc, "rows.csv"))
 

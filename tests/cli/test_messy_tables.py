@@ -136,13 +136,15 @@ def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path, opauc):
     frame.to_csv(tmp_path / "t.csv")
     ran = opauc("train", "--solver", "auto", tmp_path / "t.csv", "-o", tmp_path / "m")
     assert ran.code == 0
-    assert "t.csv: the first column has no name and counts the rows; it is left out" in ran.err
+    assert "t.csv: the first column has no name and no value twice; it is left out" in ran.err
     assert library.load(tmp_path / "m").feature_names_in_.tolist() == ["a"]
     assert opauc("predict", tmp_path / "m", tmp_path / "t.csv").code == 0
-    frame.set_index(np.arange(30) + 5).to_csv(tmp_path / "u.csv")
-    said = one_line(opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n"))
-    assert said.endswith("column 0, from 0, has no name; give it one, or leave it out (--drop 0)")
-    assert opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n", "--drop", "0").code == 0
+    frame.set_index(np.arange(30) % 7).to_csv(tmp_path / "u.csv")
+    ran = opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n")
+    assert "u.csv: columns without a name of their own are called Unnamed: 0" in ran.err
+    assert library.load(tmp_path / "n").feature_names_in_.tolist() == ["Unnamed: 0", "a"]
+    ran = opauc("train", "--solver", "auto", tmp_path / "u.csv", "-o", tmp_path / "n", "--drop", "0")
+    assert (ran.code, "warning" in ran.err) == (0, False)
 
 
 @pytest.mark.usefixtures("messy")

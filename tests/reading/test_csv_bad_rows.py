@@ -7,6 +7,7 @@ import pytest
 from opauc.errors import InputError, MalformedRow, TooManyBadRows
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.csv_reader import CsvReader
+from opauc.reading.table_columns import TableColumns
 from tests.reading.csv_parts import COLUMNS, lines_of, parts_of, written
 
 
@@ -31,12 +32,13 @@ def test_a_bad_row_is_named_with_file_line_and_column(tmp_path, text, message, b
     assert str(error.value).startswith(f"{path}, {message}")
 
 
-def test_words_that_are_not_text_are_named_too(tmp_path):
-    path = written(tmp_path, b"label,a,w\n1,2,ok\n1,2,\xff\xfe\n")
-    with pytest.raises(MalformedRow) as error:
-        parts_of(path, CsvReader(COLUMNS))
-    says = "is not UTF-8 text; convert the file, as by iconv -f UTF-16 -t UTF-8"
-    assert str(error.value) == f"{path}, line 3, column w: '\\xff\\xfe' {says}"
+def test_words_that_are_not_in_utf8_are_those_of_windows_and_it_is_said(tmp_path):
+    path = written(tmp_path, b"label,a,w\n1,2,Gen\xe8ve\n1,2,Gen\xc3\xa8ve\n0,3,\x80\x81\n1,4,ok\n")
+    with pytest.warns(UserWarning, match="some words are not in UTF-8; they are read as Windows-1252"):
+        [part] = parts_of(path, CsvReader(COLUMNS))
+    assert part.rows["w"].to_pylist() == ["Genève", "Genève", "€\ufffd", "ok"]
+    [part] = parts_of(written(tmp_path, "label,a,größe\n1,2,x\n".encode("latin-1")), CsvReader(TableColumns(drop=[2])))
+    assert part.columns.label == "label"
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,9 @@ def test_words_that_are_not_text_are_named_too(tmp_path):
         ("\n\r\n", "there is nothing in it"),
         ("a,b\n1,2\n", "no column is called label, target, class or y; name the label (label=...), one of a, b"),
         ("y,label,a\n1,2,3\n", "columns y, label could each be the label; name the label (label=...), one of y, label"),
-        ("y,a,a\n1,2,3\n", "more than one column is called a; give each a name of its own"),
-        (
-            ",y\n5,1\n",
-            "column 0, from 0, has no name; give it one, or leave it out (drop=0)",
-        ),
+        ("sep=;\ny;a\n1;2\n", "the first line, sep=, is no header; take it out"),
+        ('{"y": 1, "a": 2}\n', "JSON is not read; save it as CSV or Parquet"),
+        ('[{"y": 1, "a": 2}]\n', "JSON is not read; save it as CSV or Parquet"),
         (
             "y\n1\n",
             "no column is left to be a feature beside y; if there are others, name the delimiter (delimiter=...) or "

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from opauc.errors import InputError, MalformedRow
 from opauc.reading.bad_rows import BadRows
@@ -66,10 +67,12 @@ def exact_number(field):
 
 
 def word(field):
+    """The words of a field: in UTF-8, else in Windows-1252, and what even that lacks replaced."""
+    text = field.encode("latin-1")
     try:
-        return field.encode("latin-1").decode()
+        return text.decode()
     except UnicodeDecodeError:
-        return None
+        return text.decode("cp1252", "replace")
 
 
 def parts_of(path, policy, block_bytes, place=BEGINNING):
@@ -136,9 +139,9 @@ def check(content, path, block_bytes):
     path.write_bytes(content)
     try:
         parts, bad = parts_of(path, "skip", block_bytes)
-    except MalformedRow as error:  # an open quote, or a header that is not UTF-8
+    except MalformedRow as error:
         assert str(error).startswith(f"{path}, line {error.line}")
-        assert "does not end" in str(error) or "UTF-8" in str(error)
+        assert "does not end" in str(error)
         return "refused"
     except InputError as error:
         assert str(error).startswith(f"{path}: ")
@@ -168,6 +171,7 @@ def run(n_inputs, folder, seed=0):
     return outcomes
 
 
+@pytest.mark.filterwarnings("ignore:.*not in UTF-8")
 def test_mutated_text_is_read_as_by_the_csv_module_or_refused(tmp_path):
     outcomes = run(1000, tmp_path)
     assert min(outcomes.values()) > 50  # each way is taken

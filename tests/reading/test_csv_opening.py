@@ -52,10 +52,11 @@ def test_the_delimiter_is_not_what_stands_before_decimals(tmp_path):
     assert found == {"0": [1.5, 2.5], "1": [2.5, 3.5], "2": [0.0, 1.0]}
 
 
-def test_a_first_column_that_counts_the_rows_is_left_out_with_a_warning(tmp_path):
-    path = written(tmp_path, ",a,Label\n0,2.5,1\n1,3.5,0\n")
+@pytest.mark.parametrize("rows", [("0", "1"), ("1", "2"), ("31", "7"), ("Mazda RX4", "Datsun 710")])
+def test_a_first_column_that_numbers_or_names_the_rows_is_left_out_with_a_warning(tmp_path, rows):
+    path = written(tmp_path, f",a,Label\n{rows[0]},2.5,1\n{rows[1]},3.5,0\n")
     for header in (None, True):
-        with pytest.warns(UserWarning, match="the first column has no name and counts the rows; it is left out"):
+        with pytest.warns(UserWarning, match="the first column has no name and no value twice; it is left out"):
             found = columns_of(parts_of(path, CsvReader(header=header)))
         assert found == {"a": [2.5, 3.5], "Label": [1.0, 0.0]}
     found = columns_of(parts_of(path, CsvReader(TableColumns(drop=[0]))))
@@ -85,8 +86,9 @@ def test_a_comma_at_the_end_of_each_line_makes_no_column(tmp_path, header):
     path = written(tmp_path, "a,y,,\n1,0,,\n2,1, ,\n")
     assert columns_of(parts_of(path, CsvReader(header=header))) == {"a": [1.0, 2.0], "y": [0.0, 1.0]}
     path = written(tmp_path, "a,y,\n1,0,\n2,1,7\n")
-    with pytest.raises(InputError, match=r"column 2, from 0, has no name; give it one, or leave it out \(drop=2\)"):
-        parts_of(path, CsvReader(header=header))
+    with pytest.warns(UserWarning, match="columns without a name of their own are called Unnamed: 2"):
+        found = columns_of(parts_of(path, CsvReader(header=header)))
+    assert found == {"a": [1.0, 2.0], "y": [0.0, 1.0], "Unnamed: 2": [None, 7.0]}
 
 
 def test_bars_between_columns_are_inferred(tmp_path):

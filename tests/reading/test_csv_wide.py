@@ -30,6 +30,7 @@ def outcome(path, options):
     return [array.tolist() for array in rows], [c.labels.tolist() for c in chunks], lines, bad.first
 
 
+@pytest.mark.filterwarnings("ignore:.*not in UTF-8")
 @given(records=RECORDS, ending=st.sampled_from(["\n", "\r\n", "\n\n"]), delimiter=st.sampled_from([",", ";", "\t"]))
 @pytest.mark.parametrize(
     "options",

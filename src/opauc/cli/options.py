@@ -22,7 +22,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA...",
         help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, NPZ, "
-        "NPY; text may be compressed (gz, bz2, xz, zst).",
+        "NPY; text may be packed (gz, bz2, xz, zst, zip).",
         show_default=False,
     ),
 ]

@@ -1,39 +1,30 @@
-"""Files, pipes and standard input as blocks of whole lines, decompressed, hashed and read once."""
+"""Files, pipes and standard input as blocks of whole lines, unpacked, hashed and read once."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xopen import xopen
 
 from opauc.errors import InputChanged, InputError
 from opauc.reading.extent import Extent, even_extents, records_of
 from opauc.reading.labelled_chunk import BEGINNING, Place
+from opauc.reading.unpacked import BROKEN, packing_of, unpacked
 
-if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError
-else:
-    from backports.zstd import ZstdError
-
-BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError)
-# Content is cut at the last end of line before each multiple of this, whatever the file was compressed with.
+# Content is cut at the last end of line before each multiple of this, however the file is packed.
 BLOCK_BYTES = 4 * 2**20
 LONGEST_LINE = 256 * 2**20
 # Text shorter than this is read in plain Python, sooner than machine code for it is loaded.
 SMALL_TEXT = 2**17
 STANDARD_INPUT, IN_MEMORY = "-", "data in memory"
-SIGNATURES = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
 class Block(NamedTuple):
@@ -55,7 +46,7 @@ def is_small(n_bytes: int) -> bool:
 
 
 class ByteSource:
-    """A file by its path, or standard input as "-"; content is decompressed (gz, bz2, xz, zst) by its first bytes.
+    """A file by its path, or standard input as "-", its content unpacked (see `unpacked`).
 
     Examples
     --------
@@ -117,12 +108,11 @@ class ByteSource:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[io.BufferedReader, IO[bytes]]]:
-        """Open the source, as it is and decompressed; afterwards make sure that a file is still the one opened."""
+        """Open the source, as it is and unpacked; afterwards make sure that a file is still the one opened."""
         try:
             with self._raw() as raw:
                 before = _state_of(raw)
-                compression = _compression(raw)
-                with xopen(raw, "rb", threads=0, format=compression) if compression else _Borrowed(raw) as stream:
+                with unpacked(raw, self.name) as stream:
                     yield raw, stream
                 if _state_of(raw) != before:
                     raise InputChanged(f"{self.name}: the file changed while it was read")
@@ -137,11 +127,11 @@ class ByteSource:
 
 
 def text_extents(path: str, size: int) -> list[Extent]:
-    """Cut a text into stretches of `size` bytes; one that is compressed, or no file, cannot be."""
+    """Cut a text into stretches of `size` bytes; one that is packed, or no file, cannot be."""
     if not os.path.isfile(path):
         return []
     with open(path, "rb") as raw:
-        return [] if _compression(raw) else even_extents(os.path.getsize(path), size)
+        return [] if packing_of(raw) else even_extents(os.path.getsize(path), size)
 
 
 def _standard_input() -> io.BufferedReader:
@@ -167,12 +157,6 @@ class _Borrowed:
 
     def __exit__(self, *_: object) -> None:
         pass
-
-
-def _compression(raw: io.BufferedReader) -> str | None:
-    """Return how the content is compressed, by its first bytes, without moving on."""
-    begin = raw.peek(6)[:6]
-    return next((name for signature, name in SIGNATURES.items() if begin.startswith(signature)), None)
 
 
 def _state_of(raw: io.BufferedReader) -> tuple[int, int] | None:

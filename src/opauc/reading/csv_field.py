@@ -17,6 +17,7 @@ WHOLE_NUMBER = re.compile(rb"[+-]?0*+(\d++)")
 # Up to here float64 has every whole number; beyond, labels that differ would become one.
 MOST_EXACT = 2**53
 SHOWN = 40
+WESTERN = "cp1252"
 # A comma for a point, and a point for what is neither.
 COMMA_AS_POINT = bytes.maketrans(b",.", b".,")
 
@@ -56,22 +57,17 @@ def truth_or_reason(text: bytes) -> tuple[bool | None, str | None]:
     return None, f"{shown(text)} is neither True nor False"
 
 
-def text_or_reason(text: bytes) -> tuple[str | None, str | None]:
-    """Return the words of a field, or what is wrong with them."""
-    if valid_text(text):
-        return text.decode(), None
-    return None, not_utf8(text)
+def words_of(text: bytes) -> str:
+    """Return the words of a field: in UTF-8, or where they cannot be, as Windows writes them in western Europe.
 
-
-def not_utf8(text: bytes) -> str:
-    """Return the complaint about bytes that are not UTF-8, and how to make them so.
-
-    >>> from opauc.reading.csv_field import not_utf8
-    >>> not_utf8("Genève".encode("latin-1"))
-    "'Gen\\\\xe8ve' is not UTF-8 text; convert the file, as by iconv -f WINDOWS-1252 -t UTF-8"
+    >>> from opauc.reading.csv_field import words_of
+    >>> words_of("Genève".encode()), words_of("Genève".encode("latin-1"))
+    ('Genève', 'Genève')
     """
-    encoding = "UTF-16" if text.startswith((b"\xff\xfe", b"\xfe\xff")) else "WINDOWS-1252"
-    return f"{shown(text)} is not UTF-8 text; convert the file, as by iconv -f {encoding} -t UTF-8"
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text.decode(WESTERN, errors="replace")
 
 
 def is_inexact(word: bytes) -> bool:
@@ -83,15 +79,6 @@ def is_inexact(word: bytes) -> bool:
     """
     found = WHOLE_NUMBER.fullmatch(word)
     return found is not None and (len(found[1]) > len(str(MOST_EXACT)) or int(found[1]) > MOST_EXACT)
-
-
-def valid_text(text: bytes) -> bool:
-    """Tell whether bytes are UTF-8."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def fields_of(record: bytes, delimiter: str) -> list[bytes]:

@@ -9,20 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.errors import InputError, MalformedRow, Remedy
+from opauc.errors import InputError, Remedy
 from opauc.reading.csv_faults import RecordFaults
-from opauc.reading.csv_field import (
-    MISSING_BYTES,
-    MISSING_WORDS,
-    TRUTHS,
-    fields_of,
-    not_utf8,
-    number_of,
-    valid_text,
-)
+from opauc.reading.csv_field import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, words_of
 from opauc.reading.csv_records import CsvRecords, Stretch
 from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_columns, label_type, texts_of
-from opauc.reading.table_columns import FoundColumns, TableColumns
+from opauc.reading.header_names import own_names, refuse_other
+from opauc.reading.table_columns import FoundColumns, TableColumns, listed
 
 # Records in which columns of True and False are looked for, and of a table without a label what else is at fault.
 LOOKED_AT, SURVEYED = 16, 1000
@@ -54,11 +47,8 @@ class Beginning:
 
     def opening(self, columns: TableColumns, header: bool | None, missing_too: bool) -> Opening:
         """Find the columns by what is said of them; where none is the label, say what else would be refused."""
-        fields = []
-        for position, text in enumerate(fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)):
-            if not valid_text(text):
-                raise MalformedRow(self.source, self.line, not_utf8(text), column=position)
-            fields.append(text.decode())
+        fields = [words_of(text) for text in fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)]
+        refuse_other(fields, self.source)
         header = self._is_header(fields) if header is None else header
         columns = self._without_nameless(self._without_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
@@ -105,14 +95,14 @@ class Beginning:
         return all(words)
 
     def _without_index(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
-        """Leave out a first column without a name that counts the rows, as pandas writes it, and say so."""
+        """Leave out a first column without a name and with no value twice, as pandas and R write rows, and say so."""
         if fields[0].strip() or columns.features is not None or 0 in columns.drop or len(fields) < 2:
             return columns
         whole = range(1, self.records.size)
         firsts = [fields_of(self.records.text_of(self.text, at), self.spelling.delimiter)[0] for at in whole]
-        if firsts != [str(number).encode() for number in range(len(firsts))]:
+        if len(set(firsts)) < len(firsts):
             return columns
-        warnings.warn(f"{self.source}: the first column has no name and counts the rows; it is left out", stacklevel=2)
+        warnings.warn(f"{self.source}: the first column has no name and no value twice; it is left out", stacklevel=2)
         return replace(columns, drop=(*columns.drop, 0))
 
     def _without_nameless(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
@@ -126,15 +116,17 @@ class Beginning:
         return replace(columns, drop=(*columns.drop, *sorted(nameless)))
 
     def _names(self, fields: Sequence[str], columns: TableColumns) -> list[str]:
-        names = [name.strip() for name in fields]
-        unnamed = [at for at, name in enumerate(names) if not name and at not in columns.drop]
-        if columns.features is None and unnamed:
-            remedy = Remedy("drop", ",".join(map(str, unnamed)))
-            raise InputError(
-                f"{self.source}: column {unnamed[0]}, from 0, has no name; give it one, or leave it out {remedy}",
-                remedy,
-            )
-        return [name or str(position) for position, name in enumerate(names)]
+        """Return a name for each column, and say of those that are used which had none of their own."""
+        names = own_names(fields)
+        used = [
+            (name, field.strip())
+            for at, (name, field) in enumerate(zip(names, fields, strict=True))
+            if at not in columns.drop
+        ]
+        new = [name for name, field in used if name != field]
+        if new and columns.features is None:
+            warnings.warn(f"{self.source}: columns without a name of their own are called {listed(new)}", stacklevel=2)
+        return names
 
     def _survey(
         self, columns: TableColumns, names: list[str], header: bool, missing_too: bool

@@ -59,9 +59,11 @@ class CsvReader:
     False 0. Labels are numbers if all of the first block are, and exact, truth
     values if all are, else words. Numbers are missing where the field is empty or
     says NA, N/A, NaN, nan, null, NULL, None, ? or -; what cannot be read is a bad
-    row. A first column without a name that counts the rows, as `DataFrame.to_csv`
-    writes it, is left out with a warning. An open quote at the end of the source
-    is an error always, because nobody can tell how many rows it swallowed.
+    row. A first column without a name and with no value twice, as `DataFrame.to_csv`
+    writes it, is left out; others without a name, or with one that another has too,
+    get one as pandas gives it. Words that are not in UTF-8 are read as Windows-1252.
+    A warning says so. An open quote at the end of the source is an error always,
+    because nobody can tell how many rows it swallowed.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from opauc.reading.byte_source import Block, ByteSource, is_small
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_RECORD = 64 * 2**20
 DELIMITERS = (",", "\t", ";", "|")
-TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
+TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ from opauc.reading.csv_field import (
     number_of,
     number_or_reason,
     shown,
-    text_or_reason,
     truth_or_reason,
+    words_of,
 )
 from opauc.reading.csv_records import BYTE_ORDER_MARK, CsvRecords
 from opauc.reading.table_columns import FoundColumns, TableColumns
@@ -38,6 +39,7 @@ from opauc.reading.table_columns import FoundColumns, TableColumns
 PIECE_BYTES = 2**19
 # pyarrow takes some 7 kB for each column: more of them are read as a matrix.
 MOST_NARROW = 2000
+NOT_UTF8 = "some words are not in UTF-8; they are read as Windows-1252"
 LABEL_ADVICE = ", as the labels at the beginning are"
 
 
@@ -168,7 +170,7 @@ def careful_columns(form: CsvForm, text: bytes, records: CsvRecords, faults: Rec
     columns = []
     texts = texts_of(form, text, records, faults.whole, form.positions)
     for position, wanted, found in zip(form.positions, form.schema, texts, strict=True):
-        values, reasons = _values(found, wanted.type, form.spelling.decimal)
+        values, reasons = _values(form, found, wanted.type)
         columns.append(values)
         if position == form.label:
             reasons |= _inexact_labels(found) if wanted.type == pa.float64() else {}
@@ -225,10 +227,8 @@ def field_begins(form: CsvForm, text: NDArray[np.uint8], starts: NDArray[np.int6
 
 
 def kept_texts(form: CsvForm, texts: Sequence[pa.BinaryArray]) -> pa.RecordBatch:
-    """Return the columns to be carried along as words, whatever cannot be text replaced."""
-    columns = [
-        pa.array([text.decode(errors="replace") for text in column.to_pylist()], pa.string()) for column in texts
-    ]
+    """Return the columns to be carried along as words."""
+    columns = [pa.array([words_of(text) for text in column.to_pylist()], pa.string()) for column in texts]
     return pa.RecordBatch.from_arrays(columns, names=[form.names[position] for position in form.kept])
 
 
@@ -243,24 +243,30 @@ def label_type(texts: pa.BinaryArray, decimal: str) -> pa.DataType:
     return pa.float64() if numbers else pa.string()
 
 
-def _values(texts: pa.BinaryArray, kind: pa.DataType, decimal: str) -> tuple[pa.Array, dict[int, str]]:
+def _values(form: CsvForm, texts: pa.BinaryArray, kind: pa.DataType) -> tuple[pa.Array, dict[int, str]]:
     """Return a column converted, and the reason of each row where that cannot be; there the value is missing."""
-    if kind == pa.string() or (kind == pa.float64() and decimal == "."):
+    if kind == pa.string():
+        return _words(form, texts), {}
+    decimal = form.spelling.decimal
+    if kind == pa.float64() and decimal == ".":
         with suppress(pa.ArrowInvalid):
             return pc.cast(pc.cast(texts, pa.string()), kind), {}
     values, faults = [], {}
     for row, text in enumerate(texts.to_pylist()):
-        value, reason = _value_or_reason(text, kind, decimal)
+        value, reason = truth_or_reason(text) if kind == pa.bool_() else number_or_reason(text, decimal)
         values.append(value)
         if reason is not None:
             faults[row] = reason
     return pa.array(values, kind), faults
 
 
-def _value_or_reason(text: bytes, kind: pa.DataType, decimal: str) -> tuple[object, str | None]:
-    if kind == pa.string():
-        return text_or_reason(text)
-    return truth_or_reason(text) if kind == pa.bool_() else number_or_reason(text, decimal)
+def _words(form: CsvForm, texts: pa.BinaryArray) -> pa.StringArray:
+    """Return a column of words; that some are not in UTF-8 is said."""
+    with suppress(pa.ArrowInvalid):
+        return pc.cast(texts, pa.string())
+    warnings.warn(f"{form.source}: {NOT_UTF8}", stacklevel=2)
+    coded = texts.dictionary_encode()
+    return pa.array(map(words_of, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
 
 
 def _inexact_labels(texts: pa.BinaryArray) -> dict[int, str]:

@@ -11,7 +11,7 @@ from opauc.errors import InputError
 from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
 from opauc.reading.data_format import DataFormat, find_formats
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -69,7 +69,7 @@ def are_tables(paths: Iterable[str | os.PathLike[str]], asked: str | None = None
 def _format_by_ending(path: str) -> DataFormat | None:
     name = PurePath(path)
     ending = name.suffix.lower()
-    if ending in COMPRESSED:
+    if ending in PACKED:
         ending = name.with_suffix("").suffix.lower()
     return next((kind for kind in find_formats().values() if ending in kind.endings), None)
 
