@@ -53,6 +53,10 @@ class DivergedError(OpaucError, ValueError):
     """Descent left the range of float64: the step size is too large for the data."""
 
 
+# The value of a remedy that is a switch.
+TRUE_OR_FALSE = "True or False"
+
+
 class Remedy(NamedTuple):
     """A parameter that would help, with its value where that is known, as a message names it: in brackets.
 

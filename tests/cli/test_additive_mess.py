@@ -152,6 +152,28 @@ def test_other_encodings_and_archives_make_the_same_model(opauc, encoding):
         assert_array_equal(library.load("model").decision_function(rows), scores)
 
 
+@pytest.mark.parametrize("delimiter", [", ", " "])
+def test_a_table_without_a_header_is_learnt_and_a_single_row_of_it_scored(opauc, delimiter):
+    lines = [delimiter.join(map(str, row)) for row in ROWS.fillna("?").itertuples(index=False)]
+    text = "\n".join(lines).replace("Bern", "Bernese_Alps") + "\n"
+    with open("rows.data", "w") as out:
+        out.write(text)
+    ran = opauc("train", "rows.data", "--label", "-1", "--positive", "yes", "-o", "model")
+    assert ran.code == 0, ran.err
+    assert "4,000 rows (positive: yes)" in ran.err + ran.out
+    scores = opauc("predict", "model", "rows.data").out.split()
+    assert roc_auc_score(ROWS.bought == "yes", list(map(float, scores))) > 0.7
+    with open("row.data", "w") as out:
+        out.write(text.split("\n")[0] + "\n")
+    assert opauc("predict", "model", "row.data").out.split() == scores[:1]
+
+
+def test_a_first_line_of_words_and_numbers_that_may_be_either_asks_for_one_of_two_flags(opauc):
+    with open("rows.csv", "w") as out:
+        out.write("Bern,1,no\nChur,2,yes\n")
+    assert refused(train(opauc, "rows.csv")).endswith("say whether it is a header (--header or --no-header)\n")
+
+
 def test_nothing_to_learn_from_is_refused(opauc):
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
     assert "no column is left to learn from beside same (constant)" in refused(train(opauc, "rows.csv"))

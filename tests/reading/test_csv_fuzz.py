@@ -96,7 +96,11 @@ def expected_rows(header, records, label_is_number):
     """The rows that are clear, and the lines of the others."""
     clear, bad = [], []
     names = [name.strip() for name in header]
-    convert = {"label": exact_number if label_is_number else word, "size": number, "colour": word}
+    convert = {
+        "label": exact_number if label_is_number else lambda field: word(field).strip(" \t"),
+        "size": number,
+        "colour": word,
+    }
     for line, fields in records:
         values = (None,)
         if len(fields) == len(names):

@@ -100,6 +100,9 @@ def test_only_columns_that_are_used_are_converted(tmp_path):
         ("t.csv", '"y;;;",a,label\n1,2,3\n', ["y;;;", "a", "label"]),
         ("t.tsv", "label\ta,b,c\n1\t2\n", ["label", "a,b,c"]),
         ("t.tsv.gz", "label\ta,b,c\n1\t2\n", ["label", "a,b,c"]),
+        ("t.data", "label a b\n1 2 3\n", ["label", "a", "b"]),
+        ("t.data", "label a b\r\n1 2 3\r\n", ["label", "a", "b"]),
+        ("t.data", "a b,label\n2,1\n", ["a b", "label"]),
     ],
 )
 def test_the_delimiter_is_told_by_the_name_or_the_first_line(tmp_path, name, text, wanted):
@@ -121,7 +124,34 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
     path = written(tmp_path, "yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
         parts_of(path, CsvReader(header=None))
-    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header (header=...)"
+    remedy = "(header=True or False)"
+    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "header"),
+    [
+        ("Bern,3,yes\nChur,4,no\nBern,5,no\n", TableColumns(label=2, categorical=[0]), False),
+        ("e,x,s\np,x,s\ne,y,s\np,x,t\ne,x,s\n", TableColumns(label=0, categorical=[1, 2]), False),
+        ("city,size,label\nlabel,2,1\ncity,3,0\n", TableColumns(categorical=["city"]), True),
+        ("city,2019,2020\ncity,2,1\nBern,3,0\n", TableColumns(label="2020", categorical=["city"]), True),
+        ("Bern,3,yes\n", TableColumns(label="2", features=["1"], categorical=["0"]), False),
+        ("0,1,label\n7,3,1\n", TableColumns(label="label", features=["0", "1"]), True),
+    ],
+)
+def test_a_first_line_whose_words_are_values_below_is_a_row_unless_columns_are_asked_for_by_its_names(
+    tmp_path, text, columns, header
+):
+    [part] = parts_of(written(tmp_path, text), CsvReader(columns, header=None))
+    assert part.rows.num_rows == text.count("\n") - header
+    assert part.rows.schema.names == (text.split("\n")[0].split(",") if header else ["0", "1", "2"])
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_labels_are_the_same_words_however_the_file_is_spaced(tmp_path, quoted):
+    text = "a, label\n1, yes\n2,no \n3,\tyes\n" + '4," yes"\n' * quoted
+    [part] = parts_of(written(tmp_path, text))
+    assert part.rows["label"].to_pylist() == ["yes", "no", "yes"] + ["yes"] * quoted
 
 
 @pytest.mark.parametrize(

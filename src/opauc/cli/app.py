@@ -17,7 +17,7 @@ import typer
 
 from opauc import cli
 from opauc.cli.shown_text import shortened, shown_text
-from opauc.errors import InputError, OpaucError, Remedy
+from opauc.errors import TRUE_OR_FALSE, InputError, OpaucError, Remedy
 from opauc.version import __version__
 
 INTERRUPTED = 130
@@ -99,6 +99,8 @@ def _wording(remedy: Remedy, verb: str) -> str:
     for name, before in ((verb, ""), ("train", "opauc train ")):
         if remedy.parameter in signature(import_module(f"opauc.cli.{name}").command).parameters:
             flag = f"--{remedy.parameter.replace('_', '-')}"
+            if remedy.value == TRUE_OR_FALSE:
+                return f"({before}{flag} or --no-{flag.removeprefix('--')})"
             value = remedy.value if " or " in remedy.value else shlex.quote(remedy.value)
             return f"({before}{flag} {value})" if remedy.value else f"({before}{flag})"
     return ""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.errors import InputError, Remedy
+from opauc.errors import TRUE_OR_FALSE, InputError, Remedy
 from opauc.reading.csv_faults import RecordFaults
 from opauc.reading.csv_field import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, words_of
 from opauc.reading.csv_records import CsvRecords, Stretch
@@ -17,7 +17,8 @@ from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_column
 from opauc.reading.header_names import own_names, refuse_other
 from opauc.reading.table_columns import FoundColumns, TableColumns, listed
 
-# Records in which columns of True and False are looked for, and of a table without a label what else is at fault.
+# Records in which columns of True and False are looked for; and those in which what the first one says is, or, of a
+# table without a label, what else is at fault.
 LOOKED_AT, SURVEYED = 16, 1000
 
 
@@ -49,7 +50,7 @@ class Beginning:
         """Find the columns by what is said of them; where none is the label, say what else would be refused."""
         fields = [words_of(text) for text in fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)]
         refuse_other(fields, self.source)
-        header = self._is_header(fields) if header is None else header
+        header = self._is_header(fields, columns) if header is None else header
         columns = self._without_nameless(self._without_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
         try:
@@ -81,18 +82,38 @@ class Beginning:
             truths = [at for at, column in zip(roles.numeric, texts, strict=True) if _truths(column.to_pylist())]
         return CsvForm.of(self.source, self.spelling, names, opening.columns, Inferred(kind, frozenset(truths)))
 
-    def _is_header(self, fields: Sequence[str]) -> bool:
-        """Tell whether the first record names the columns: names are words, and a row has numbers or nothing."""
+    def _is_header(self, fields: Sequence[str], columns: TableColumns) -> bool:
+        """Tell whether the first record names the columns: it has words, those asked for if any, rows have others."""
         decimal = self.spelling.decimal
         words = [number_of(name.strip().encode(), decimal) is None and name not in MISSING_WORDS for name in fields]
         # The column before the names may count the rows; one after them is what a last comma makes.
-        words = [word for word, name in zip(words, fields, strict=True) if name.strip()] or [False]
-        if any(words) and not all(words):
-            remedy = Remedy("header")
-            raise InputError(
-                f"{self.source}: the first line has words and numbers; say whether it is a header {remedy}", remedy
-            )
-        return all(words)
+        named = [at for at, name in enumerate(fields) if name.strip()]
+        told = [at for at in named if words[at]]
+        if not told:
+            return False
+        if asked := columns.asked_by_name():
+            if asked <= set(own_names(fields)):
+                return True
+            if asked <= {str(position) for position in range(len(fields))}:
+                return False
+        again = self._again_below(fields, told)
+        if len(told) == len(named):
+            return len(again) < len(named)
+        if again:
+            return False
+        remedy = Remedy("header", TRUE_OR_FALSE)
+        raise InputError(
+            f"{self.source}: the first line has words and numbers; say whether it is a header {remedy}", remedy
+        )
+
+    def _again_below(self, fields: Sequence[str], places: Sequence[int]) -> set[int]:
+        """Return the places at which a later record says the same as the first."""
+        few = [
+            fields_of(self.records.text_of(self.text, at), self.spelling.delimiter)
+            for at in range(1, min(self.records.size, SURVEYED))
+        ]
+        firsts = {at: fields[at].encode() for at in places}
+        return {at for at, first in firsts.items() if any(at < len(row) and row[at] == first for row in few)}
 
     def _without_index(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
         """Leave out a first column without a name and with no value twice, as pandas and R write rows, and say so."""

@@ -18,6 +18,7 @@ from opauc.reading.byte_source import Block, ByteSource, is_small
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_RECORD = 64 * 2**20
 DELIMITERS = (",", "\t", ";", "|")
+SPACE = " "
 TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
 
 
@@ -122,12 +123,19 @@ def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:
 
 
 def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
-    """Return tab for tab-separated files by their names, else the delimiter the first line has most of."""
+    """Return tab for tab-separated files by their names, else the delimiter the first line has most of, or a space."""
     if TAB_ENDING.search(path):
         return "\t"
-    first = text.lstrip(b"\r\n").split(b"\n", 1)[0]
-    unquoted = re.sub(rb'"[^"]*"', b"", first)
-    return max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: unquoted.count(mark.encode()))
+    lines = [re.sub(rb'"[^"]*"', b"", line) for line in text.lstrip(b"\r\n").split(b"\n", 2)[:2]]
+    found = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: lines[0].count(mark.encode()))
+    return found if found.encode() in lines[0] or not _have_spaces(lines) else SPACE
+
+
+def _have_spaces(lines: list[bytes]) -> bool:
+    """Tell whether single spaces stand between the fields of the first lines, as many in each."""
+    stripped = [line.strip() for line in lines if line.strip()]
+    counts = {line.count(b" ") for line in stripped}
+    return len(counts) == 1 and 0 not in counts and not any(b"  " in line for line in stripped)
 
 
 def delimiter_in(path: str, decimal: str = ".") -> str:

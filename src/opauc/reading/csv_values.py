@@ -110,6 +110,8 @@ def quick_rows(form: CsvForm, text: bytes) -> pa.RecordBatch | None:
                 continue
             return None
         columns = [column.combine_chunks() for column in table.columns]
+        if form.label is not None and form.schema.field(at := form.positions.index(form.label)).type == pa.string():
+            columns[at] = _trimmed(columns[at])
         if form.truths:
             columns = [pc.cast(column, kind) for column, kind in zip(columns, form.schema.types, strict=True)]
         batch = pa.RecordBatch.from_arrays(columns, schema=form.schema)
@@ -171,6 +173,8 @@ def careful_columns(form: CsvForm, text: bytes, records: CsvRecords, faults: Rec
     texts = texts_of(form, text, records, faults.whole, form.positions)
     for position, wanted, found in zip(form.positions, form.schema, texts, strict=True):
         values, reasons = _values(form, found, wanted.type)
+        if position == form.label and wanted.type == pa.string():
+            values = _trimmed(values)
         columns.append(values)
         if position == form.label:
             reasons |= _inexact_labels(found) if wanted.type == pa.float64() else {}
@@ -258,6 +262,11 @@ def _values(form: CsvForm, texts: pa.BinaryArray, kind: pa.DataType) -> tuple[pa
         if reason is not None:
             faults[row] = reason
     return pa.array(values, kind), faults
+
+
+def _trimmed(labels: pa.StringArray) -> pa.StringArray:
+    """Return words without the spaces around them: a label is the same however the file is spaced."""
+    return pc.utf8_trim(labels, " \t")
 
 
 def _words(form: CsvForm, texts: pa.BinaryArray) -> pa.StringArray:

@@ -67,6 +67,11 @@ class TableColumns:
         """Names of the columns that are carried along beside the features."""
         return tuple(dict.fromkeys([*self.kept, *([] if self.groups is None else [self.groups])]))
 
+    def asked_by_name(self) -> set[str]:
+        """Return the names of all columns that something is said of."""
+        named = (self.label, *(self.features or ()), *self.categorical, *self.numeric, *self.drop, *self.carried)
+        return {column for column in named if isinstance(column, str)}
+
     def roles_in(self, names: Sequence[str], source: str) -> ColumnRoles:
         """Find the columns among those of a table, or say which are not there, all of them."""
         places = {name: position for position, name in enumerate(names)}

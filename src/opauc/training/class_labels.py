@@ -93,7 +93,10 @@ def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
             label = float(label)
         except ValueError:
             return np.zeros(labels.size, np.bool_)
-    return np.asarray(labels == label)
+    found = np.asarray(labels == label)
+    if isinstance(label, str) and label != label.strip():  # of an earlier version, which left spaces around labels
+        found |= labels == label.strip()
+    return found
 
 
 def shown_label(label: object) -> str:
