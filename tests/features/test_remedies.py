@@ -36,10 +36,10 @@ def test_remedies_of_sparse_rows_and_of_text_are_worded_too(tmp_path):
     with pytest.raises(InputError) as error:
         list(stream_of_memory(rows, [1], ReadOptions(missing="mean")).chunks())
     assert error.value.reworded(flag).endswith("can be taken as zero, not as the mean (--missing)")
-    (tmp_path / "a.csv").write_text(",y\n1,2\n")
+    (tmp_path / "a.csv").write_text("yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
-        list(open_stream([tmp_path / "a.csv"], ReadOptions(header=True)).chunks())
-    assert error.value.reworded(flag).endswith("give it one, or leave it out (--drop 0)")
+        list(open_stream([tmp_path / "a.csv"], ReadOptions(label=0)).chunks())
+    assert error.value.reworded(flag).endswith("say whether it is a header (--header True or False)")
 
 
 def test_one_bad_row_too_many_keeps_the_remedies_of_the_last():
