@@ -17,9 +17,9 @@ from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_column
 from opauc.reading.header_names import own_names, refuse_other
 from opauc.reading.table_columns import FoundColumns, TableColumns, listed
 
-# Records in which columns of True and False are looked for; and those in which what the first one says is, or, of a
-# table without a label, what else is at fault.
-LOOKED_AT, SURVEYED = 16, 1000
+# Records in which columns of True and False are looked for; and those, of not many more fields, in which what the first
+# one says is, or, of a table without a label, what else is at fault.
+LOOKED_AT, SURVEYED, SURVEYED_FIELDS = 16, 1000, 100_000
 
 
 class Opening(NamedTuple):
@@ -108,10 +108,8 @@ class Beginning:
 
     def _again_below(self, fields: Sequence[str], places: Sequence[int]) -> set[int]:
         """Return the places at which a later record says the same as the first."""
-        few = [
-            fields_of(self.records.text_of(self.text, at), self.spelling.delimiter)
-            for at in range(1, min(self.records.size, SURVEYED))
-        ]
+        enough = min(self.records.size, SURVEYED, 2 + SURVEYED_FIELDS // len(fields))
+        few = [fields_of(self.records.text_of(self.text, at), self.spelling.delimiter) for at in range(1, enough)]
         firsts = {at: fields[at].encode() for at in places}
         return {at for at, first in firsts.items() if any(at < len(row) and row[at] == first for row in few)}
 
