@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opauc.features.date_parts import PARTS, TIMED_PARTS, parts_of_type
 from opauc.features.table_column import CATEGORY, DATE, NUMBER, TableColumn, category_words, is_number
 from opauc.features.text_dates import best_layout, text_dates
-from opauc.features.text_values import COMMA, NO_CATEGORY, POINT, TRUTHS, is_missing, number_of
+from opauc.features.text_values import COMMA, NO_CATEGORY, POINT, TRUTHS, is_missing, number_of, unit_of
 from opauc.rows import Floats
 
 if TYPE_CHECKING:
@@ -205,9 +205,10 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
         return Finding(name, EMPTY, None, "no value")
     if is_dictionary and not numeric:
         return _of_words(name, values, words, counts, typed=True)
-    for decimal in (POINT, COMMA):
-        spelled = np.array([number_of(word, decimal) for word in words])
-        if (column := _spelled_numbers(name, words, counts, spelled, numeric, decimal)) is not None:
+    unit = unit_of(met)
+    for spelling in (POINT, COMMA, *((POINT + unit, COMMA + unit) if unit else ())):
+        spelled = np.array([number_of(word, spelling) for word in words])
+        if (column := _spelled_numbers(name, words, counts, spelled, numeric, spelling)) is not None:
             kind = (
                 BOOLEAN if {word.strip().lower() for word in words if not is_missing(word)} <= set(TRUTHS) else NUMBER
             )
@@ -220,9 +221,9 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
 
 
 def _spelled_numbers(
-    name: str, words: list[str], counts: NDArray[np.int64], spelled: Floats, asked: bool, decimal: str
+    name: str, words: list[str], counts: NDArray[np.int64], spelled: Floats, asked: bool, spelling: str
 ) -> TableColumn | None:
-    """Return the column if its words are numbers but for those that stand for none, and a few strays."""
+    """Return the column if its words are numbers but for those that stand for none and, without units, strays."""
     missing = np.array([is_missing(word) for word in words])
     number = ~np.isnan(spelled) & ~missing
     others = ~number & ~missing & (counts > 0)
@@ -231,12 +232,14 @@ def _spelled_numbers(
     several = np.unique(spelled[number]).size > 2 or not others.any()
     if not (asked or (n_numbers and ((few and several) or n_others <= STRAYS * n_numbers))):
         return None
+    if len(spelling) > 1 and n_others and not asked:
+        return None
     marks = [words[at] for at in np.flatnonzero(others)[:MOST_MARKS].tolist()] if few else []
     return TableColumn(
         name,
         NUMBER,
         words={mark: place for place, mark in enumerate(marks)},
-        spelling=COMMA if decimal == COMMA else "",
+        spelling="" if spelling == POINT else spelling,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opauc.errors import InputError
 from opauc.features.date_parts import date_numbers, parts_of_type
 from opauc.features.text_dates import ISO, are_layouts, best_layout, text_dates
-from opauc.features.text_values import COMMA, NO_CATEGORY, POINT, text_numbers
+from opauc.features.text_values import NO_CATEGORY, POINT, is_spelling, text_numbers
 from opauc.files import json_as
 from opauc.rows import Floats, Json
 
@@ -66,7 +66,9 @@ class TableColumn:
     kind: str
     parts: tuple[str, ...] = ()  # of a date
     words: Mapping[str, int] = field(default_factory=dict)  # the number of each category; of numbers, words for none
-    spelling: str = ""  # of text: what stands before the decimals of a number, or the layout of a date
+    spelling: str = (
+        ""  # of text: what stands before the decimals of a number and which unit after it, or the layout of a date
+    )
 
     @classmethod
     def of_type(cls, name: str, kind: DataType, source: str) -> TableColumn:
@@ -132,7 +134,7 @@ class TableColumn:
         numbers = list(one["words"].values())
         if len(set(numbers)) < len(numbers) or min(numbers, default=0) < 0:
             raise ValueError(f"column {name}: expected categories with a number each")
-        known = {NUMBER: spelling in (POINT, COMMA), DATE: are_layouts(spelling), CATEGORY: False}
+        known = {NUMBER: is_spelling(spelling), DATE: are_layouts(spelling), CATEGORY: False}
         if spelling and not known[kind]:
             raise ValueError(f"column {name}: expected a way to write numbers or dates, got {spelling[:40]!r}")
         return cls(name, kind, tuple(one["parts"]), dict(one["words"]), spelling)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,10 +23,19 @@ MISSING_WORDS = (
 NO_CATEGORY = frozenset(MISSING_WORDS) - {"?", "-", "--", ".", "na", "none", "NaT", "(null)", "Null", "\\N"}
 TRUTHS = {"true": 1.0, "false": 0.0}
 POINT, COMMA = ".", ","
-# Thousands are set apart only where every group of digits but the first is of three.
-NUMBER = re.compile(r"[+-]?[$€£]?(?:\d+|\d{1,3}(?:,\d{3})+|(?=\.\d))(?:\.\d*)?(?:[eE][+-]?\d+)?%?")
+# Thousands are set apart only where every group of digits but the first is of three. In books of account, brackets are
+# around what is negative.
+MONEY, DIGITS = "[$€£¥₹]", r"(?:\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?:['’\xa0\u202f]\d{3})+|(?=\.\d))(?:\.\d*)?"
+SIGN = rf"(?:[+-]?(?:{MONEY} ?)?|{MONEY} ?[+-])"
+NUMBER = re.compile(rf"{SIGN}{DIGITS}(?:[eE][+-]?\d+)?(?: ?(?:%|{MONEY}))?")
+BRACKETS = re.compile(r"\(([^()+-]*)\)")
+NO_DIGITS = re.compile(r"[^\d.eE+-]")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 SWAPPED = str.maketrans(",.", ".,")
+# The time on a clock, which is read as hours.
+CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE)
+# What follows a number without being one: a unit, but for its plural.
+UNIT = re.compile(r"[^A-Za-zµ°]*\d[.,]? ?([A-Za-zµ°]{1,12}?)s?\.?", re.IGNORECASE)
 
 
 class TextNumbers(NamedTuple):
@@ -36,7 +45,7 @@ class TextNumbers(NamedTuple):
     unreadable: int
 
 
-def text_numbers(text: Column, decimal: str = POINT, marks: Container[str] = ()) -> TextNumbers:
+def text_numbers(text: Column, spelling: str = POINT, marks: Container[str] = ()) -> TextNumbers:
     """Return the numbers of a column of text; `marks` are words that stand for a missing one.
 
     Examples
@@ -51,7 +60,7 @@ def text_numbers(text: Column, decimal: str = POINT, marks: Container[str] = ())
 
     from opauc.reading.column_values import numbers_in, words_of
 
-    if decimal == POINT:
+    if spelling == POINT:
         trimmed = pc.utf8_trim_whitespace(text)
         known = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_WORDS, trimmed.type)), None, trimmed)
         try:
@@ -59,28 +68,60 @@ def text_numbers(text: Column, decimal: str = POINT, marks: Container[str] = ())
         except pa.ArrowInvalid:  # a word, or a number as people write it
             pass
     words, levels = words_of(text)
-    read = np.array([*(number_of(word, decimal) for word in words), np.nan])
+    read = np.array([*(number_of(word, spelling) for word in words), np.nan])
     lost = np.array([*(not is_missing(word) and word not in marks for word in words), False]) & np.isnan(read)
     return TextNumbers(read[levels], int(lost[levels].sum()))
 
 
-def number_of(word: str, decimal: str = POINT) -> float:
+def number_of(word: str, spelling: str = POINT) -> float:
     """Return the number that a word says, nan where it says none.
 
+    How numbers are spelled is what stands before their decimals, and the unit that follows, if any.
+
     >>> from opauc.features.text_values import number_of
-    >>> number_of("$1,200.50"), number_of("1.200,5", ","), number_of("45%"), number_of("True"), number_of("12a")
+    >>> number_of("$1,200.50"), number_of("1.200,5 €", ","), number_of("45%"), number_of("True"), number_of("12a")
     (1200.5, 1200.5, 45.0, 1.0, nan)
+    >>> number_of("(3.5)"), number_of("1:30 pm"), number_of("7 days", ".day"), number_of("7 weeks", ".day")
+    (-3.5, 13.5, 7.0, nan)
     """
-    plain = word.strip()
+    plain, decimal, unit = word.strip(), spelling[:1], spelling[1:]
+    if unit and (found := UNIT.fullmatch(plain)) and found[1].lower() == unit:
+        plain = plain[: found.start(1)].rstrip()
     if plain.lower() in TRUTHS:
         return TRUTHS[plain.lower()]
+    if found := CLOCK.fullmatch(plain):
+        return _hours(*found.groups())
     if decimal == COMMA:
         plain = plain.translate(SWAPPED)
+    if (found := BRACKETS.fullmatch(plain)) and NUMBER.fullmatch(found[1]):
+        return -float(NO_DIGITS.sub("", found[1]))
     if NUMBER.fullmatch(plain):
-        return float(plain.translate({ord(sign): None for sign in ",$€£%"}))
+        return float(NO_DIGITS.sub("", plain))
     if decimal == COMMA:
-        return number_of(word)  # 0.25 can be nothing else
+        return number_of(word, POINT + unit)  # 0.25 can be nothing else
     return float(plain) if INFINITE.fullmatch(plain) else np.nan
+
+
+def unit_of(words: Iterable[str]) -> str:
+    """Return the unit that follows the number in each word that has one, nothing where they are several.
+
+    >>> from opauc.features.text_values import unit_of
+    >>> unit_of(["1 day", "7 days", "?"]), unit_of(["7 days", "2 weeks"])
+    ('day', '')
+    """
+    units = {found[1].lower() for word in words if (found := UNIT.fullmatch(word.strip()))}
+    return units.pop() if len(units) == 1 else ""
+
+
+def is_spelling(text: str) -> bool:
+    """Tell whether text says how numbers are spelled."""
+    return text[:1] in (POINT, COMMA) and (not text[1:] or unit_of([f"1 {text[1:]}"]) == text[1:])
+
+
+def _hours(hours: str, minutes: str, seconds: str | None, half: str | None) -> float:
+    """Return the time on a clock of 24 hours, or of 12 in the first or second half of the day."""
+    whole = int(hours) if half is None else int(hours) % 12 + 12 * (half.lower() == "p")
+    return whole + int(minutes) / 60.0 + float(seconds or 0.0) / 3600.0
 
 
 def is_missing(word: str) -> bool:
