@@ -51,6 +51,10 @@ def test_words_that_are_not_in_utf8_are_those_of_windows_and_it_is_said(tmp_path
         ("sep=;\ny;a\n1;2\n", "the first line, sep=, is no header; take it out"),
         ('{"y": 1, "a": 2}\n', "JSON is not read; save it as CSV or Parquet"),
         ('[{"y": 1, "a": 2}]\n', "JSON is not read; save it as CSV or Parquet"),
+        ("@RELATION rows\n@ATTRIBUTE a REAL\n", "ARFF is not read; save it as CSV or Parquet"),
+        ("% rows, 1994\n@relation rows\n", "ARFF is not read; save it as CSV or Parquet"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\n\x00", "a workbook is not read; save it as CSV or Parquet"),
+        ("<!DOCTYPE html>\n<table>\n", "XML or HTML is not read; save it as CSV or Parquet"),
         (
             "y\n1\n",
             "no column is left to be a feature beside y; if there are others, name the delimiter (delimiter=...) or "

@@ -101,3 +101,8 @@ def test_lines_before_the_header_are_guessed_at_where_there_is_one_column(tmp_pa
     path = written(tmp_path, "Report of 2024\na,y\n1,0\n")
     with pytest.raises(InputError, match=r"name the delimiter \(delimiter=...\) or take out lines before the header"):
         parts_of(path, CsvReader(TableColumns(label)))
+
+
+@pytest.mark.parametrize("name", ["% of all", "<=50K", "@home", "{a}", "[a", "sep=", "json"])
+def test_a_name_that_begins_as_other_formats_do_is_a_name(tmp_path, name):
+    assert columns_of(parts_of(written(tmp_path, f"{name},y\n1,0\n2,1\n"))) == {name: [1.0, 2.0], "y": [0.0, 1.0]}

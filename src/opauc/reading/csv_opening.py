@@ -14,7 +14,7 @@ from opauc.reading.csv_faults import RecordFaults
 from opauc.reading.csv_field import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, words_of
 from opauc.reading.csv_records import CsvRecords, Stretch
 from opauc.reading.csv_values import CsvForm, Inferred, Spelling, careful_columns, label_type, texts_of
-from opauc.reading.header_names import own_names, refuse_other
+from opauc.reading.header_names import own_names, refuse_others
 from opauc.reading.table_columns import FoundColumns, TableColumns, listed
 
 # Records in which columns of True and False are looked for; and those, of not many more fields, in which what the first
@@ -48,8 +48,8 @@ class Beginning:
 
     def opening(self, columns: TableColumns, header: bool | None, missing_too: bool) -> Opening:
         """Find the columns by what is said of them; where none is the label, say what else would be refused."""
+        refuse_others(self.text, self.source)
         fields = [words_of(text) for text in fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)]
-        refuse_other(fields, self.source)
         header = self._is_header(fields, columns) if header is None else header
         columns = self._without_nameless(self._without_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]

@@ -1,30 +1,36 @@
-"""Names of columns from a header as it is: columns without a name get one, and of those with one name each its own."""
+"""What the beginning of a table tells of itself: that it is one, and a name for each of its columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import count
 
 from opauc.errors import InputError
 
-# What is no table, by how its first field begins, and what it is.
-NO_TABLES = {'{"': "JSON is not read", "[{": "JSON is not read", "\xd0\xcf\x11": "a workbook is not read"}
-EXCEL_MARK = "sep="
+# What is no table, by how it begins.
+OTHERS = {
+    "JSON": rb'\s*(\{\s*"|\[\s*\{)',
+    "ARFF": rb"(\s*%[^\n]*\n)*\s*@relation",
+    "XML or HTML": rb"\s*<(\?xml|!doctype|html|table)",
+    "a workbook": rb"\xd0\xcf\x11\xe0",
+}
+EXCEL_MARK = rb"sep=.\r?\n"
 
 
-def refuse_other(fields: Sequence[str], source: str) -> None:
-    """Refuse what is no table, or has a line before it, by the fields of its first line.
+def refuse_others(text: bytes, source: str) -> None:
+    """Refuse what is no table, or has a line before it, by its beginning.
 
-    >>> from opauc.reading.header_names import refuse_other
-    >>> refuse_other(['{"age": 31', '"y": 0}'], "rows.txt")
+    >>> from opauc.reading.header_names import refuse_others
+    >>> refuse_others(b'{"age": 31, "y": 0}', "rows.txt")
     Traceback (most recent call last):
         ...
     opauc.errors.InputError: rows.txt: JSON is not read; save it as CSV or Parquet
     """
-    for begin, what in NO_TABLES.items():
-        if fields[0].lstrip().startswith(begin):
-            raise InputError(f"{source}: {what}; save it as CSV or Parquet")
-    if fields[0] == EXCEL_MARK:
+    for name, begin in OTHERS.items():
+        if re.match(begin, text, re.IGNORECASE):
+            raise InputError(f"{source}: {name} is not read; save it as CSV or Parquet")
+    if re.match(EXCEL_MARK, text, re.IGNORECASE):
         raise InputError(f"{source}: the first line, sep=, is no header; take it out")
 
 
