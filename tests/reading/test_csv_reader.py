@@ -132,6 +132,7 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
     ("text", "columns", "header"),
     [
         ("Bern,3,yes\nChur,4,no\nBern,5,no\n", TableColumns(label=2, categorical=[0]), False),
+        ("Zürich,3,yes\nChur,4,no\nZürich,5,no\n", TableColumns(label=2, categorical=[0]), False),
         ("e,x,s\np,x,s\ne,y,s\np,x,t\ne,x,s\n", TableColumns(label=0, categorical=[1, 2]), False),
         ("city,size,label\nlabel,2,1\ncity,3,0\n", TableColumns(categorical=["city"]), True),
         ("city,2019,2020\ncity,2,1\nBern,3,0\n", TableColumns(label="2020", categorical=["city"]), True),
@@ -139,12 +140,14 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
         ("0,1,label\n7,3,1\n", TableColumns(label="label", features=["0", "1"]), True),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*not in UTF-8")
 def test_a_first_line_whose_words_are_values_below_is_a_row_unless_columns_are_asked_for_by_its_names(
     tmp_path, text, columns, header
 ):
-    [part] = parts_of(written(tmp_path, text), CsvReader(columns, header=None))
-    assert part.rows.num_rows == text.count("\n") - header
-    assert part.rows.schema.names == (text.split("\n")[0].split(",") if header else ["0", "1", "2"])
+    for encoded in (text.encode(), text.encode("cp1252")):
+        [part] = parts_of(written(tmp_path, encoded), CsvReader(columns, header=None))
+        assert part.rows.num_rows == text.count("\n") - header
+        assert part.rows.schema.names == (text.split("\n")[0].split(",") if header else ["0", "1", "2"])
 
 
 @pytest.mark.parametrize("quoted", [False, True])

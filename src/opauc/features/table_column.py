@@ -66,9 +66,7 @@ class TableColumn:
     kind: str
     parts: tuple[str, ...] = ()  # of a date
     words: Mapping[str, int] = field(default_factory=dict)  # the number of each category; of numbers, words for none
-    spelling: str = (
-        ""  # of text: what stands before the decimals of a number and which unit after it, or the layout of a date
-    )
+    spelling: str = ""  # of text: what stands before the decimals of a number and its unit, or the layout of a date
 
     @classmethod
     def of_type(cls, name: str, kind: DataType, source: str) -> TableColumn:

@@ -110,8 +110,7 @@ class Beginning:
         """Return the places at which a later record says the same as the first."""
         enough = min(self.records.size, SURVEYED, 2 + SURVEYED_FIELDS // len(fields))
         few = [fields_of(self.records.text_of(self.text, at), self.spelling.delimiter) for at in range(1, enough)]
-        firsts = {at: fields[at].encode() for at in places}
-        return {at for at, first in firsts.items() if any(at < len(row) and row[at] == first for row in few)}
+        return {at for at in places if any(at < len(row) and words_of(row[at]) == fields[at] for row in few)}
 
     def _without_index(self, columns: TableColumns, fields: Sequence[str]) -> TableColumns:
         """Leave out a first column without a name and with no value twice, as pandas and R write rows, and say so."""
@@ -137,12 +136,8 @@ class Beginning:
     def _names(self, fields: Sequence[str], columns: TableColumns) -> list[str]:
         """Return a name for each column, and say of those that are used which had none of their own."""
         names = own_names(fields)
-        used = [
-            (name, field.strip())
-            for at, (name, field) in enumerate(zip(names, fields, strict=True))
-            if at not in columns.drop
-        ]
-        new = [name for name, field in used if name != field]
+        used = [at for at in range(len(names)) if at not in columns.drop]
+        new = [names[at] for at in used if names[at] != fields[at].strip()]
         if new and columns.features is None:
             warnings.warn(f"{self.source}: columns without a name of their own are called {listed(new)}", stacklevel=2)
         return names
