@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from opauc.cli.console import Reporter, emit, number_of, show_table
+from opauc.evaluation.auc_limits import AucInterval
 from opauc.features.card.leaves import Leaves
 from opauc.features.column_kinds import Finding
 from opauc.learners.penalty_selection import Selection
@@ -34,20 +35,22 @@ class LearntRows(NamedTuple):
     rows: int
     bad_rows: int
     first_bad: Sequence[str]
-    auc: float | None = None
+    auc: AucInterval | None = None
     shards: int | None = None
 
     @classmethod
     def of(cls, training: StreamTraining) -> Self:
         """Return what a training in order tells."""
         known = training.bookmark
-        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.running_auc())
+        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.ranked())
 
     def ranked(self) -> str:
         """Return how well rows were ranked before they were learnt, or why that is not known, to end a line."""
         if self.shards is not None:
             return f", learnt in {number_of(self.shards, 'shard')}: opauc evaluate says how well it ranks rows"
-        return "" if self.auc is None else f", progressive AUC {self.auc:.4f}"
+        if self.auc is None:
+            return ""
+        return f", progressive AUC {self.auc.auc:.4f} (95 %: {self.auc.low:.4f} to {self.auc.high:.4f})"
 
 
 def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporter) -> None:
@@ -122,10 +125,11 @@ def report_additive(
         f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{number_of(model.n_features, 'column')}, additive model of "
         f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learnt.ranked()}",
-        model=str(output), rows=learnt.rows, features=model.n_features, solver="gam", rank=None,
+        model=str(output), features=model.n_features, solver="gam", rank=None,
         model_columns=card.n_columns, pairs=pairs, trees=trees, guard=judgement.rung, seconds=round(seconds, 3),
-        checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=learnt.auc, shards=learnt.shards,
-        skipped=learnt.bad_rows, chosen={},
+        checkpoint_seconds=round(checkpoint_seconds, 3), chosen={},
+        rows=learnt.rows, shards=learnt.shards, skipped=learnt.bad_rows,
+        progressive_auc=learnt.auc and learnt.auc.auc, progressive_auc_limits=learnt.auc and learnt.auc[1:3],
     )  # fmt: skip
 
 
@@ -155,9 +159,10 @@ def report_trained(
         f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{model.n_features:,} features, {solver}"
         f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}{learnt.ranked()}",
-        model=str(output), rows=learnt.rows, features=model.n_features, solver=solver, rank=rank,
-        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), progressive_auc=learnt.auc,
-        shards=learnt.shards, skipped=learnt.bad_rows, chosen=chosen,
+        model=str(output), features=model.n_features, solver=solver, rank=rank,
+        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), chosen=chosen,
+        rows=learnt.rows, shards=learnt.shards, skipped=learnt.bad_rows,
+        progressive_auc=learnt.auc and learnt.auc.auc, progressive_auc_limits=learnt.auc and learnt.auc[1:3],
     )  # fmt: skip
 
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from opauc.evaluation.auc_limits import AucInterval
 from opauc.evaluation.progressive_auc import ProgressiveAuc, ProgressPoint
+from opauc.evaluation.ranking import stream_interval
 from opauc.rows import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
 from opauc.scorers.scorer import Scorer
 from opauc.training.learnt import Learnt
 
-# Of a chunk, or of the rows learnt between two looks at the weights, the first so many are scored before they are
-# learnt; scores are put together until there are enough to be worth sorting in.
-SCORED, SORTED_IN = 1024, 16_384
+# Of a chunk, or of the rows learnt between two looks at the weights, the first so many, or one in so many, are scored
+# before they are learnt; scores are put together until there are enough to be worth sorting in.
+SCORED, ONE_IN, SORTED_IN = 1024, 8, 16_384
 # Rows before the first look at the weights.
 FIRST_LOOK = 128
 # Whole numbers beyond this are no longer counted one by one.
@@ -41,7 +43,8 @@ class Progress:
         if self.scorer is None:
             return self
         known = self.scorer.n_inputs
-        scored, actual = rows[:SCORED] if known == rows.shape[1] else rows[:SCORED, :known], labels[:SCORED]
+        first = slice(max(SCORED, labels.size // ONE_IN))
+        scored, actual = rows[first] if known == rows.shape[1] else rows[first, :known], labels[first]
         if (new := solution.fresh(scored)) is not None:
             scored, actual = scored[new], actual[new]
         fresh = np.concatenate([self.labels, actual])
@@ -65,6 +68,11 @@ class Progress:
     def running_auc(self) -> float | None:
         """Return the AUC of the rows scored before they were learnt, by and large; None before there is one."""
         return self.running if self.auc.n_rows else _estimate(self.auc.update(self.labels, self.scores))
+
+    def ranked(self) -> AucInterval | None:
+        """Return the AUC of all rows scored before they were learnt, with its limits; None while a class is missing."""
+        stream = self.auc.update(self.labels, self.scores).overall
+        return stream_interval(stream) if stream.counts.all() else None
 
     def curve(self, rows: int) -> list[ProgressPoint]:
         """Return the AUC over the rows learnt; of long pieces between two looks only a part was scored."""
