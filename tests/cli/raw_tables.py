@@ -1,6 +1,9 @@
 """A table as people have them, and small cards, so that a small file is sampled."""
 
 import csv
+import os
+from contextlib import contextmanager
+from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -47,3 +50,13 @@ def small_cards(monkeypatch, rows=1500):
     monkeypatch.setattr("opauc.training.additive.card_sample.ALL_WAIT", rows)
     for room in ("waiting_rows", "card_sample"):
         monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
+
+
+@contextmanager
+def piped(name, frame):
+    """Write rows into a pipe of that name while they are read."""
+    os.mkfifo(name)
+    writer = Thread(target=write_csv, args=(name, frame), daemon=True)
+    writer.start()
+    yield
+    writer.join(timeout=60)

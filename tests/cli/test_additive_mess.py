@@ -1,6 +1,5 @@
 """What tables bring that nobody asked for: each has an outcome, and what is silent is counted."""
 
-import gzip
 import json
 import zipfile
 
@@ -14,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import opauc as library
 from opauc.features import table_column
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
 
 ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]
 
@@ -69,10 +68,9 @@ def test_a_column_that_changes_its_type_between_files_is_counted_as_missing(opau
             write_csv(f"{name}.csv", frame)
         else:
             parquet.write_table(pa.Table.from_pandas(frame), f"{name}.parquet")
-    with gzip.open("a.csv.gz", "wb") as packed:  # of a stream the first rows say what a column is
-        packed.write(first.to_csv(index=False).encode())
-    data = ["a.parquet", "b.parquet"] if kind == "parquet" else ["a.csv.gz", "b.csv"]
-    ran = opauc("train", *data, "--label", "bought", "-o", "model", "--json")
+    data = ["a.parquet", "b.parquet"] if kind == "parquet" else ["pipe.csv", "b.csv"]
+    with piped("pipe.csv", first):  # of a stream the first rows say what a column is
+        ran = opauc("train", *data, "--label", "bought", "-o", "model", "--json")
     assert ran.code == 0, ran.err
     told = [json.loads(line) for line in ran.out.splitlines()]
     assert {"event": "unreadable", "column": "age", "values": len(ROWS)} in told
@@ -139,7 +137,7 @@ def test_columns_of_one_name_and_rows_with_numbers_are_learnt_and_found_again_in
 def test_other_encodings_and_archives_make_the_same_model(opauc, encoding):
     rows = ROWS.assign(city=ROWS.city.replace({"Bern": "Genève"}))
     assert (rows.city == "Genève").any()
-    rows.to_csv("rows.csv.gz", index=False)  # as in an archive, the first rows make the card
+    rows.to_csv("rows.csv.gz", index=False)
     assert train(opauc, "rows.csv.gz").code == 0
     scores = library.load("model").decision_function(rows)
     rows.to_csv("other.csv", index=False, encoding=encoding)

@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 from sklearn.metrics import roc_auc_score
 
 import opauc as library
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
 
 ROWS = raw_table(6000)
 TEST = raw_table(3000, seed=1)
@@ -187,7 +187,7 @@ def test_shards_that_begin_like_one_model_merge_to_that_of_all_rows_and_a_file_c
 
 
 @pytest.mark.parametrize("order", ["label", "income", "since"])
-@pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "npy"])
 def test_a_sorted_file_is_learnt_as_a_shuffled_one(opauc, kind, order):
     frame = raw_table(12_000)
     ordered = frame.assign(order=pd.to_numeric(frame["income"], errors="coerce") if order == "income" else
@@ -196,7 +196,7 @@ def test_a_sorted_file_is_learnt_as_a_shuffled_one(opauc, kind, order):
     aucs = {}
     for name, rows in (("shuffled", frame), ("sorted", ordered)):
         path = f"{name}.{kind}"
-        if kind == "csv":
+        if kind in ("csv", "csv.gz"):
             write_csv(path, rows)
         elif kind == "parquet":
             parquet.write_table(pa.Table.from_pandas(rows, preserve_index=False), path, row_group_size=1000)
@@ -222,16 +222,16 @@ def numbers_of(frame):
 def test_a_sorted_stream_is_noticed_by_name_and_still_ranks(opauc):
     frame = raw_table(12_000)
     frame = frame.assign(order=pd.to_numeric(frame["income"], errors="coerce")).sort_values("order")
-    write_csv("rows.csv.gz", frame.drop(columns=["order", "id"]))
-    ran = opauc("train", "rows.csv.gz", "--label", "bought", "-o", "model")
+    with piped("rows.csv", frame.drop(columns=["order", "id"])):
+        ran = opauc("train", "rows.csv", "--label", "bought", "-o", "model")
     assert ran.code == 0, ran.err
     assert "opauc: warning: income: later rows do not look like those of the card" in ran.err
     assert roc_auc_score(TEST["bought"], library.load("model").decision_function(TEST)) > 0.7
 
 
 def test_a_stream_sorted_by_its_label_waits_for_both_classes(opauc):
-    write_csv("rows.csv.gz", raw_table(6000).drop(columns="id").sort_values("bought"))
-    ran = opauc("train", "rows.csv.gz", "--label", "bought", "-o", "model")
+    with piped("rows.csv", raw_table(6000).drop(columns="id").sort_values("bought")):
+        ran = opauc("train", "rows.csv", "--label", "bought", "-o", "model")
     assert ran.code == 0, ran.err
     assert roc_auc_score(TEST["bought"], library.load("model").decision_function(TEST)) > 0.7
 

@@ -1,12 +1,17 @@
 """Rows from all over files: every record whole, none twice, all of the file reached."""
 
+import gzip
+import zipfile
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
+from scipy.stats import chisquare
 
 from opauc.reading.file_sample import SeekableFiles
 from opauc.reading.read_options import ReadOptions
+from opauc.reading.sampled_text import SampledText, drawn_text
 from opauc.reading.table_columns import TableColumns
 
 N = 20_000
@@ -17,6 +22,16 @@ def written(folder, kind):
     if kind == "quoted":
         lines = [f'{i},"two\nlines, {i}",{i % 2}' for i in range(N)]
         (folder / "rows.csv").write_text("n,text,label\n" + "\n".join(lines))
+    elif kind in ("csv.gz", "zip"):
+        text = "n,text,label\n" + "\n".join(f'{i},"two\nlines, {i}",{i % 2}' for i in range(N))
+        if kind == "zip":
+            with zipfile.ZipFile(folder / "rows.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("rows.csv", text)
+        else:
+            (folder / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    elif kind == "utf-16":
+        lines = "".join(f"{i},{i % 2}\n" for i in range(N))
+        (folder / "rows.csv").write_text("n,label\n" + lines, encoding="utf-16")
     elif kind == "csv":
         (folder / "rows.csv").write_text("n,label\r\n" + "\r\n".join(f"{i},{i % 2}" for i in range(N)))
     elif kind == "npy":
@@ -34,10 +49,10 @@ def written(folder, kind):
     return [folder]
 
 
-@pytest.mark.parametrize("kind", ["csv", "quoted", "npy", "parquet", "feather", "folder"])
+@pytest.mark.parametrize("kind", ["csv", "quoted", "npy", "parquet", "feather", "folder", "csv.gz", "zip", "utf-16"])
 def test_a_sample_has_whole_records_none_twice_and_reaches_all_of_the_file(tmp_path, kind):
     files = SeekableFiles.of(written(tmp_path, kind), ReadOptions())
-    assert abs(files.n_rows - (2 * N if kind == "quoted" else N)) < 0.1 * N
+    assert abs(files.n_rows - (2 * N if kind in ("quoted", "csv.gz", "zip") else N)) < 0.1 * N
     columns = TableColumns(label=1 if kind == "npy" else "label", raw=True)
     parts = [part for part, _ in files.sampled(columns, 4000, seed=0)]
     found = np.concatenate(
@@ -55,9 +70,32 @@ def test_a_sample_has_whole_records_none_twice_and_reaches_all_of_the_file(tmp_p
     )
 
 
-def test_what_can_only_be_read_in_order_is_not_sampled(tmp_path):
-    import gzip
+@pytest.mark.parametrize("block_bytes", [100, 2**22])
+def test_every_record_of_packed_text_is_as_likely(monkeypatch, block_bytes):
+    monkeypatch.setattr("opauc.reading.byte_source.BLOCK_BYTES", block_bytes)
+    text = b"n\n" + b"".join(b"%d\n" % i for i in range(200))
+    times = np.zeros(200)
+    for seed in range(400):
+        first, *drawn = drawn_text(SampledText("a.csv", text), 50, ",", np.random.default_rng(seed)).split()
+        assert (first, len(drawn)) == (b"n", 50)
+        assert drawn == sorted(drawn, key=int)
+        times[np.array(drawn, int)] += 1
+    assert chisquare(times).pvalue > 1e-3
+    assert drawn_text(SampledText("a.csv", text), 500, ",", np.random.default_rng(0)) == text
 
-    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"n,label\n1,0\n2,1\n"))
-    assert SeekableFiles.of([tmp_path / "rows.csv.gz"], ReadOptions()) is None
+
+def test_packed_text_of_many_blocks_has_about_as_many_rows_as_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("opauc.reading.byte_source.BLOCK_BYTES", 2**18)
+    random = np.random.default_rng(0).integers(0, 10**9, 10**6)
+    (tmp_path / "rows.csv.gz").write_bytes(
+        gzip.compress(b"n,label\n" + b"".join(b"%d,0\n" % n for n in random.tolist()), 1)
+    )
+    files = SeekableFiles.of([tmp_path / "rows.csv.gz"], ReadOptions())
+    assert files.packed
+    assert 0.5e6 < files.n_rows < 1.5e6
+
+
+def test_what_can_only_be_read_in_order_is_not_sampled(tmp_path):
+    (tmp_path / "rows.svm.gz").write_bytes(gzip.compress(b"1 1:1\n0 1:2\n"))
+    assert SeekableFiles.of([tmp_path / "rows.svm.gz"], ReadOptions()) is None
     assert SeekableFiles.of(["-"], ReadOptions(format="csv")) is None

@@ -96,7 +96,7 @@ class AdditiveRun:
     def begun(
         cls, data: Sequence[str], options: ReadOptions, labels: ClassLabels, recipe: GamRecipe, bad_rows: BadRows
     ) -> AdditiveRun:
-        """Return a run from the first row, its card made of a sample of the files where they can be sought."""
+        """Return a run from the first row, its card made of a sample of the files, unless they are a pipe."""
         reading = NumberReading(options, positive=labels.positive)
         files = SeekableFiles.of(data, options)
         seed = recipe.parameters.get("random_state") or 0

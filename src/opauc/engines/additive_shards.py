@@ -90,7 +90,7 @@ def additive_shards(
     """
     found, files = whole_files(paths), SeekableFiles.of(paths, options)
     reading, seed = NumberReading(options, positive=labels.positive), recipe.parameters.get("random_state") or 0
-    sample = None if files is None else card_sample(files, reading, recipe, labels, seed)
+    sample = None if files is None or files.packed else card_sample(files, reading, recipe, labels, seed)
     if sample is None:
         raise UnsupportedOperation(
             f"rows up to {ALL_WAIT:,}, and such as cannot be drawn from all over the files before they are learnt "
@@ -112,7 +112,7 @@ def shards_like(
 
 def _cut(files: SeekableFiles | None) -> Cut:
     """Return how finely files are cut, by the bytes that a row has in them."""
-    if files is None:
+    if files is None or files.packed:
         return Cut()
     least = int(ROWS_A_SHARD * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))
     return Cut(least, least, PIECES)

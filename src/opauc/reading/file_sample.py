@@ -1,10 +1,11 @@
-"""Rows from all over files that can be sought, before they are read in order."""
+"""Rows from all over files, before they are read in order."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -18,8 +19,9 @@ from opauc.reading.extent import Extent
 from opauc.reading.find_sources import find_sources, format_of
 from opauc.reading.labelled_chunk import BEGINNING, Part
 from opauc.reading.read_options import ReadOptions
-from opauc.reading.sampled_text import SampledText, sampled_text
+from opauc.reading.sampled_text import SampledText, drawn_text, sampled_text
 from opauc.reading.table_columns import TableColumns
+from opauc.reading.unpacked import packing_of
 from opauc.rows import Rows
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ MOST_FILES = 64
 LINES_EACH, MOST_GROUPS, ROWS_READ = 8, 32, 2
 STRETCHES = 512
 ESTIMATED_FROM = 2**16
+# Of packed text, whose reader runs ahead, several blocks.
+BLOCKS_COUNTED = 8
+NEWLINE = 10
 
 
 class SampledPart(NamedTuple):
@@ -52,7 +57,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class SeekableFiles:
-    """Files of which any rows can be read, and about how many rows they have.
+    """Files of which any rows can be read, and about how many rows they have; text that is packed is read twice for it.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class SeekableFiles:
     paths: tuple[str, ...]
     options: ReadOptions
     n_rows: int
+    packed: bool = False  # whether some can only be read in order
 
     @classmethod
     def of(cls, paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> SeekableFiles | None:
@@ -80,15 +86,18 @@ class SeekableFiles:
             return None
         sizes = np.array([os.path.getsize(path) for path in found], float)
         looked = [found[at] for at in np.unique(np.linspace(0, len(found) - 1, MOST_FILES).astype(int)).tolist()]
-        rows, n_bytes = 0.0, 0.0
+        rows, n_bytes, packed = 0.0, 0.0, False
         for path in looked:
             kind, size = format_of(path, options.format), os.path.getsize(path)
-            extents = kind.extents(path, max(1, size // STRETCHES))
-            if not extents and size:
-                return None
-            rows += _rows_of_text(path) if kind.is_text else sum(end - begin for begin, end, _ in extents)
+            if _is_packed(path, kind) and kind.delimiter(path, options) is not None:
+                rows, packed = rows + _rows_of_packed(path), True
+            else:
+                extents = kind.extents(path, max(1, size // STRETCHES))
+                if not extents and size:
+                    return None
+                rows += _rows_of_text(path) if kind.is_text else sum(end - begin for begin, end, _ in extents)
             n_bytes += size
-        return cls(tuple(found), options, int(rows * sizes.sum() / max(n_bytes, 1.0)))
+        return cls(tuple(found), options, int(rows * sizes.sum() / max(n_bytes, 1.0)), packed)
 
     def sampled(self, columns: TableColumns, n_rows: int, seed: int) -> Iterator[SampledPart]:
         """Yield about so many rows, evenly spread over all bytes; rows that cannot be read are left out.
@@ -121,8 +130,11 @@ class SeekableFiles:
         reader = kind.reader(self.options, _Asked(columns))  # type: ignore[arg-type]
         skipped = BadRows("skip")
         if kind.is_text:
-            size = os.path.getsize(path)
-            text = sampled_text(path, size, places, LINES_EACH, kind.delimiter(path, self.options))
+            delimiter = kind.delimiter(path, self.options)
+            if _is_packed(path, kind) and delimiter is not None:
+                text = drawn_text(ByteSource(path), LINES_EACH * places.size, chr(delimiter), random)
+            else:
+                text = sampled_text(path, os.path.getsize(path), places, LINES_EACH, delimiter)
             yield from reader.parts(SampledText(path, text), BEGINNING, skipped)
             return
         extents = kind.extents(path, max(1, os.path.getsize(path) // STRETCHES))
@@ -163,6 +175,23 @@ def _some(numbers: NDArray[np.int64], most: int, random: np.random.Generator) ->
     edges = np.linspace(0, numbers.size, most + 1)
     chosen: NDArray[np.int64] = numbers[np.unique((edges[:-1] + random.random(most) * np.diff(edges)).astype(int))]
     return chosen
+
+
+def _is_packed(path: str, kind: DataFormat) -> bool:
+    """Tell whether a file is text that can only be read in order."""
+    if not kind.is_text:
+        return False
+    with open(path, "rb") as raw:
+        return packing_of(raw) is not None
+
+
+def _rows_of_packed(path: str) -> float:
+    """Return how many lines a packed text has, by its first blocks; about, if there are more."""
+    source = ByteSource(path)
+    blocks = list(islice((np.count_nonzero(block.data == NEWLINE) for block in source.blocks()), BLOCKS_COUNTED + 1))
+    if len(blocks) <= BLOCKS_COUNTED:
+        return float(sum(blocks))
+    return sum(blocks) * source.size / max(source.passed, 1)
 
 
 def _rows_of_text(path: str) -> float:

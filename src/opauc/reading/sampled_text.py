@@ -1,4 +1,4 @@
-"""Some whole records from all over a plain text, as if they were all of it."""
+"""Some whole records from all over a text, as if they were all of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.reading.byte_source import ByteSource
-from opauc.reading.csv_records import CsvRecords
+from opauc.reading.csv_records import CsvRecords, whole_records
 from opauc.reading.extent import even_extents, records_of, states_after, with_quoting
 
 QUOTE = b'"'
@@ -58,6 +58,35 @@ def sampled_text(path: str, size: int, places: NDArray[np.float64], lines_each: 
         if delimiter is not None and len(pieces) - len(whole) > STRAYS * len(pieces):
             whole = _records_after(path, file, size, delimiter, len(pieces), lines_each)
     return b"".join(map(_ended, [head[:first], *(piece for piece in whole if piece.strip())]))
+
+
+def drawn_text(source: ByteSource, n_records: int, delimiter: str, random: np.random.Generator) -> bytes:
+    """Return the first record of a text that can only be read in order, and so many others, any as likely as another.
+
+    It is read once, and no more of it is kept than twice as many records and a block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.reading.sampled_text import SampledText, drawn_text
+    >>> rows = SampledText("a.csv", b"age,label\\n" + b"30,no\\n" * 1000)
+    >>> drawn_text(rows, 2, ",", np.random.default_rng(0))
+    b'age,label\\n30,no\\n30,no\\n'
+    """
+    first, kept, keys, highest = b"", list[bytes](), np.empty(0), 1.0
+    for stretch in whole_records(source, delimiter):
+        records = stretch.records or CsvRecords.of(stretch.text, delimiter)
+        if not first and records.size:
+            first, records = records.text_of(stretch.text, 0), records.between(1, records.size)
+        drawn = random.random(records.size)
+        chosen = np.flatnonzero(drawn < highest)
+        kept += [records.text_of(stretch.text, at) for at in chosen.tolist()]
+        keys = np.concatenate([keys, drawn[chosen]])
+        if keys.size > n_records:
+            highest = float(np.partition(keys, n_records)[n_records])
+            kept = [record for record, stays in zip(kept, (keys < highest).tolist(), strict=True) if stays]
+            keys = keys[keys < highest]
+    return b"".join(map(_ended, [first, *kept]))
 
 
 def _ended(text: bytes) -> bytes:
