@@ -54,9 +54,10 @@ def small_cards(monkeypatch, rows=1500):
 
 @contextmanager
 def piped(name, frame):
-    """Write rows into a pipe of that name while they are read."""
+    """Write rows into a pipe of that name, which has to be read to its end meanwhile."""
     os.mkfifo(name)
     writer = Thread(target=write_csv, args=(name, frame), daemon=True)
     writer.start()
     yield
-    writer.join(timeout=60)
+    writer.join(timeout=10)
+    assert not writer.is_alive(), f"nobody read {name} to its end"

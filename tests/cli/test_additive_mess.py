@@ -16,6 +16,8 @@ from opauc.features import table_column
 from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
 
 ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]
+NUMBERS = ROWS.assign(age=pd.to_numeric(ROWS["age"], errors="coerce"))
+WORDS = ROWS.assign(age="old", city=np.arange(len(ROWS)) % 3)
 
 
 @pytest.fixture(autouse=True)
@@ -59,22 +61,24 @@ def test_an_infinite_number_is_a_bad_row_that_can_be_skipped(opauc):
     assert sum(library.load("model").solution_.counts) == len(ROWS) - 1
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_column_that_changes_its_type_between_files_is_counted_as_missing(opauc, kind):
-    first = ROWS.assign(age=pd.to_numeric(ROWS["age"], errors="coerce"))
-    second = ROWS.assign(age="old", city=np.arange(len(ROWS)) % 3)
-    for name, frame in (("a", first), ("b", second)):
-        if kind == "csv":
-            write_csv(f"{name}.csv", frame)
-        else:
-            parquet.write_table(pa.Table.from_pandas(frame), f"{name}.parquet")
-    data = ["a.parquet", "b.parquet"] if kind == "parquet" else ["pipe.csv", "b.csv"]
-    with piped("pipe.csv", first):  # of a stream the first rows say what a column is
-        ran = opauc("train", *data, "--label", "bought", "-o", "model", "--json")
+def assert_another_type_is_missing(opauc, *data):
+    ran = opauc("train", *data, "--label", "bought", "-o", "model", "--json")
     assert ran.code == 0, ran.err
     told = [json.loads(line) for line in ran.out.splitlines()]
     assert {"event": "unreadable", "column": "age", "values": len(ROWS)} in told
     assert sum(library.load("model").solution_.counts) == 2 * len(ROWS)
+
+
+def test_a_column_that_changes_its_type_between_files_is_counted_as_missing(opauc):
+    for name, frame in (("a.parquet", NUMBERS), ("b.parquet", WORDS)):
+        parquet.write_table(pa.Table.from_pandas(frame), name)
+    assert_another_type_is_missing(opauc, "a.parquet", "b.parquet")
+
+
+def test_of_a_stream_the_first_rows_say_what_a_column_is(opauc):
+    write_csv("b.csv", WORDS)
+    with piped("a.csv", NUMBERS):
+        assert_another_type_is_missing(opauc, "a.csv", "b.csv")
 
 
 def test_new_levels_columns_in_another_order_and_missing_ones_at_prediction(opauc):
