@@ -180,10 +180,46 @@ def test_shards_that_begin_like_one_model_merge_to_that_of_all_rows_and_a_file_c
     refused = opauc("merge", "alone", "shard-1", "-o", "m")
     assert refused.code == 2
     assert "card" in refused.err
-    settled = opauc("train", "part-0.csv", "--like", "card", "--drop", "age", "-o", "m")
-    assert (settled.code, settled.err) == (
-        2, "opauc: --drop is settled by --like: rows are read as those of that model were\n",
-    )  # fmt: skip
+
+
+def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc):
+    write_csv("rows.csv", ROWS)
+    said = ("--label", "bought", "--drop", "income,name", "--categorical", "grade", "--seed", "3")
+    assert opauc("train", "rows.csv", *said, "-o", "card").code == 0
+    for more in ((), said, ("--label", "bought"), ("--drop", "income,name", "--classes", "no,yes")):
+        ran = opauc("train", "rows.csv", "--like", "card", *more, "-o", "again")
+        assert ran.code == 0, ran.err
+        assert library.load("again").columns_.to_json() == library.load("card").columns_.to_json()
+    for option, value, was in (
+        ("--label", "paid", "with --label bought"),
+        ("--drop", "age", "with --drop income,name"),
+        ("--numeric", "city", "without --numeric"),
+        ("--delimiter", ";", "without --delimiter"),
+        ("--decimal", ",", "with --decimal ."),
+        ("--positive", "no", "without --positive"),
+        ("--classes", "maybe,yes", "with --classes no,yes"),
+        ("--seed", "4", "with --seed 3"),
+    ):
+        ran = opauc("train", "rows.csv", "--like", "card", option, value, "-o", "m")
+        said = f"opauc: {option} is settled by --like: rows are read as those of card were, {was}\n"
+        assert (ran.code, ran.err) == (2, said)
+    write_csv("rows.csv", ROWS[["age", "paid", "bought"]], sep="^")
+    assert opauc("train", "rows.csv", "--delimiter", "^", "--label", "bought", "-o", "card").code == 0
+    ran = opauc("train", "rows.csv", "--like", "card", "-o", "again")
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize("more", [(), ("--n-jobs", "2")])
+def test_a_model_of_python_is_begun_like_with_the_label_of_the_file(opauc, more):
+    columns = ["age", "income", "city", "since"]
+    model = library.OnePassGAM().fit(ROWS[columns], ROWS["bought"])
+    library.save(model, "card")
+    write_csv("rows.csv", ROWS)
+    ran = opauc("train", "rows.csv", "--like", "card", "--label", "bought", *more, "-o", "again")
+    assert ran.code == 0, ran.err
+    again = library.load("again")
+    assert_allclose(again.decision_function(TEST[columns]), model.decision_function(TEST[columns]), atol=1e-8)
+    assert again.merge(model).solution_.counts == tuple(2 * n for n in model.solution_.counts)
 
 
 @pytest.mark.parametrize("order", ["label", "income", "since"])

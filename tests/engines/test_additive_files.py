@@ -18,7 +18,7 @@ from opauc.engines.thread_scheduler import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
 from opauc.features.number_reading import NumberReading
 from opauc.reading import BadRows, DataStream, ReadOptions
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
 from opauc.training.additive.additive_file import save_additive
 from opauc.training.additive.card_sample import card_sample
 from opauc.training.additive.gam_recipe import GamRecipe
@@ -56,7 +56,7 @@ def files(table, tmp_path_factory):
 
 def in_order(paths, options=SAID, bad_rows=None):
     """The model of one process, chunk after chunk, as the command learns it."""
-    sample = card_sample(SeekableFiles.of(paths, options), NumberReading(options), RECIPE, ClassLabels())
+    sample = card_sample(SampledFiles.of(paths, options), NumberReading(options), RECIPE, ClassLabels())
     training = StreamTraining(sample.recipe, sample.labels)
     stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
     for chunk in stream.chunks():
@@ -79,7 +79,7 @@ def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table
     model = in_shards(files["csv"]).model
     assert (table["city"] == "Zug").any()
     assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").words
-    drawn = card_sample(SeekableFiles.of(files["csv"], SAID), NumberReading(SAID), RECIPE, ClassLabels()).n_rows
+    drawn = card_sample(SampledFiles.of(files["csv"], SAID), NumberReading(SAID), RECIPE, ClassLabels()).n_rows
     assert sum(model.solution.final.judgement.rows) == N_ROWS - drawn
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather, parquet
 from scipy.stats import chisquare
 
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
 from opauc.reading.read_options import ReadOptions
 from opauc.reading.sampled_text import SampledText, drawn_text
 from opauc.reading.table_columns import TableColumns
@@ -51,7 +51,7 @@ def written(folder, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "quoted", "npy", "parquet", "feather", "folder", "csv.gz", "zip", "utf-16"])
 def test_a_sample_has_whole_records_none_twice_and_reaches_all_of_the_file(tmp_path, kind):
-    files = SeekableFiles.of(written(tmp_path, kind), ReadOptions())
+    files = SampledFiles.of(written(tmp_path, kind), ReadOptions())
     assert abs(files.n_rows - (2 * N if kind in ("quoted", "csv.gz", "zip") else N)) < 0.1 * N
     columns = TableColumns(label=1 if kind == "npy" else "label", raw=True)
     parts = [part for part, _ in files.sampled(columns, 4000, seed=0)]
@@ -90,12 +90,12 @@ def test_packed_text_of_many_blocks_has_about_as_many_rows_as_said(tmp_path, mon
     (tmp_path / "rows.csv.gz").write_bytes(
         gzip.compress(b"n,label\n" + b"".join(b"%d,0\n" % n for n in random.tolist()), 1)
     )
-    files = SeekableFiles.of([tmp_path / "rows.csv.gz"], ReadOptions())
+    files = SampledFiles.of([tmp_path / "rows.csv.gz"], ReadOptions())
     assert files.packed
     assert 0.5e6 < files.n_rows < 1.5e6
 
 
 def test_what_can_only_be_read_in_order_is_not_sampled(tmp_path):
     (tmp_path / "rows.svm.gz").write_bytes(gzip.compress(b"1 1:1\n0 1:2\n"))
-    assert SeekableFiles.of([tmp_path / "rows.svm.gz"], ReadOptions()) is None
-    assert SeekableFiles.of(["-"], ReadOptions(format="csv")) is None
+    assert SampledFiles.of([tmp_path / "rows.svm.gz"], ReadOptions()) is None
+    assert SampledFiles.of(["-"], ReadOptions(format="csv")) is None

@@ -35,7 +35,7 @@ def test_endings_tell_the_format(name, wanted):
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [(b"+1 3:1 7:0.5\n", "libsvm"), (b"# comment\n-1\n", "libsvm"), (b"a,b\n1,2\n", "csv"), (b"a\tb\n1\t2\n", "tsv"),
-     (b"", "libsvm")],
+     (b"", "libsvm"), (b"age;city\n30;Bern\n", "csv"), (b"age|city\n30|Bern\n", "csv"), (b"30|2\n", "csv")],
 )  # fmt: skip
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_the_first_line_tells_the_format_of_a_file_without_ending(tmp_path, content, wanted, pack):

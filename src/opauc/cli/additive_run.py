@@ -12,7 +12,7 @@ from opauc.features.column_kinds import Finding
 from opauc.features.number_reading import NumberReading
 from opauc.features.numbers_encoder import NumbersEncoder
 from opauc.reading import BadRows, DataStream, ReadOptions
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
 from opauc.reading.find_sources import are_tables
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.card_sample import card_sample
@@ -20,7 +20,6 @@ from opauc.training.additive.gam_recipe import GAM, GamRecipe, columns_at
 from opauc.training.additive.read_model import read_model
 from opauc.training.class_labels import ClassLabels
 from opauc.training.provenance import provenance_of
-from opauc.training.saved_model import load_any
 from opauc.training.stream_training import StreamTraining
 
 SOLVER = "gam"
@@ -29,8 +28,6 @@ LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting", "horizon", "folds", "criterion",
     "one_standard_error", "groups", "missing", "hash_bits", "n_features", "zero_based",
 )  # fmt: skip
-# Options that a model to begin like has settled.
-SETTLED = ("label", "features", "drop", "categorical", "numeric", "positive", "classes", "seed")
 
 
 def takes_additive(
@@ -43,9 +40,6 @@ def takes_additive(
     if like is not None:
         if solver not in (None, SOLVER):
             raise InputError(f"--like is for additive models; --solver {solver} learns a linear scorer")
-        settled = [name for name in SETTLED if name in given]
-        if settled:
-            raise InputError(f"--{settled[0]} is settled by --like: rows are read as those of that model were")
         return True
     if solver is not None or linear:
         return solver == SOLVER
@@ -54,20 +48,12 @@ def takes_additive(
     return are_tables(data, reading.format)
 
 
-def loaded_card(path: Path) -> AdditiveModel:
-    """Return the model in a file, refused unless it has a card to begin with."""
-    model = load_any(path)
-    if not isinstance(model, AdditiveModel):
-        raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
-    return model
-
-
 def shards_of(
-    data: Sequence[str], options: ReadOptions, labels: ClassLabels, recipe: GamRecipe, like: Path | None
+    data: Sequence[str], options: ReadOptions, labels: ClassLabels, recipe: GamRecipe, like: AdditiveModel | None
 ) -> AdditiveShards:
     """Return how the shards of files are learnt: with a card of a sample of them, or with that of another model."""
     if like is not None:
-        return shards_like(loaded_card(like), data, options.format)
+        return shards_like(like, data, options)
     return additive_shards(data, options, recipe, labels)
 
 
@@ -98,7 +84,7 @@ class AdditiveRun:
     ) -> AdditiveRun:
         """Return a run from the first row, its card made of a sample of the files, unless they are a pipe."""
         reading = NumberReading(options, positive=labels.positive)
-        files = SeekableFiles.of(data, options)
+        files = SampledFiles.of(data, options)
         seed = recipe.parameters.get("random_state") or 0
         sample = None if files is None else card_sample(files, reading, recipe, labels, seed)
         if sample is None:
@@ -107,11 +93,9 @@ class AdditiveRun:
         return cls._of(training, sample.reading, data, bad_rows, sample.findings)
 
     @classmethod
-    def like(cls, path: Path, data: Sequence[str], format_: str | None, bad_rows: BadRows) -> AdditiveRun:
+    def like(cls, model: AdditiveModel, data: Sequence[str], options: ReadOptions, bad_rows: BadRows) -> AdditiveRun:
         """Return a run with the card of another model, with which it can be merged."""
-        model = loaded_card(path)
-        reading = model.row_reading()
-        reading = replace(reading, options=reading.options.with_format(format_))
+        reading = model.row_reading().further(options)
         recipe = GamRecipe(model.parameters, model.solution.emptied())
         training = StreamTraining(recipe, ClassLabels(model.classes, reading.positive))
         return cls._of(training, reading, data, bad_rows, ())

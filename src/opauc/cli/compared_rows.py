@@ -18,7 +18,7 @@ from opauc.features.drawn_rows import drawn_rows
 from opauc.features.number_features import NumberFeatures
 from opauc.features.number_reading import NumberReading
 from opauc.reading import BadRows, DataStream, Encoding, ReadOptions
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
 from opauc.reading.labelled_chunk import LabelledChunk
 from opauc.rows import Floats, Rows
 from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
@@ -143,7 +143,7 @@ class TablePasses(Passes):
     def _looked(self) -> tuple[NumberReading, Floats]:
         """Return how tables are to be read, once their columns are known, and the rows looked at."""
         reading = NumberReading(self.options, positive=self.labels.positive)
-        files = SeekableFiles.of(self.data, self.options)
+        files = SampledFiles.of(self.data, self.options)
         if files is None or files.n_rows <= ALL_WAIT:
             encoder = reading.encoder()
             stream = DataStream(self.data, self.options, encoder, bad_rows=BadRows("skip"))

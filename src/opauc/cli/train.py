@@ -23,6 +23,7 @@ from opauc.cli.engines import (
     train_on,
 )
 from opauc.cli.linear_run import LinearRun, Run
+from opauc.cli.model_like import model_like
 from opauc.cli.options import LINEAR
 from opauc.cli.output_file import named_after, refuse_unwritable
 from opauc.cli.stopping import stopping
@@ -200,6 +201,9 @@ def command(
     reading, labels = shared.reading_options(locals()), shared.class_labels(classes, positive)
     given = shared.given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
     additive = takes_additive(solver, given, data, reading, like)
+    template = None if like is None else model_like(like, given, reading, labels, seed)
+    if template is not None:
+        reading = template.row_reading().further(reading).options
     refuse_engine(engine, scheduler, additive, n_jobs)
     refuse_idle(given, locals())
     linear = None if additive else recipe_on(engine, train_recipe({**locals(), "solver": solver or AUTO}))
@@ -218,7 +222,7 @@ def command(
                 files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
                 train_on(workers, partial(linear_shards, files), target, bad_rows, reporter)
             else:
-                begin = partial(shards_of, data, reading, labels, GamRecipe({"random_state": seed}), like)
+                begin = partial(shards_of, data, reading, labels, GamRecipe({"random_state": seed}), template)
                 train_on(workers, begin, target, bad_rows, reporter, explain_columns)
             return 0
     training = None
@@ -236,8 +240,8 @@ def command(
                 task.training.recipe = linear  # where learning takes place is no part of what a checkpoint keeps
         elif training is not None:
             task = AdditiveRun.resumed(training, data, reading, bad_rows)
-        elif like is not None:
-            task = AdditiveRun.like(like, data, format_, bad_rows)
+        elif template is not None:
+            task = AdditiveRun.like(template, data, reading, bad_rows)
         else:
             task = AdditiveRun.begun(data, reading, labels, GamRecipe({"random_state": seed}), bad_rows)
         whole = run(task, checkpoints, reporter, explain_columns)

@@ -13,7 +13,8 @@ from opauc.features.column_kinds import Finding
 from opauc.features.number_reading import NumberReading
 from opauc.features.numbers_encoder import NumbersEncoder
 from opauc.reading import Bookmark, ReadOptions
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
+from opauc.reading.read_options import USUAL
 from opauc.rows import Json
 from opauc.training.additive.additive_file import AdditiveModel
 from opauc.training.additive.card_sample import ALL_WAIT, card_sample
@@ -88,7 +89,7 @@ def additive_shards(
         ...
     opauc.errors.UnsupportedOperation: rows up to 20,480, and such as cannot be drawn from all over the files before ...
     """
-    found, files = whole_files(paths), SeekableFiles.of(paths, options)
+    found, files = whole_files(paths), SampledFiles.of(paths, options)
     reading, seed = NumberReading(options, positive=labels.positive), recipe.parameters.get("random_state") or 0
     sample = None if files is None or files.packed else card_sample(files, reading, recipe, labels, seed)
     if sample is None:
@@ -100,17 +101,16 @@ def additive_shards(
 
 
 def shards_like(
-    model: AdditiveModel, paths: Sequence[str | os.PathLike[str]], format_: str | None = None
+    model: AdditiveModel, paths: Sequence[str | os.PathLike[str]], options: ReadOptions = USUAL
 ) -> AdditiveShards:
     """Return how every shard is learnt with the card of another model, with which the model of all of them merges."""
-    reading = model.row_reading()
-    reading = replace(reading, options=reading.options.with_format(format_))
+    reading = model.row_reading().further(options)
     recipe, labels = GamRecipe(model.parameters, model.solution.emptied()), ClassLabels(model.classes, reading.positive)
     found = whole_files(paths)
-    return AdditiveShards(found, recipe, reading, labels, _cut(SeekableFiles.of(found, reading.options)))
+    return AdditiveShards(found, recipe, reading, labels, _cut(SampledFiles.of(found, reading.options)))
 
 
-def _cut(files: SeekableFiles | None) -> Cut:
+def _cut(files: SampledFiles | None) -> Cut:
     """Return how finely files are cut, by the bytes that a row has in them."""
     if files is None or files.packed:
         return Cut()

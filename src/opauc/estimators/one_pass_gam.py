@@ -204,7 +204,7 @@ class OnePassGAM(ShardedAdditive):
                 raise IncompatibleMoments(
                     f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
                 )
-            if self._feature_names() != other._feature_names() or not same_columns(self.columns_, other.columns_):
+            if self._input_names() != other._input_names() or not same_columns(self.columns_, other.columns_):
                 raise IncompatibleMoments("cannot merge models of features with different names or categories")
             self.solution_ = self.solution_.merged(other.solution_)
         return self

@@ -9,7 +9,7 @@ from opauc.features.number_reading import NumberReading
 from opauc.features.numbers_encoder import NumbersEncoder
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.encoder import EncodedRows
-from opauc.reading.file_sample import SampledPart, SeekableFiles
+from opauc.reading.file_sample import SampledFiles, SampledPart
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -23,7 +23,7 @@ class DrawnRows(NamedTuple):
     encoder: NumbersEncoder
 
 
-def drawn_rows(files: SeekableFiles, reading: NumberReading, n_rows: int, seed: int) -> DrawnRows:
+def drawn_rows(files: SampledFiles, reading: NumberReading, n_rows: int, seed: int) -> DrawnRows:
     """Return about so many rows from all over the files; those that cannot be read are left out.
 
     Examples
@@ -32,10 +32,10 @@ def drawn_rows(files: SeekableFiles, reading: NumberReading, n_rows: int, seed: 
     >>> from opauc.features.drawn_rows import drawn_rows
     >>> from opauc.features.number_reading import NumberReading
     >>> from opauc.reading import ReadOptions
-    >>> from opauc.reading.file_sample import SeekableFiles
+    >>> from opauc.reading.file_sample import SampledFiles
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n" + b"30,no\\n?,yes\\n" * 500), file.flush()
-    ...     drawn = drawn_rows(SeekableFiles.of([file.name], ReadOptions()), NumberReading(ReadOptions()), 96, seed=0)
+    ...     drawn = drawn_rows(SampledFiles.of([file.name], ReadOptions()), NumberReading(ReadOptions()), 96, seed=0)
     >>> [part.rows.shape for part in drawn.parts], drawn.encoder.findings[0].kind
     ([(96, 1)], 'number')
     """

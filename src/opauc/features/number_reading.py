@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 from opauc.features.numbers_encoder import NumbersEncoder
@@ -58,6 +58,13 @@ class NumberReading:
             said.label if self.label is None else self.label, said.features, said.categorical, labelled,
             drop=said.drop, kept=kept, numeric=said.numeric, raw=True,
         )  # fmt: skip
+
+    def further(self, asked: ReadOptions) -> NumberReading:
+        """Return how more rows to learn from are read: in the format asked for, with its label where none is known."""
+        options = self.options.with_format(asked.format)
+        if self.label is None and options.label is None:
+            options = replace(options, label=asked.label)
+        return replace(self, options=options)
 
     def encoder(
         self, labelled: bool = True, frozen: bool = False, kept: Sequence[str] = (), rows_before: int = 0

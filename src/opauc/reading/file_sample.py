@@ -56,18 +56,18 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class SeekableFiles:
+class SampledFiles:
     """Files of which any rows can be read, and about how many rows they have; text that is packed is read twice for it.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.reading.file_sample import SeekableFiles
+    >>> from opauc.reading.file_sample import SampledFiles
     >>> from opauc.reading.read_options import ReadOptions
     >>> from opauc.reading.table_columns import TableColumns
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n" + b"30,no\\n" * 1000), file.flush()
-    ...     files = SeekableFiles.of([file.name], ReadOptions())
+    ...     files = SampledFiles.of([file.name], ReadOptions())
     ...     [part] = files.sampled(TableColumns(), n_rows=96, seed=0)
     >>> files.n_rows, part.part.rows.num_rows
     (1001, 96)
@@ -79,7 +79,7 @@ class SeekableFiles:
     packed: bool = False  # whether some can only be read in order
 
     @classmethod
-    def of(cls, paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> SeekableFiles | None:
+    def of(cls, paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> SampledFiles | None:
         """Return the files meant; None where one of them can only be read in order."""
         found = find_sources(paths)
         if not found or any(path == STANDARD_INPUT or not os.path.isfile(path) for path in found):

@@ -13,8 +13,15 @@ def _reader(options: ReadOptions, encoder: Encoder) -> Reader:
 
 
 def _likeness(line: bytes) -> int:
-    """All that follows the label are entries index:value."""
-    return 3 if all(b":" in word for word in line.split()[1:]) and b"," not in line else 0
+    """All that follows the label are entries index:value; a label without entries is a number."""
+    label, *entries = line.split() or [b"0"]
+    if entries:
+        return 3 if all(b":" in entry for entry in entries) and b"," not in line else 0
+    try:
+        float(label)
+    except ValueError:
+        return 0
+    return 3
 
 
 LIBSVM = DataFormat(

@@ -13,7 +13,7 @@ from opauc.features.drawn_rows import drawn_rows
 from opauc.features.number_reading import NumberReading
 from opauc.features.numbers_encoder import NumbersEncoder
 from opauc.learners.parameters import made
-from opauc.reading.file_sample import SeekableFiles
+from opauc.reading.file_sample import SampledFiles
 from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
 from opauc.rows import Floats, Labels
 from opauc.training.additive.additive_settings import USUAL_CARD, AdditiveSettings, with_card_rows
@@ -51,7 +51,7 @@ class _Drawn:
 
 
 def card_sample(
-    files: SeekableFiles, reading: NumberReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
+    files: SampledFiles, reading: NumberReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
 ) -> CardSample | None:
     """Return the card of a sample; None where the rows are so few, or so strange, that they are best taken in order.
 
@@ -96,7 +96,7 @@ def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:
     return max(wanted, int(wanted * factor))
 
 
-def _drawn(files: SeekableFiles, reading: NumberReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
+def _drawn(files: SampledFiles, reading: NumberReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
     """Return about so many rows as numbers; None where some of them will be refused when they are read in order."""
     drawn = drawn_rows(files, reading, int(SPARE * n_rows), seed)
     chunks = []

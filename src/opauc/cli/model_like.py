@@ -1,0 +1,50 @@
+"""The model that `opauc train --like` begins like: it settles how rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from opauc.errors import InputError
+from opauc.reading import ReadOptions
+from opauc.rows import Json
+from opauc.training.additive.additive_file import AdditiveModel
+from opauc.training.class_labels import ClassLabels
+from opauc.training.saved_model import load_any
+
+# Options of reading that go with the model: they may be repeated, not changed.
+READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
+
+
+def model_like(
+    path: Path, given: Collection[str], reading: ReadOptions, labels: ClassLabels, seed: int
+) -> AdditiveModel:
+    """Return the model in a file, refused unless it has a card and was learnt with the options that are given."""
+    model = load_any(path)
+    if not isinstance(model, AdditiveModel):
+        raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
+    asked = {name: getattr(reading, name) for name in READING}
+    asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist()), "seed": seed}
+    settled = _settled(model, asked["label"])
+    for name in asked:
+        if name in given and asked[name] != settled[name]:
+            option = f"--{name}"
+            raise InputError(
+                f"{option} is settled by --like: rows are read as those of {path} were, "
+                + (f"with {option} {_shown(settled[name])}" if settled[name] not in (None, ()) else f"without {option}")
+            )
+    return model
+
+
+def _settled(model: AdditiveModel, label: str | int | None) -> Json:
+    """Return the options that a model was learnt with; as its label the one asked for, where that is no other."""
+    known = model.row_reading()
+    settled: Json = {name: getattr(known.options, name) for name in READING}
+    if label not in (settled["label"], known.label) and (settled["label"], known.label) != (None, None):
+        label = settled["label"] if known.label is None else known.label
+    classes, seed = tuple(model.classes.tolist()), model.parameters.get("random_state")
+    return {**settled, "label": label, "positive": known.positive, "classes": classes, "seed": seed}
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
