@@ -1,5 +1,6 @@
 """What tables bring that nobody asked for: each has an outcome, and what is silent is counted."""
 
+import gzip
 import json
 import zipfile
 
@@ -154,7 +155,7 @@ def test_other_encodings_and_archives_make_the_same_model(opauc, encoding):
         assert_array_equal(library.load("model").decision_function(rows), scores)
 
 
-@pytest.mark.parametrize("delimiter", [", ", " "])
+@pytest.mark.parametrize("delimiter", [", ", " ", "   "])
 def test_a_table_without_a_header_is_learnt_and_a_single_row_of_it_scored(opauc, delimiter):
     lines = [delimiter.join(map(str, row)) for row in ROWS.fillna("?").itertuples(index=False)]
     text = "\n".join(lines).replace("Bern", "Bernese_Alps") + "\n"
@@ -168,6 +169,22 @@ def test_a_table_without_a_header_is_learnt_and_a_single_row_of_it_scored(opauc,
     with open("row.data", "w") as out:
         out.write(text.split("\n")[0] + "\n")
     assert opauc("predict", "model", "row.data").out.split() == scores[:1]
+
+
+def test_columns_below_each_other_make_the_model_of_columns_with_commas(opauc):
+    frame = ROWS.fillna("?")
+    write_csv("rows.csv", frame)
+    assert train(opauc, "rows.csv").code == 0
+    scores = library.load("model").decision_function(ROWS)
+    text = frame.to_string(index=False)
+    for name, open_file in (("rows.txt", open), ("rows.txt.gz", gzip.open)):
+        with open_file(name, "wt") as out:
+            out.write(f"{text}\n")
+    for more in ("rows.txt",), ("rows.txt.gz",), ("rows.txt", "--n-jobs", "2"):
+        ran = train(opauc, *more)
+        assert ran.code == 0, ran.err
+        assert sum(library.load("model").solution_.counts) == len(ROWS)
+        assert np.corrcoef(library.load("model").decision_function(ROWS), scores)[0, 1] > 0.99
 
 
 def test_a_first_line_of_words_and_numbers_that_may_be_either_asks_for_one_of_two_flags(opauc):

@@ -49,11 +49,14 @@ def assert_cut_is_whole(path, size, options):
     size=st.integers(1, 60),
     end=st.sampled_from(["", "\n", "\n\n"]),
     between=st.sampled_from(["\n", "\r\n"]),
+    gap=st.sampled_from([",", "  ", " \t"]),
 )
-def test_text_tables_cut_anywhere_give_each_row_once(tmp_path_factory, lines, size, end, between):
+def test_text_tables_cut_anywhere_give_each_row_once(tmp_path_factory, lines, size, end, between, gap):
     path = tmp_path_factory.mktemp("cut") / "a.csv"
-    rows = [f"{at},{field},{label}" for at, (field, label) in enumerate(lines)]
-    path.write_bytes((between.join(["id,word,label", *rows]) + end).encode())
+    rows = [
+        gap.join([str(at), field if gap == "," else field or "?", label]) for at, (field, label) in enumerate(lines)
+    ]
+    path.write_bytes((between.join([gap.join(["id", "word", "label"]), *rows]) + end).encode())
     assert_cut_is_whole(path, size, ReadOptions(drop=("word",)))
 
 

@@ -1,4 +1,4 @@
-"""Comma-, tab- or semicolon-separated text as batches of a table, a block at a time."""
+"""Tables with commas, tabs, semicolons, bars or blanks between columns as batches of a table, a block at a time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CsvReader:
         The label, the features and which of them are categorical.
     delimiter : str, optional
         By default tab for names that end in .tsv or .tab, else the one of comma,
-        tab and semicolon that the first line has most of.
+        tab, semicolon and bar that the first line has most of, or any run of blanks.
     header : bool, optional
         Whether the first line names the columns; columns without names are called
         by their positions, from "0" on. None means that a line of words is a

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from opauc.errors import MalformedRow
 from opauc.kernels.compile_kernel import in_python
 from opauc.kernels.text.csv_records import NEWLINE, QUOTE, RETURN, find_records
+from opauc.reading.blank_runs import RUN, has_runs, without_runs
 from opauc.reading.byte_source import Block, ByteSource, is_small
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_RECORD = 64 * 2**20
 DELIMITERS = (",", "\t", ";", "|")
-SPACE = " "
 TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
 
 
@@ -95,20 +95,20 @@ def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".")
     So every stretch begins and ends where a block does, whose hash is known.
     What stands before the decimals of a number is not taken for a delimiter.
     """
-    held: Stretch | None = None
-    lines_before = 0
+    held, kept, lines_before = None, b"", 0
     for block in source.blocks():
         text = block.data.tobytes()
         if not block.begin:
             text = text.removeprefix(BYTE_ORDER_MARK)
         if delimiter is None and text.strip(b"\r\n"):
             delimiter = delimiter_of(text, source.path, decimal)
-        held = _stretch(held.text + text if held else text, delimiter or DELIMITERS[0], block)
+        kept += text
+        held = _stretch(kept, delimiter or DELIMITERS[0], block)
         if held.open_line < 0:
             yield held
             lines_before += held.n_lines
-            held = None
-        elif len(held.text) > LONGEST_RECORD:
+            held, kept = None, b""
+        elif len(kept) > LONGEST_RECORD:
             break
     if held:
         line = lines_before + held.open_line + 1
@@ -116,6 +116,8 @@ def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".")
 
 
 def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:
+    if delimiter == RUN:
+        text = without_runs(text)
     if QUOTE not in text:
         return Stretch(text, delimiter, None, count_lines(text), block.end, block.sha256)
     records = CsvRecords.of(text, delimiter)
@@ -123,19 +125,12 @@ def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:
 
 
 def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
-    """Return tab for tab-separated files by their names, else the delimiter the first line has most of, or a space."""
+    """Return tab for tab-separated files by their names, else the delimiter the first line has most of, or blanks."""
     if TAB_ENDING.search(path):
         return "\t"
-    lines = [re.sub(rb'"[^"]*"', b"", line) for line in text.lstrip(b"\r\n").split(b"\n", 2)[:2]]
-    found = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: lines[0].count(mark.encode()))
-    return found if found.encode() in lines[0] or not _have_spaces(lines) else SPACE
-
-
-def _have_spaces(lines: list[bytes]) -> bool:
-    """Tell whether single spaces stand between the fields of the first lines, as many in each."""
-    stripped = [line.strip() for line in lines if line.strip()]
-    counts = {line.count(b" ") for line in stripped}
-    return len(counts) == 1 and 0 not in counts and not any(b"  " in line for line in stripped)
+    first = re.sub(rb'"[^"]*"', b"", text.lstrip(b"\r\n").split(b"\n", 1)[0])
+    found = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: first.count(mark.encode()))
+    return found if found.encode() in first or not has_runs(text) else RUN
 
 
 def delimiter_in(path: str, decimal: str = ".") -> str:

@@ -1,4 +1,4 @@
-"""Tables as text, with commas, semicolons, tabs or bars between the columns."""
+"""Tables as text, with commas, semicolons, tabs, bars or blanks between the columns."""
 
 from opauc.reading.byte_source import text_extents
 from opauc.reading.data_format import DataFormat, Reader
@@ -18,9 +18,11 @@ def _tsv_reader(options: ReadOptions, encoder: Encoder) -> Reader:
 
 
 def _delimiter(path: str, options: ReadOptions) -> int:
+    from opauc.reading.blank_runs import RUN, SPACE
     from opauc.reading.csv_records import delimiter_in
 
-    return ord(options.delimiter or delimiter_in(path, options.decimal))
+    found = ord(options.delimiter or delimiter_in(path, options.decimal))
+    return SPACE if found == ord(RUN) else found  # quotes begin after the last blank of a run
 
 
 def _tab(_path: str, options: ReadOptions) -> int:
