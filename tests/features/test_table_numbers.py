@@ -39,6 +39,19 @@ def test_every_kind_of_column_becomes_numbers():
     assert_array_equal(known.numbers.categorical, [False, False, True, True, *[False] * 5])
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_and_times_of_the_day_are_hours_in_any_unit(unit):
+    half_past = datetime.time(1, 30)
+    times = pa.array([half_past, None], pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit))
+    durations = pa.array([datetime.timedelta(hours=49.5), None], pa.duration(unit))
+    table = pa.table({"at": times, "took": durations})
+    assert_array_equal(TableNumbers.of(table).learn(table).rows, [[1.5, 49.5], [np.nan, np.nan]])
+    frame = pd.DataFrame({"at": [half_past, None], "took": pd.to_timedelta([49.5, None], unit="h").as_unit(unit)})
+    text = pa.table({"at": ["01:30:00", None], "took": ["2 days 01:30:00", None]})
+    for other in (frame, text):
+        assert_array_equal(TableNumbers.of(table).learn(other).rows, [[1.5, 49.5], [np.nan, np.nan]])
+
+
 @pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas, lambda frame: frame])
 def test_pandas_polars_and_pyarrow_give_the_same(kind):
     some = FRAME[["age", "paid", "city", "when"]]

@@ -1,6 +1,9 @@
 """Numbers as people write them: with money, thousands, brackets, units, and on clocks."""
 
+import datetime
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -40,12 +43,16 @@ def test_what_is_no_number_is_none(word):
 
 @given(seconds=st.integers(0, 24 * 3600 - 1))
 def test_clocks_of_twelve_and_of_twenty_four_hours_say_the_same(seconds):
-    import datetime
-
     time = (datetime.datetime(2024, 1, 1) + datetime.timedelta(seconds=seconds)).time()
     ways = ["%H:%M:%S", "%I:%M:%S %p", "%I:%M:%S%p"]
     for way in ways:
         assert number_of(time.strftime(way).lower()) == pytest.approx(seconds / 3600, abs=1e-12)
+
+
+@given(duration=st.timedeltas(datetime.timedelta(days=-3000), datetime.timedelta(days=3000)))
+def test_durations_as_pandas_and_python_write_them_are_hours(duration):
+    for text in (str(pd.Timedelta(duration)), str(duration)):
+        assert number_of(text) == pytest.approx(duration / datetime.timedelta(hours=1), abs=1e-9)
 
 
 def column_of(words):

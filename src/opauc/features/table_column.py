@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NUMBER, CATEGORY, DATE = KINDS = ("number", "category", "date")
 # The number of a category that nothing is known of.
 UNSEEN = -1.0
+# Times are read as hours, as text that tells the time is.
+UNITS_AN_HOUR = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}
 # A column that turns out to have more different words learns no more of them.
 MOST_WORDS = 2**17
 
@@ -148,6 +150,9 @@ class TableColumn:
             return ColumnNumbers(found.numbers[:, None], found.unreadable)
         if not is_number(plain.type):
             raise InputError(f"{source}: column {self.name} holds {plain.type}, it was numbers in the rows before")
+        if _is_time(plain.type):
+            units = pc.cast(plain, pa.int32() if plain.type.bit_width == 32 else pa.int64())
+            plain = pc.divide(pc.cast(units, pa.float64(), safe=False), UNITS_AN_HOUR[plain.type.unit])
         return ColumnNumbers(numbers_in(pc.cast(plain, pa.float64(), safe=False))[:, None], 0)
 
     def _dates(self, plain: Column, source: str) -> ColumnNumbers:
@@ -193,10 +198,16 @@ def category_words(values: Column) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def is_number(kind: DataType) -> bool:
-    """Tell whether the values of a type are numbers or truth values."""
+    """Tell whether the values of a type are numbers, truth values or, as hours, times of the day and durations."""
     from pyarrow import types
 
     return bool(
         types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
-        or types.is_decimal(kind) or types.is_null(kind)
+        or types.is_decimal(kind) or types.is_null(kind) or _is_time(kind)
     )  # fmt: skip
+
+
+def _is_time(kind: DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_time(kind) or types.is_duration(kind))

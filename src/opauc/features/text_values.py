@@ -32,8 +32,10 @@ BRACKETS = re.compile(r"\(([^()+-]*)\)")
 NO_DIGITS = re.compile(r"[^\d.eE+-]")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 SWAPPED = str.maketrans(",.", ".,")
-# The time on a clock, which is read as hours.
-CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE)
+# The time on a clock, or since days ago, which is read as hours.
+CLOCK = re.compile(
+    r"(?:([+-]?\d+) days?,? \+?)?(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE
+)
 # What follows a number without being one: a unit, but for its plural.
 UNIT = re.compile(r"[^A-Za-zµ°]*\d[.,]? ?([A-Za-zµ°]{1,12}?)s?\.?", re.IGNORECASE)
 
@@ -83,6 +85,8 @@ def number_of(word: str, spelling: str = POINT) -> float:
     (1200.5, 1200.5, 45.0, 1.0, nan)
     >>> number_of("(3.5)"), number_of("1:30 pm"), number_of("7 days", ".day"), number_of("7 weeks", ".day")
     (-3.5, 13.5, 7.0, nan)
+    >>> number_of("2 days 01:30:00")
+    49.5
     """
     plain, decimal, unit = word.strip(), spelling[:1], spelling[1:]
     if unit and (found := UNIT.fullmatch(plain)) and found[1].lower() == unit:
@@ -118,10 +122,10 @@ def is_spelling(text: str) -> bool:
     return text[:1] in (POINT, COMMA) and (not text[1:] or unit_of([f"1 {text[1:]}"]) == text[1:])
 
 
-def _hours(hours: str, minutes: str, seconds: str | None, half: str | None) -> float:
-    """Return the time on a clock of 24 hours, or of 12 in the first or second half of the day."""
+def _hours(days: str | None, hours: str, minutes: str, seconds: str | None, half: str | None) -> float:
+    """Return the time on a clock of 24 hours, or of 12 in the first or second half of the day, after so many days."""
     whole = int(hours) if half is None else int(hours) % 12 + 12 * (half.lower() == "p")
-    return whole + int(minutes) / 60.0 + float(seconds or 0.0) / 3600.0
+    return 24 * int(days or 0) + whole + int(minutes) / 60.0 + float(seconds or 0.0) / 3600.0
 
 
 def is_missing(word: str) -> bool:
