@@ -19,6 +19,7 @@ from opauc.reading.byte_source import IN_MEMORY
 from opauc.reading.column_values import label_values
 from opauc.reading.labelled_chunk import Part, Place, RawLabels
 from opauc.reading.pandas_table import PandasTable
+from opauc.reading.plain_values import with_plain_values
 from opauc.reading.sparse_rows import canonical_rows, float_type
 from opauc.reading.table_columns import FoundColumns, TableColumns
 from opauc.rows import Rows
@@ -131,7 +132,7 @@ class MemoryReader:
 def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
     """Return any table as one whose rows can be taken a batch at a time, and its columns."""
     if isinstance(table, PandasTable):
-        return table, pa.Schema.from_pandas(table, preserve_index=False)
+        return with_plain_values(table)
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     if not (isinstance(table, pa.Table) or hasattr(table, "scanner")):

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+
+class PandasColumn(Protocol):
+    """A series of pandas."""
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its values."""
+
+    @property
+    def cat(self) -> Any:
+        """Its categories, where it has some."""
+
+    def astype(self, dtype: type) -> PandasColumn:
+        """Return the values as another type."""
+
+    def map(self, change: Callable[[object], str], na_action: str) -> PandasColumn:
+        """Return something else for each value, what is missing as it is."""
 
 
 class SlicedRows(Protocol):
@@ -36,6 +54,12 @@ class PandasTable(Protocol):
 
     def set_axis(self, labels: Sequence[str], *, axis: int) -> PandasTable:
         """Return the table with other names of its columns (axis 1)."""
+
+    def __getitem__(self, name: str) -> PandasColumn:
+        """Return a column."""
+
+    def assign(self, **columns: PandasColumn) -> PandasTable:
+        """Return the table with other values in some columns."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
