@@ -54,6 +54,8 @@ def test_words_that_are_not_in_utf8_are_those_of_windows_and_it_is_said(tmp_path
         ("@RELATION rows\n@ATTRIBUTE a REAL\n", "ARFF is not read; save it as CSV or Parquet"),
         ("% rows, 1994\n@relation rows\n", "ARFF is not read; save it as CSV or Parquet"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\n\x00", "a workbook is not read; save it as CSV or Parquet"),
+        (b"ORC\n\x11\x00", "what is no text is not read; save it as CSV or Parquet"),
+        (b"%PDF-1.4\n", "PDF is not read; save it as CSV or Parquet"),
         ("<!DOCTYPE html>\n<table>\n", "XML or HTML is not read; save it as CSV or Parquet"),
         (
             "y\n1\n",

@@ -14,6 +14,8 @@ OTHERS = {
     "ARFF": rb"(\s*%[^\n]*\n)*\s*@relation",
     "XML or HTML": rb"\s*<(\?xml|!doctype|html|table)",
     "a workbook": rb"\xd0\xcf\x11\xe0",
+    "PDF": rb"%PDF",
+    "what is no text": rb"[\s\S]{0,63}\x00",
 }
 EXCEL_MARK = rb"sep=.\r?\n"
 
