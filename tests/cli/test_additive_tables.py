@@ -203,6 +203,9 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
         ran = opauc("train", "rows.csv", "--like", "card", option, value, "-o", "m")
         said = f"opauc: {option} is settled by --like: rows are read as those of card were, {was}\n"
         assert (ran.code, ran.err) == (2, said)
+    ran = opauc("train", "rows.csv", "--like", "card", "--no-header", "--label", "paid", "-o", "m")
+    assert "--label, --header are settled" in ran.err
+    assert ran.err.endswith("with --label bought, without --header\n")
     write_csv("rows.csv", ROWS[["age", "paid", "bought"]], sep="^")
     assert opauc("train", "rows.csv", "--delimiter", "^", "--label", "bought", "-o", "card").code == 0
     ran = opauc("train", "rows.csv", "--like", "card", "-o", "again")

@@ -26,13 +26,11 @@ def model_like(
     asked = {name: getattr(reading, name) for name in READING}
     asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist()), "seed": seed}
     settled = _settled(model, asked["label"])
-    for name in asked:
-        if name in given and asked[name] != settled[name]:
-            option = f"--{name}"
-            raise InputError(
-                f"{option} is settled by --like: rows are read as those of {path} were, "
-                + (f"with {option} {_shown(settled[name])}" if settled[name] not in (None, ()) else f"without {option}")
-            )
+    others = [name for name in asked if name in given and asked[name] != settled[name]]
+    if others:
+        which = ", ".join(f"--{name}" for name in others) + (" is" if len(others) == 1 else " are")
+        was = ", ".join(_said(name, settled[name]) for name in others)
+        raise InputError(f"{which} settled by --like: rows are read as those of {path} were, {was}")
     return model
 
 
@@ -46,5 +44,10 @@ def _settled(model: AdditiveModel, label: str | int | None) -> Json:
     return {**settled, "label": label, "positive": known.positive, "classes": classes, "seed": seed}
 
 
-def _shown(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _said(name: str, value: object) -> str:
+    """Return an option as it was said, or that it was not."""
+    if value in (None, ()):
+        return f"without --{name}"
+    if isinstance(value, bool):
+        return f"with --{name}" if value else f"with --no-{name}"
+    return f"with --{name} " + (",".join(map(str, value)) if isinstance(value, tuple) else str(value))
