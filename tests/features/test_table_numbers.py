@@ -95,7 +95,7 @@ def test_what_cannot_be_numbers_is_refused_by_name():
     with pytest.raises(InputError, match="column lists holds list"):
         TableNumbers.of(pa.table({"lists": [[1], [2]]}))
     with pytest.raises(InputError, match="neither all numbers nor all words"):
-        TableNumbers.of(pd.DataFrame({"mixed": [1, "a", 2.5]}))
+        TableNumbers.of(pd.DataFrame({"turns": [1j, 2j]}))
     infinite = pa.table({"x": [1.0, np.inf]})
     with pytest.raises(InputError, match="column x holds an infinite value"):
         TableNumbers.of(infinite).learn(infinite)
