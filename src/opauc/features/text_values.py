@@ -32,7 +32,7 @@ BRACKETS = re.compile(r"\(([^()+-]*)\)")
 NO_DIGITS = re.compile(r"[^\d.eE+-]")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 SWAPPED = str.maketrans(",.", ".,")
-# The time on a clock, or since days ago, which is read as hours.
+# The time on a clock, or days and the time, which is read as hours.
 CLOCK = re.compile(
     r"(?:([+-]?\d+) days?,? \+?)?(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE
 )

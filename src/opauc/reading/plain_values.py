@@ -25,7 +25,7 @@ def with_plain_values(table: PandasTable) -> tuple[PandasTable, pa.Schema]:
         schema = pa.Schema.from_pandas(table, preserve_index=False)
         strange = [field.name for field in schema if _is_strange(field.type)]
     except pa.ArrowException:
-        strange = [str(name) for name in table.columns if _is_mixed(table[str(name)])]
+        strange = [name for name in table.columns if isinstance(name, str) and _is_mixed(table[name])]
         if not strange:
             raise
     if not strange:
