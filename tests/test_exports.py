@@ -15,11 +15,11 @@ NAMES = {
     },
     "opauc.baselines": {
         "AdaOAM", "BatchUniSqu", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp", "RandomWeights",
-        "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu", "find_baselines",
+        "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
     },
     "opauc.statistics": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
-        "LinearisedSums", "Mergeable", "Statistic", "find_statistics",
+        "LinearisedSums", "Mergeable", "Statistic",
     },
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from experiments.paper.column import Column
 from experiments.paper.data_set import DataSet
-from opauc.folder import things_in
+from experiments.paper.discovery import things_in
 
 
 class Catalogue(NamedTuple):

@@ -3,6 +3,7 @@
 OpaucError
 ├── StatisticsOverflow   (ValueError)  sums of the data left the range of float64
 ├── IncompatibleMoments  (ValueError)  statistics that do not belong together, or not to those rows
+├── UnknownNameError     (ValueError)  a solver, format or estimator of an unknown name
 ├── UnsupportedOperation (ValueError)  something this kind of model cannot do: merge, forget, take weights
 ├── EngineError          (ValueError)  a cluster or a device that did not do its part
 │   └── MissingEngine                  one that is not installed, or not there
@@ -35,6 +36,13 @@ class StatisticsOverflow(OpaucError, ValueError):
 
 class IncompatibleMoments(OpaucError, ValueError):
     """Statistics that cannot be merged, taken out or loaded."""
+
+
+class UnknownNameError(OpaucError, KeyError, ValueError):
+    """A solver, a format or an estimator of a name that is not registered."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError shows its argument in quotes
 
 
 class UnsupportedOperation(OpaucError, ValueError):

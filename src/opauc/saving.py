@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from typing import Any, TypedDict
 
-from opauc import estimators
-from opauc.baselines import find_baselines
+from opauc.core.registry import ESTIMATORS, STATISTICS
 from opauc.errors import UnreadableFile
 from opauc.estimators.linear_classifier import LinearClassifier
 from opauc.estimators.model_lock import reading
@@ -16,12 +14,11 @@ from opauc.estimators.projected_classifier import ProjectedClassifier
 from opauc.estimators.scoring_classifier import ScoringClassifier
 from opauc.estimators.stream_classifier import StreamClassifier
 from opauc.files import json_as, read_sealed, write_sealed
-from opauc.statistics import find_statistics
 from opauc.training.additive.additive_file import ADDITIVE, AdditiveModel, additive_of_parts, save_additive
 from opauc.training.model_file import MODEL, Model, model_in, refusing, save_model
 from opauc.training.solution import Solved
 
-STATISTICS = "statistics"
+STATISTICS_FILE = "statistics"
 
 
 class StatisticsHeader(TypedDict):
@@ -48,10 +45,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     opauc.load(f"{folder}/model.opauc").predict([[3.5]])
     array(['yes'], dtype='<U3')
     """
-    if type(model) in find_statistics().values():
-        write_sealed(path, STATISTICS, {"statistics": type(model).__name__}, model.to_arrays())
+    if type(model) in STATISTICS.values():
+        write_sealed(path, STATISTICS_FILE, {"statistics": type(model).__name__}, model.to_arrays())
         return
-    if find_estimators().get(type(model).__name__) is not type(model):
+    if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
         if isinstance(model, OnePassGAM):
@@ -72,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     opauc.errors.UnreadableFile: nothing.opauc: no such file
     """
     kind, header, arrays = read_sealed(path)
-    if kind not in (MODEL, ADDITIVE, STATISTICS):
+    if kind not in (MODEL, ADDITIVE, STATISTICS_FILE):
         raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
     if kind == ADDITIVE:
         with refusing(path):
@@ -83,20 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             return estimator_of(model)
     with refusing(path):
         name = json_as(StatisticsHeader, header, "header")["statistics"]
-        if name not in find_statistics():
-            raise ValueError(f"no statistics {name!r} are known here")
-        return find_statistics()[name].from_arrays(arrays)
-
-
-@cache
-def find_estimators() -> dict[str, type[ScoringClassifier]]:
-    """Every estimator that can be saved and loaded, by its name: what the folders of estimators export.
-
-    >>> from opauc.saving import find_estimators
-    >>> find_estimators()["OAM"].__name__
-    'OAM'
-    """
-    return {name: getattr(estimators, name) for name in estimators.__all__} | find_baselines()
+        return STATISTICS[name].from_arrays(arrays)
 
 
 def gam_of(model: AdditiveModel) -> OnePassGAM:
@@ -113,9 +97,9 @@ def gam_of(model: AdditiveModel) -> OnePassGAM:
 
 def estimator_of(model: Model) -> LinearClassifier:
     """Return the fitted estimator that knows what the model does."""
-    kind = find_estimators().get(model.estimator)
-    if kind is None or not issubclass(kind, LinearClassifier):
-        raise ValueError(f"no estimator {model.estimator} is known here")
+    kind: type[ScoringClassifier] = ESTIMATORS[model.estimator]
+    if not issubclass(kind, LinearClassifier):
+        raise ValueError(f"no linear estimator {model.estimator} is known here")
     if issubclass(kind, StreamClassifier) and isinstance(model.solution, Solved):
         raise ValueError(f"{model.estimator} can go on learning, but there is nothing here to go on from")
     if issubclass(kind, ProjectedClassifier) and model.learnt().map is None:

@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
 from opauc.cli.compared_methods import WantedMethods
+from opauc.core.registry import SOLVERS
 from opauc.evaluation import held_out
-from opauc.learners import find_learners
 from opauc.rivals import rival_names
 from opauc.rivals.tables import table_rival_names
 from tests.cli.files_of_rows import rows_and_labels, write_rows
@@ -28,10 +28,10 @@ def compared(ran):
 
 
 def test_slow_learners_are_left_out_unless_they_are_named():
-    slow = {name for name, kind in find_learners().items() if kind.is_slow}
+    slow = {name for name, kind in SOLVERS.items() if kind.is_slow}
     assert slow == {"descent_grid", "sketched_grid"}
     usual = WantedMethods.of(None)
-    assert set(usual.of_features) - set(rival_names()) == set(find_learners()) - slow
+    assert set(usual.of_features) - set(rival_names()) == set(SOLVERS) - slow
     assert set(usual.of_tables) <= set(table_rival_names())
     assert "gam" in usual.of_tables
     assert WantedMethods.of("descent_grid, exact, gam, exact") == (["descent_grid", "exact"], ["gam"])

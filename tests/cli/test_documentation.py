@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from opauc.cli.app import build
-from opauc.reading.data_format import find_formats
+from opauc.core.registry import FORMATS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -21,6 +21,6 @@ def test_every_option_named_in_the_text_exists(opauc):
 
 
 def test_every_ending_is_documented():
-    for kind in find_formats().values():
+    for kind in FORMATS.values():
         for ending in kind.endings:
             assert ending in TEXT

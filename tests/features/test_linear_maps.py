@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.registry import MAPS
 from opauc.errors import IncompatibleMoments
-from opauc.features import find_maps
 from opauc.features.linear_maps.feature_subset import FeatureSubset
 from opauc.features.linear_maps.gaussian_projection import GaussianProjection
 
-EVERY = pytest.mark.parametrize("kind", find_maps().values(), ids=find_maps())
+EVERY = pytest.mark.parametrize("kind", MAPS.values(), ids=MAPS)
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from sklearn.utils import get_tags
 
 import opauc
 from opauc import OPAUC, OPAUCCV
+from opauc.core.registry import ESTIMATORS
 from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.saving import find_estimators
 from tests.problems import problem
 from tests.scikit_checks import checks_of, order_matters
 
-KINDS = find_estimators()
+KINDS = ESTIMATORS
 # Every estimator as it is, and OPAUC for each learner that it may choose.
 MODELS = {
     **{name: kind() for name, kind in KINDS.items()},

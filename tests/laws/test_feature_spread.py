@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from opauc.learners import find_learners
-from opauc.statistics import Statistic, find_statistics
+from opauc.core.registry import SOLVERS, STATISTICS
+from opauc.statistics import Statistic
 from tests.problems import problem
 
-LEARNERS = find_learners()
+LEARNERS = SOLVERS
 everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
 # Those from whose state the spread of a feature cannot be told.
 SILENT = {"class_means", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
@@ -38,13 +38,13 @@ def assert_spread(found, wanted):
 def test_the_spread_is_the_pooled_standard_deviation_of_the_rows_seen(learner):
     rows, labels, weight = case()
     found = learner.feature_spread(learner.step(learner.start(6), rows, labels, weight))
-    if learner.name() in SILENT:
+    if learner.name in SILENT:
         assert found is None
         return
     if found.note == "of rows at length one":
         rows = rows / np.linalg.norm(rows, axis=1)[:, None]
     assert_spread(found, pooled_deviation(rows, labels, weight))
-    assert ("sketch" in found.note) == learner.name().startswith("sketched")
+    assert ("sketch" in found.note) == learner.name.startswith("sketched")
 
 
 @everyone
@@ -53,7 +53,7 @@ def test_before_any_row_nothing_varies(learner):
     assert found is None or not found.deviations.any()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in find_statistics().values() if issubclass(kind, Statistic)])
+@pytest.mark.parametrize("kind", [kind for kind in STATISTICS.values() if issubclass(kind, Statistic)])
 def test_every_statistic_says_the_same(kind):
     rows, labels, weight = case(1)
     found = kind.empty(6).update(rows, labels, weight).feature_spread()

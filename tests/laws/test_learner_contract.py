@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from opauc.core.registry import SOLVERS
 from opauc.errors import UnsupportedOperation
-from opauc.learners import find_learners
 from tests.problems import cuts, problem
 
-LEARNERS = find_learners()
+LEARNERS = SOLVERS
 everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
 
 

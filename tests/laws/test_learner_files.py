@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from opauc.core.registry import SOLVERS
 from opauc.errors import IncompatibleMoments
-from opauc.learners import find_learners
 from tests.problems import problem
 
-LEARNERS = find_learners()
+LEARNERS = SOLVERS
 everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
 
 

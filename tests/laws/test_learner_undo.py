@@ -9,9 +9,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from opauc.core.registry import SOLVERS
 from opauc.errors import OpaucError
 from opauc.kernels.rows.csr_rows import CsrRows
-from opauc.learners import find_learners, sketched_sgd
+from opauc.learners import sketched_sgd
 from opauc.learners.learning_rates import LEARNING_RATES
 from tests.problems import problem
 
@@ -20,7 +21,7 @@ WIDE, NARROW = 40, 12
 
 def settings():
     """Every learner as it is, and with each of its learning rates, with and without a penalty that sweeps."""
-    for name, make in find_learners().items():
+    for name, make in SOLVERS.items():
         known = {field.name for field in fields(make)}
         yield pytest.param(make(), id=name)
         for rate in LEARNING_RATES if "learning_rate" in known else ():
@@ -160,7 +161,7 @@ def test_what_is_kept_of_a_sparse_chunk_does_not_grow_with_the_features():
         columns = np.sort(np.random.default_rng(0).choice(10**5, 200, replace=False)).astype(np.int32)
         rows = sparse.csr_array((np.ones(200), columns, np.arange(0, 201, 10)), (20, n_features))
         labels = (np.arange(20) % 2).astype(np.int8)
-        for name, make in find_learners().items():
+        for name, make in SOLVERS.items():
             if make.keeps_covariances or name in ("mean_difference", "solam", "oam"):
                 continue  # matrices of all features or none kept at all; sweeps over all of them
             learner = make()

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.learners import find_learners
+from opauc.core.registry import SOLVERS
 from tests.problems import cuts, problem
 
-LEARNERS = {name: make() for name, make in find_learners().items()}
+LEARNERS = {name: make() for name, make in SOLVERS.items()}
 everyone = pytest.mark.parametrize("learner", list(LEARNERS.values()), ids=list(LEARNERS))
 
 

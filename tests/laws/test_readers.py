@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from opauc.core import registry
 from opauc.features import open_stream
-from opauc.reading import Bookmark, ReadOptions, byte_source, find_formats
+from opauc.reading import Bookmark, ReadOptions, byte_source
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 from tests.reading.test_data_stream import dense, gathered
 
@@ -18,7 +19,7 @@ def small_parts(monkeypatch, request):
 
 def test_the_tests_write_every_format_there_is():
     written = {f".{form.removesuffix('.gz').rpartition('.')[2]}" for form in FORMATS}
-    for name, kind in find_formats().items():
+    for name, kind in registry.FORMATS.items():
         assert written & set(kind.endings), f"no test writes {name}"
 
 

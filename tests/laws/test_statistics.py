@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.registry import STATISTICS
 from opauc.errors import IncompatibleMoments
-from opauc.statistics import find_statistics
 from opauc.statistics.statistic import Statistic
 from tests.problems import problem
 
-KINDS = {name: kind for name, kind in find_statistics().items() if issubclass(kind, Statistic)}
+KINDS = {name: kind for name, kind in STATISTICS.items() if issubclass(kind, Statistic)}
 everyone = pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 seeds = st.integers(0, 2**32 - 1)
 

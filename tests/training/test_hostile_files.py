@@ -11,7 +11,7 @@ import pytest
 
 import opauc
 from opauc import OPAUC, UnreadableFile
-from opauc.baselines import find_baselines
+from opauc.core.registry import BASELINES
 from opauc.files import read_sealed
 from opauc.training.checkpoints import Checkpoints
 from tests.files.hostile_files import changed, hostile, write_hostile
@@ -123,7 +123,7 @@ KINDS = [
     {"solver": "exact"}, {"solver": "sgd"}, {"solver": "sgd", "rank": 3}, {"solver": "exact", "rank": 3},
     {"solver": "sgd", "rank": 0}, {"solver": "progressive_selection"},
 ]  # fmt: skip
-FRESH = [*(OPAUC(random_state=0, **settings) for settings in KINDS), *(kind() for kind in find_baselines().values())]
+FRESH = [*(OPAUC(random_state=0, **settings) for settings in KINDS), *(kind() for kind in BASELINES.values())]
 
 
 @pytest.mark.parametrize("model", FRESH, ids=lambda model: str(model)[:40])

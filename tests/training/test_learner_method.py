@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numba.core import event
 
+from opauc.core.registry import SOLVERS
 from opauc.evaluation import HeldOut, NumberedRows, compare_on_stream
-from opauc.learners import find_learners
 from opauc.learners.exact import Exact
 from opauc.training.learner_method import LearnerMethod
 from tests.problems import problem
@@ -20,10 +20,10 @@ class Compiled(event.Listener):
         pass
 
 
-@pytest.mark.parametrize("name", find_learners())
+@pytest.mark.parametrize("name", SOLVERS)
 def test_nothing_is_left_to_compile_after_the_warm_up(name):
     rows, labels = problem(0, 60, 9)
-    method = LearnerMethod(name, find_learners()[name]())
+    method = LearnerMethod(name, SOLVERS[name]())
     method.warm_up(rows)
     with event.install_listener("numba:compile", seen := Compiled()):
         method.learn(rows, labels)
@@ -35,7 +35,7 @@ def test_what_would_take_too_much_memory_is_left_out_with_the_reason():
     rows, labels = problem(1, 300, 4)
     wide = np.zeros((300, 20_000))
     wide[:, :4] = rows
-    methods = [LearnerMethod(name, find_learners()[name]()) for name in ("exact", "uni_squ")]
+    methods = [LearnerMethod(name, SOLVERS[name]()) for name in ("exact", "uni_squ")]
     found = compare_on_stream(methods, lambda: [NumberedRows(0, wide, labels)], HeldOut())
     assert [one.name for one in found] == ["uni_squ", "exact"]
     assert found[1].trouble.startswith("would take 6.0 GiB for 20,000 features")

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 import opauc
 from opauc import OPAUC, UnreadableFile
-from opauc.baselines import find_baselines
+from opauc.core.registry import BASELINES
 from opauc.files import read_sealed, write_sealed
 from tests.files.test_files import mutate
 from tests.problems import problem
@@ -98,7 +98,7 @@ def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings)
 @pytest.mark.parametrize("kind", ["OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM", "MeanDifference"])
 def test_every_online_competitor_is_saved_and_goes_on(tmp_path, kind):
     rows, labels = problem(9, 200, 5)
-    model = find_baselines()[kind]().fit(rows[:120], labels[:120])
+    model = BASELINES[kind]().fit(rows[:120], labels[:120])
     opauc.save(model, tmp_path / "model")
     again = opauc.load(tmp_path / "model")
     assert type(again) is type(model)

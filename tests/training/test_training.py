@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.baselines import OPAUCf
+from opauc.core.registry import SOLVERS
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
 from opauc.features import stream_of_memory
-from opauc.learners import find_learners
 from opauc.learners.learner import StatisticLearner
 from opauc.training.class_labels import ClassLabels
 from opauc.training.label_queue import LabelQueue, chunks_of_known_classes
@@ -15,7 +15,7 @@ from opauc.training.recipe import SameLearner
 from opauc.training.training import Training, as_wide
 from tests.problems import problem
 
-LEARNERS = find_learners()
+LEARNERS = SOLVERS
 ROWS, LABELS = problem(0, 200, 5)
 
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from opauc.core.registry import SOLVERS
 from opauc.errors import DivergedError
 from opauc.features import stream_of_memory
-from opauc.learners import find_learners
 from opauc.training.opauc_recipe import OpaucRecipe
 from opauc.training.recipe import SameLearner
 from opauc.training.stream_training import StreamTraining
@@ -18,7 +18,7 @@ from opauc.training.training import Training
 from opauc.training.transaction import Transaction
 from tests.problems import problem
 
-LEARNERS = find_learners()
+LEARNERS = SOLVERS
 everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
 ROWS, LABELS = problem(0, 600, 40)
 ROWS[np.random.default_rng(1).random(ROWS.shape) < 0.8] = 0.0

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from experiments.paper.discovery import things_in
 from experiments.paper.evidence import Claim
-from opauc.folder import things_in
 
 
 def all_claims() -> Iterator[Claim]:

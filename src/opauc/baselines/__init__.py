@@ -1,30 +1,42 @@
 """The methods that OPAUC is compared with, as scikit-learn estimators: one method a file.
 
-Every public estimator class of a file in this folder is a name of the package;
-`find_baselines()` gives them all.
-
 >>> from opauc.baselines import OAM
 >>> OAM(update="gradient")
 OAM(update='gradient')
 """
 
-import sys
-from functools import cache
+from opauc.baselines.ada_oam import AdaOAM
+from opauc.baselines.batch_uni_squ import BatchUniSqu
+from opauc.baselines.ls_svm import LSSVM
+from opauc.baselines.mean_difference import MeanDifference
+from opauc.baselines.oam import OAM
+from opauc.baselines.opauc_f import OPAUCf
+from opauc.baselines.opauc_pca import OPAUCpca
+from opauc.baselines.opauc_rp import OPAUCrp
+from opauc.baselines.random_weights import RandomWeights
+from opauc.baselines.solam import SOLAM
+from opauc.baselines.spauc import SPAUC
+from opauc.baselines.svm_or import SVMOR
+from opauc.baselines.svm_perf import SVMPerf
+from opauc.baselines.uni_exp import UniExp
+from opauc.baselines.uni_log import UniLog
+from opauc.baselines.uni_squ import UniSqu
 
-from opauc.estimators.linear_classifier import LinearClassifier
-from opauc.folder import classes_in
-
-
-@cache
-def find_baselines() -> dict[str, type[LinearClassifier]]:
-    """Every estimator of the folder by its name.
-
-    >>> from opauc.baselines import find_baselines
-    >>> find_baselines()["UniExp"].__name__
-    'UniExp'
-    """
-    return {kind.__name__: kind for _, kind in classes_in(sys.modules[__name__], LinearClassifier)}
-
-
-globals().update(find_baselines())
-__all__ = sorted([*find_baselines(), "find_baselines"])
+__all__ = [
+    "LSSVM",
+    "OAM",
+    "SOLAM",
+    "SPAUC",
+    "SVMOR",
+    "AdaOAM",
+    "BatchUniSqu",
+    "MeanDifference",
+    "OPAUCf",
+    "OPAUCpca",
+    "OPAUCrp",
+    "RandomWeights",
+    "SVMPerf",
+    "UniExp",
+    "UniLog",
+    "UniSqu",
+]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opauc.core.registry import SOLVERS
 from opauc.errors import InputError
 from opauc.evaluation import Method
 from opauc.evaluation.exact_auc import Flags
-from opauc.learners import find_learners
 from opauc.rivals import find_rival, rival_names
 from opauc.rivals.tables import find_table_rival, table_rival_names
 from opauc.training.learner_method import LearnerMethod
@@ -32,7 +32,7 @@ class WantedMethods(NamedTuple):
     @classmethod
     def of(cls, names: str | None) -> WantedMethods:
         """Return the methods of a list with commas; where that is None, all that are installed and not slow."""
-        learners, tables = find_learners(), table_rival_names()
+        learners, tables = SOLVERS, table_rival_names()
         known = [*tables, *learners, *rival_names()]
         quick = [name for name in known if name not in learners or not learners[name].is_slow]
         wanted = quick if names is None else list(dict.fromkeys(name.strip() for name in names.split(",")))
@@ -47,7 +47,7 @@ class WantedMethods(NamedTuple):
 
     def feature_methods(self) -> list[Method]:
         """Return the methods that learn features, learners with their default settings."""
-        learners = find_learners()
+        learners = SOLVERS
         found = [
             LearnerMethod(name, learners[name]()) if name in learners else find_rival(name) for name in self.of_features
         ]
@@ -60,6 +60,6 @@ class WantedMethods(NamedTuple):
 
 
 def _is_installed(name: str) -> bool:
-    if name in find_learners():
+    if name in SOLVERS:
         return True
     return (find_table_rival(name) if name in table_rival_names() else find_rival(name)) is not None

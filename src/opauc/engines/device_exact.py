@@ -40,13 +40,10 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
 
     keeps_covariances: ClassVar[bool] = True
 
+    name: ClassVar[str] = "exact"
+
     exact: Exact = Exact()  # noqa: RUF009  a frozen value
     device: str = "cuda"
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the learner in files."""
-        return Exact.name()
 
     def settings(self) -> Json:
         """Return the hyper-parameters as files have them."""

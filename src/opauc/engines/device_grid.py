@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,12 +41,9 @@ class DeviceGrid(DescentGrid):
     [0.2]
     """
 
-    device: str = "cuda"
+    name: ClassVar[str] = "descent_grid"
 
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the learner in files."""
-        return DescentGrid.name()
+    device: str = "cuda"
 
     def settings(self) -> Json:
         """Return the hyper-parameters as files have them."""

@@ -92,7 +92,7 @@ class StreamClassifier(LinearClassifier):
             solution = self.solution_
             if solution.learner.has_statistics:
                 return solution.moments
-        name = solution.learner.name()
+        name = solution.learner.name
         raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
     def _fit(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Protocol, Self, cast
+from typing import Protocol, Self
 
-from opauc.features import linear_maps
-from opauc.folder import classes_in
 from opauc.random_key import RandomState
 from opauc.rows import Arrays, Floats, NamedArrays, Rows
 
@@ -42,16 +39,3 @@ class LinearMap(FeatureMap, Protocol):
 
     def weights_of(self, weights: Floats) -> Floats:
         """Return weights that score rows as `weights` score the mapped rows."""
-
-
-@cache
-def find_maps() -> dict[str, type[LinearMap]]:
-    """Return every linear map by the name of its class: the public class of each file in `linear_maps/`.
-
-    Examples
-    --------
-    >>> from opauc.features import find_maps
-    >>> sorted(find_maps())
-    ['FeatureSubset', 'GaussianProjection']
-    """
-    return {kind.__name__: cast(type[LinearMap], kind) for _, kind in classes_in(linear_maps, object)}

@@ -52,6 +52,8 @@ class AdaOAM(Learner[AdaptiveState]):
     [0.1]
     """
 
+    name: ClassVar[str] = "ada_oam"
+
     has_statistics: ClassVar[bool] = True
 
     keeps_covariances: ClassVar[bool] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -66,6 +67,8 @@ class ClassMeans(MeansLearner):
     >>> learner.weights(state).tolist()
     [0.2]
     """
+
+    name: ClassVar[str] = "class_means"
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)

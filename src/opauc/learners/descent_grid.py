@@ -49,6 +49,8 @@ class DescentGrid(GridLearner[GridState]):
     (299, True)
     """
 
+    name: ClassVar[str] = "descent_grid"
+
     keeps_covariances: ClassVar[bool] = True
 
     average: bool = parameter(True, SWITCH)

@@ -95,6 +95,8 @@ class Drifting(Learner[DriftState]):
     (0.99, True)
     """
 
+    name: ClassVar[str] = "drifting"
+
     has_statistics: ClassVar[bool] = True
     keeps_covariances: ClassVar[bool] = True
 

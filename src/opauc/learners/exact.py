@@ -46,6 +46,8 @@ class Exact(StatisticLearner[ClassMoments]):
     [0.4444]
     """
 
+    name: ClassVar[str] = "exact"
+
     keeps_covariances: ClassVar[bool] = True
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)

@@ -63,6 +63,8 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     (13, 5)
     """
 
+    name: ClassVar[str] = "exact_cv"
+
     keeps_covariances: ClassVar[bool] = True
     numbers_rows: ClassVar[bool] = True
 

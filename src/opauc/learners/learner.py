@@ -24,14 +24,16 @@ Sums = TypeVar("Sums", bound=Statistic)
 class Learner(ABC, Generic[State]):
     """One algorithm: weights from chunks of labelled rows.
 
-    A learner is a frozen dataclass of hyper-parameters, all with defaults, in
-    a file of its own in this folder; `find_learners()` finds it there. What it
-    can do beyond learning is said by the class attributes.
+    A learner is a frozen dataclass of hyper-parameters, all with defaults,
+    registered by its `name` in `opauc.core.registry`. What it can do beyond
+    learning is said by the class attributes.
 
     A step may write into the arrays of the state it is given where `undo`
     keeps what it writes over; any other state is a value and stays as it is.
     """
 
+    # The name in model files, in messages and in `opauc compare`.
+    name: ClassVar[str]
     # Class statistics can be had of a state.
     has_statistics: ClassVar[bool] = False
     # The state holds covariance matrices, n_features x n_features each.
@@ -48,11 +50,6 @@ class Learner(ABC, Generic[State]):
     def order_matters(self) -> bool:
         """Whether rows in another order give other weights; then a weight of two is not the row twice."""
         return True
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the learner, which is that of its file."""
-        return cls.__module__.rpartition(".")[-1]
 
     def settings(self) -> Json:
         """Return the hyper-parameters by their names, as files have them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class MeanDifference(StatisticLearner[FeatureMoments]):
     >>> learner.weights(state).tolist()
     [2.0]
     """
+
+    name: ClassVar[str] = "mean_difference"
 
     def start(self, n_features: int) -> FeatureMoments:
         """Return statistics of no rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,6 +63,8 @@ class OAM(Learner[PairBuffers]):
     >>> learner.weights(state).tolist()
     [0.2]
     """
+
+    name: ClassVar[str] = "oam"
 
     update: str = parameter("sequential", Option(tuple(UPDATES)))
     buffer_size: int = parameter(100, Count())

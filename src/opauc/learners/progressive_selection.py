@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -98,6 +98,8 @@ class ProgressiveSelection(Learner[SelectionState]):
     >>> standing.candidates[standing.winner]
     Candidate(power=0.5, step_size=0.125, forgetting=0.0, unit_rows=False)
     """
+
+    name: ClassVar[str] = "progressive_selection"
 
     def start(self, n_features: int) -> SelectionState:
         """Return the state before any row; the system commits the memory of features as they turn up."""

@@ -64,6 +64,8 @@ class SGD(Learner[SgdState]):
     [0.2]
     """
 
+    name: ClassVar[str] = "sgd"
+
     has_statistics: ClassVar[bool] = True
 
     keeps_covariances: ClassVar[bool] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +35,8 @@ class SketchedExact(StatisticLearner[ClassSketch]):
     >>> learner.weights(state).round(4).tolist()
     [0.4444]
     """
+
+    name: ClassVar[str] = "sketched_exact"
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     rank: int = parameter(50, Count(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,8 @@ class SketchedGrid(GridLearner[SketchGridState]):
     >>> chosen.aucs.size, bool(chosen.aucs[chosen.winner] > 0.75)
     (299, True)
     """
+
+    name: ClassVar[str] = "sketched_grid"
 
     rank: int = parameter(50, Count(0))
     random_state: int | np.random.RandomState | None = parameter(0, Seed())

@@ -97,6 +97,8 @@ class SketchedSGD(Learner[SketchState]):
     [0.2]
     """
 
+    name: ClassVar[str] = "sketched_sgd"
+
     has_statistics: ClassVar[bool] = True
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class SOLAM(Learner[SaddleState]):
     >>> learner.weights(state).round(4).tolist()
     [0.5858]
     """
+
+    name: ClassVar[str] = "solam"
 
     eta0: float = parameter(1.0, POSITIVE)
     radius: float = parameter(1.0, POSITIVE)

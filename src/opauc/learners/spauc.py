@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,8 @@ class SPAUC(MeansLearner):
     >>> learner.weights(state).tolist()
     [0.2]
     """
+
+    name: ClassVar[str] = "spauc"
 
     alpha: float = parameter(0.0, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from opauc.learners.univariate import UnivariateLearner
 
@@ -29,5 +30,7 @@ class UniSqu(UnivariateLearner):
     >>> learner.weights(state).tolist()
     [0.2]
     """
+
+    name: ClassVar[str] = "uni_squ"
 
     exponential = False

@@ -4,10 +4,9 @@ Parts hold the columns of a source; whoever makes a stream gives it an `Encoder`
 """
 
 from opauc.reading.bad_rows import BadRows
-from opauc.reading.data_format import find_formats
 from opauc.reading.data_stream import DataStream
 from opauc.reading.encoder import Encoder, Encoding
 from opauc.reading.labelled_chunk import Bookmark, LabelledChunk
 from opauc.reading.read_options import ReadOptions
 
-__all__ = ["BadRows", "Bookmark", "DataStream", "Encoder", "Encoding", "LabelledChunk", "ReadOptions", "find_formats"]
+__all__ = ["BadRows", "Bookmark", "DataStream", "Encoder", "Encoding", "LabelledChunk", "ReadOptions"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
 
-from opauc.folder import things_in
-from opauc.reading import formats
 from opauc.reading.bad_rows import BadRows
 from opauc.reading.byte_source import ByteSource
 from opauc.reading.encoder import Encoder
@@ -56,8 +53,6 @@ class DataFormat:
     reader : callable
         Makes a reader from the options of a run and its encoder. Whatever is
         slow to import is imported in it.
-    order : int
-        Where people are given the formats to choose from, the least comes first.
     is_text : bool
         Whether places in it count bytes, and it may be compressed or come through a pipe.
     has_names : bool
@@ -78,7 +73,6 @@ class DataFormat:
     name: str
     endings: tuple[str, ...]
     reader: Callable[[ReadOptions, Encoder], Reader]
-    order: int = 100
     is_text: bool = False
     has_names: bool = True
     is_encoded: bool = False
@@ -86,17 +80,3 @@ class DataFormat:
     extents: Callable[[str, int], list[Extent]] = whole
     delimiter: Callable[[str, ReadOptions], int | None] = unquoted
     is_sparse: Callable[[str], bool] = dense
-
-
-@cache
-def find_formats() -> dict[str, DataFormat]:
-    """Return every format that a file of `formats/` declares, by name.
-
-    Examples
-    --------
-    >>> from opauc.reading.data_format import find_formats
-    >>> find_formats()["parquet"].endings
-    ('.parquet', '.pq')
-    """
-    found = [thing for _, thing in things_in(formats) if isinstance(thing, DataFormat)]
-    return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.order, kind.name))}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
+from opauc.core.registry import FORMATS
 from opauc.errors import InputError
 from opauc.reading.byte_source import STANDARD_INPUT, ByteSource
-from opauc.reading.data_format import DataFormat, find_formats
+from opauc.reading.data_format import DataFormat
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -47,7 +48,7 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 def format_of(path: str, asked: str | None = None) -> DataFormat:
     """Return the format of a source: the one asked for, else the one inferred from its ending or its first line."""
-    formats = find_formats()
+    formats: Mapping[str, DataFormat] = FORMATS
     if asked is not None:
         if asked not in formats:
             raise InputError(f"format must be one of {', '.join(formats)}, got {asked!r}")
@@ -71,7 +72,7 @@ def _format_by_ending(path: str) -> DataFormat | None:
     ending = name.suffix.lower()
     if ending in PACKED:
         ending = name.with_suffix("").suffix.lower()
-    return next((kind for kind in find_formats().values() if ending in kind.endings), None)
+    return next((kind for kind in FORMATS.values() if ending in kind.endings), None)
 
 
 def _format_by_content(path: str) -> DataFormat:
@@ -79,7 +80,8 @@ def _format_by_content(path: str) -> DataFormat:
     block = next(iter(ByteSource(path, block_bytes=2**16).blocks()), None)
     lines = block.data.tobytes().splitlines() if block is not None else []
     first = next((line.split(b"#")[0] for line in lines if line.split(b"#")[0].strip()), b"")
-    return max(find_formats().values(), key=lambda kind: kind.likeness(first))
+    formats: Mapping[str, DataFormat] = FORMATS
+    return max(formats.values(), key=lambda kind: kind.likeness(first))
 
 
 def _files_of(folder: str) -> list[str]:
@@ -90,7 +92,7 @@ def _files_of(folder: str) -> list[str]:
         if not name.startswith((".", "_")) and _format_by_ending(name) is not None
     )
     if not inside:
-        endings = " ".join(ending for kind in find_formats().values() for ending in kind.endings)
+        endings = " ".join(ending for kind in FORMATS.values() for ending in kind.endings)
         raise InputError(f"{folder}: no data in this folder; looked for files ending in {endings}")
     return inside
 

@@ -5,21 +5,20 @@ A file here declares one `FittedMethod`, which takes features; nothing here impo
 """
 
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
+from typing import Any
 
+from opauc.core.registry import FEATURE_METHODS, Registry
 from opauc.evaluation.method import FittedMethod
 
 
 def rival_names() -> list[str]:
-    """The names of all rivals that take features, installed or not: those of their files.
+    """The names of all rivals that take features, installed or not.
 
     >>> from opauc.rivals import rival_names
     >>> rival_names()
     ['logistic_regression']
     """
-    return [module.name for module in iter_modules(__path__) if not module.ispkg]
+    return list(FEATURE_METHODS)
 
 
 @cache
@@ -30,16 +29,14 @@ def find_rival(name: str) -> FittedMethod | None:
     >>> find_rival("logistic_regression").name
     'logistic_regression'
     """
-    contents = contents_of(f"{__name__}.{name}")
-    if contents is None:
-        return None
-    return next(thing for thing in contents.__dict__.values() if isinstance(thing, FittedMethod))
+    method: FittedMethod | None = imported(FEATURE_METHODS, name)
+    return method
 
 
-def contents_of(module: str) -> ModuleType | None:
-    """Return a file of a rival, None where its library is not installed."""
+def imported(methods: Registry, name: str) -> Any:
+    """Return what a method of another library is made by, None where that library is not installed."""
     try:
-        return import_module(module)
+        return methods[name]
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("opauc"):
             raise

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 import numpy as np
 
+from opauc.core.registry import MAPS, SOLVERS
 from opauc.errors import OpaucError, UnreadableFile, UnsupportedOperation
-from opauc.features import find_maps
 from opauc.features.table_features import TableFeatures
 from opauc.files import read_sealed, write_sealed
-from opauc.learners import find_learners
 from opauc.learners.learner import AnyLearner
 from opauc.learners.parameters import made
 from opauc.reading import ReadOptions
@@ -114,7 +113,7 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
         return header, {}
     learner, mapped = model.solution.learner, model.solution.map
     header |= {
-        "learner": learner.name(),
+        "learner": learner.name,
         "settings": {name: _plain(value) for name, value in learner.settings().items()},
     }
     arrays = {f"state.{name}": array for name, array in learner.to_arrays(model.solution.state).items()}
@@ -154,7 +153,7 @@ def _solution(header: ModelHeader, arrays: NamedArrays, n_features: int) -> Solu
     learner = _learner(header["learner"], header["settings"])
     mapped = None
     if "map" in header:
-        mapped = _known(find_maps(), header["map"], "map").from_arrays(_under("map.", arrays))
+        mapped = MAPS[header["map"]].from_arrays(_under("map.", arrays))
         if mapped.n_inputs != n_features:
             raise ValueError(f"expected a map of {n_features} features, got one of {mapped.n_inputs}")
     width = n_features if mapped is None else mapped.n_features
@@ -172,17 +171,11 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
 
 def _learner(name: str, settings: Settings) -> AnyLearner:
     """Return the learner of that name, every setting checked."""
-    kind, known = _known(find_learners(), str(renamed(name)), "learner"), {**UNSAID.get(name, {}), **settings}
-    missing = [part.name for part in fields(kind) if part.name not in known]  # type: ignore[arg-type]
+    kind, known = SOLVERS[str(renamed(name))], {**UNSAID.get(name, {}), **settings}
+    missing = [part.name for part in fields(kind) if part.name not in known]
     if missing:
         raise ValueError(f"{name}: lacks the setting {missing[0]}")
     return made(name, kind, known)
-
-
-def _known(kinds: Mapping[str, Kind], name: str, what: str) -> Kind:
-    if name not in kinds:
-        raise ValueError(f"no {what} {name!r} is known here")
-    return kinds[name]
 
 
 def _under(begin: str, arrays: NamedArrays) -> Arrays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-from opauc.learners import find_learners
+from opauc.core.registry import SOLVERS
 from opauc.learners.parameters import Count, Option, Threads, checked, is_whole, made
 from opauc.learners.sgd import SGD
 from opauc.rows import Settings
@@ -16,7 +16,7 @@ from opauc.training.recipe import FULL_COVARIANCE_BYTES, Choice, refuse_wide
 # Rank of the sketch where rank="auto" has to have one.
 SKETCH_RANK = 50
 SELECTION = "progressive_selection"
-SOLVERS = Option(("auto", "exact", "sgd", SELECTION))
+SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 # The parameters of OPAUC and what they are unless given.
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
@@ -42,7 +42,7 @@ class OpaucRecipe(LinearRecipe):
     def choose(self, n_features: int, dtype: str) -> Choice:
         """Return the learner for rows of so many features, with its solver and rank."""
         given = {**DEFAULTS, **self.parameters}
-        asked = checked(self.owner, "solver", given["solver"], SOLVERS)
+        asked = checked(self.owner, "solver", given["solver"], SOLVER_OPTION)
         rank = self._rank(given["rank"], asked, n_features)
         solver = _solver(asked, given["rank"], rank)
         checked(self.owner, "n_jobs", given["n_jobs"], Threads())
@@ -57,7 +57,7 @@ class OpaucRecipe(LinearRecipe):
                 f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}"
             )
         settings = {**given, "rank": rank, "dtype": dtype}
-        learner = made(self.owner, find_learners()["drifting" if fading else _file_name(solver, rank)], settings)
+        learner = made(self.owner, SOLVERS["drifting" if fading else _file_name(solver, rank)], settings)
         if fading:
             refuse_wide("forgetting='auto'", n_features, ". Give a number.", n_matrices=learner.n_covariances)
         return Choice(learner, published={"solver_": solver, "rank_": rank})

@@ -72,7 +72,7 @@ def shard_learner(choice: Choice) -> StatisticLearner[Any]:
     """Return the learner of a choice, refused unless what shards of the rows teach it adds up."""
     learner = choice.learner
     if not isinstance(learner, StatisticLearner) or choice.draw is not None:
-        solver = (choice.published or {}).get("solver_", learner.name())
+        solver = (choice.published or {}).get("solver_", learner.name)
         raise UnsupportedOperation(
             f"{solver!r} learns rows one after the other, here they are learnt in shards; that takes solver='exact'"
         )

@@ -142,7 +142,7 @@ class Solution:
     def merged(self, other: Solution) -> Solution:
         """Return what is known of the rows of both."""
         learner = self.statistic_learner("merge")
-        if other.statistic_learner("merge").name() != learner.name():
+        if other.statistic_learner("merge").name != learner.name:
             raise IncompatibleMoments(f"cannot merge what {self._solver()} and what {other._solver()} have learnt")
         return self._with_state(learner.merge(self.state, learner.adopted(other.state)))
 
@@ -186,8 +186,8 @@ class Solution:
         """Return what learnt, by the names of the parameters that asked for it."""
         solver, rank = (self.published.get(name) for name in ("solver_", "rank_"))
         if solver is None:
-            return repr(self.learner.name())
-        return repr(solver) if rank is None or solver == self.learner.name() else f"{solver!r} with rank {rank}"
+            return repr(self.learner.name)
+        return repr(solver) if rank is None or solver == self.learner.name else f"{solver!r} with rank {rank}"
 
     def _with_state(self, state: Any) -> Solution:
         return replace(self, state=state, known_scorer=None)

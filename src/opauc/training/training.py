@@ -121,7 +121,7 @@ class Training(HeldSolution[Recipe, Solution]):
 
     def _under(self, choice: Choice) -> Solution:
         """Return the solution under the settings chosen now, which must be of the same learner."""
-        if choice.learner.name() != self.solution.learner.name():
+        if choice.learner.name != self.solution.learner.name:
             raise IncompatibleLearner(self.solution, choice.published or {})
         return self.solution.with_learner(choice)
 

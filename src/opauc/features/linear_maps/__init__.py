@@ -1,1 +1,1 @@
-"""One file a linear map of rows to fewer dimensions; `find_maps` finds them here."""
+"""One file a linear map of rows to fewer dimensions."""

@@ -1,1 +1,1 @@
-"""One file a format: its name, its endings, and how to make its reader; `find_formats` finds them here."""
+"""One file a format: its name, its endings, and how to make its reader."""

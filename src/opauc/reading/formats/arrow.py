@@ -18,5 +18,5 @@ def _extents(path: str, size: int) -> list[Extent]:
     return table_extents(path, size)
 
 
-PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, order=4, extents=_extents)
-ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, order=5, extents=_extents)
+PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, extents=_extents)
+ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, extents=_extents)

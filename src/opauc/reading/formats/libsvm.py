@@ -28,7 +28,6 @@ LIBSVM = DataFormat(
     "libsvm",
     (".libsvm", ".svm", ".svmlight"),
     _reader,
-    order=1,
     is_text=True,
     has_names=False,
     is_encoded=True,

@@ -24,4 +24,4 @@ def _is_sparse(path: str) -> bool:
     return has_sparse_rows(path)
 
 
-NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, order=6, has_names=False, extents=_extents, is_sparse=_is_sparse)
+NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, has_names=False, extents=_extents, is_sparse=_is_sparse)

@@ -4,12 +4,12 @@ A file declares `RIVAL`, which makes a `Method` once it is known which columns h
 """
 
 from functools import cache
-from pkgutil import iter_modules
 from typing import Protocol
 
+from opauc.core.registry import TABLE_METHODS
 from opauc.evaluation.exact_auc import Flags
 from opauc.evaluation.method import Method
-from opauc.rivals import contents_of
+from opauc.rivals import imported
 
 
 class TableRival(Protocol):
@@ -20,13 +20,13 @@ class TableRival(Protocol):
 
 
 def table_rival_names() -> list[str]:
-    """The names of all rivals that take tables, installed or not: those of their files.
+    """The names of all rivals that take tables, installed or not.
 
     >>> from opauc.rivals.tables import table_rival_names
     >>> table_rival_names()
     ['gam', 'lightgbm']
     """
-    return [module.name for module in iter_modules(__path__)]
+    return list(TABLE_METHODS)
 
 
 @cache
@@ -37,8 +37,5 @@ def find_table_rival(name: str) -> TableRival | None:
     >>> find_table_rival("gam")(None).name
     'gam'
     """
-    contents = contents_of(f"{__name__}.{name}")
-    if contents is None:
-        return None
-    found: TableRival = contents.RIVAL
+    found: TableRival | None = imported(TABLE_METHODS, name)
     return found
