@@ -10,7 +10,7 @@ TORCH ?= torch==2.13.0
 
 # numba does not notice when a kernel it inlined into another file changes, so
 # machine code is kept per state of the kernels.
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc/kernels -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc -path '*kernels*' -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
 .PHONY: run test check format bench paper paper-quick paper-report clean
 

@@ -13,14 +13,14 @@ from functools import wraps
 import numpy as np
 from experiments.tables import WARM_UP, gam, named_table
 
-from opauc.evaluation import exact_auc
+from opauc.metrics import exact_auc
 
 USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
 ADDITIVE, LEARNER = "opauc.training.additive", "opauc.learners.additive"
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
     "effects": [(f"{ADDITIVE}.card_fit", "", "_effects")],
-    "encoding": [("opauc.features.card.card", "Card", "rows")],
+    "encoding": [("opauc.additive.basis.basis", "Card", "rows")],
     "pair search": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_candidates")],
     "pair columns": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_with_pairs")],
     "part fits": [(f"{LEARNER}.penalised_fit", "", "_steps")],
@@ -28,16 +28,16 @@ STAGES = {
         (f"{ADDITIVE}.interaction_search", "", "finished_fit"),
         (f"{LEARNER}.penalised_fit", "", "finished_fit"),
     ],
-    "REML": [(f"{LEARNER}.penalised_fit", "", "smoothed"), ("opauc.learners.additive_logistic", "", "smoothed")],
-    "Grams": [("opauc.statistics.linearised_sums", "LinearisedSums", "update_all")],
+    "REML": [(f"{LEARNER}.penalised_fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
+    "Grams": [("opauc.additive.sums", "LinearisedSums", "update_all")],
     "codes": [(f"{ADDITIVE}.tree_search", "TreeSearch", "of")],
     "trees tried": [(f"{ADDITIVE}.tree_search", "TreeSearch", "tried")],
     "trees": [(f"{ADDITIVE}.tree_search", "TreeSearch", "fitted")],
     "ladder": [
-        ("opauc.learners.additive_logistic", "AdditiveLogistic", "with_ladder"),
+        ("opauc.additive.model", "AdditiveLogistic", "with_ladder"),
         (f"{LEARNER}.ladder", "Ladder", "update"),
     ],
-    "final": [("opauc.learners.additive_logistic", "AdditiveLogistic", "final")],
+    "final": [("opauc.additive.model", "AdditiveLogistic", "final")],
 }
 
 

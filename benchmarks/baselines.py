@@ -6,12 +6,12 @@ from sklearn.linear_model import SGDClassifier
 from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, workload
-from opauc.learners.ada_oam import AdaOAM
-from opauc.learners.oam import OAM
-from opauc.learners.solam import SOLAM
-from opauc.learners.spauc import SPAUC
-from opauc.learners.uni_exp import UniExp
-from opauc.learners.uni_squ import UniSqu
+from opauc.baselines.solvers.ada_oam import AdaOAM
+from opauc.baselines.solvers.oam import OAM
+from opauc.baselines.solvers.solam import SOLAM
+from opauc.baselines.solvers.spauc import SPAUC
+from opauc.baselines.solvers.uni_exp import UniExp
+from opauc.baselines.solvers.uni_squ import UniSqu
 
 CONSTANT = {"eta0": 2.0**-9, "learning_rate": "constant", "average": False}
 

@@ -15,15 +15,15 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from benchmarks.__main__ import processor
+from opauc.additive.training import GamRecipe
+from opauc.core.labels import ClassLabels
+from opauc.data import ReadOptions
 from opauc.engines.additive_shards import additive_shards
-from opauc.engines.file_shards import ShardReader, file_shards
-from opauc.engines.file_training import ShardPlan
+from opauc.engines.files import ShardPlan
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.engines.thread_scheduler import ThreadScheduler
-from opauc.reading import ReadOptions
-from opauc.training.additive.gam_recipe import GamRecipe
-from opauc.training.class_labels import ClassLabels
-from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.engines.shards import ShardReader, file_shards
+from opauc.engines.threads import ThreadScheduler
+from opauc.linear.resolve import OpaucRecipe
 
 # Fewer of both give an answer sooner.
 TURNS, N_FILES = int(os.environ.get("TURNS", "3")), int(os.environ.get("N_FILES", "8"))
@@ -162,7 +162,7 @@ def tables(folder):
 def dask(folder):
     from opauc import OPAUC
     from opauc.engines import fit_dask
-    from opauc.engines.dask_scheduler import dask_cluster
+    from opauc.engines.dask.scheduler import dask_cluster
 
     paths = parquet_files(folder, 500, 4)
     size = sum(map(os.path.getsize, paths)) / 1e9
@@ -187,7 +187,7 @@ def memory(folder):
     """Print the largest resident size of two workers for more and more rows."""
     from opauc import OPAUC
     from opauc.engines import fit_dask
-    from opauc.engines.dask_scheduler import dask_cluster
+    from opauc.engines.dask.scheduler import dask_cluster
 
     for n_files in (1, 2, 4, 8):
         paths = parquet_files(folder, 500, n_files)

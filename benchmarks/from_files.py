@@ -18,10 +18,10 @@ from pyarrow import parquet
 from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
-from opauc.features import open_stream
+from opauc.data.open_stream import open_stream
+from opauc.linear.resolve import OpaucRecipe
 from opauc.training.checkpoints import LARGEST_SHARE, LEAST_SECONDS
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.stream_training import StreamTraining
+from opauc.training.loop import StreamTraining
 
 # What a process runs, its seconds without starting and compiling, and its peak memory in MB.
 TIMED = """
@@ -42,7 +42,7 @@ except SystemExit as done:
 """
 READ = "for chunk in open_stream([sys.argv[0]])._chunks(): pass"
 IMPORTS = """
-from opauc.features import open_stream
+from opauc.data.open_stream import open_stream
 from opauc.cli import main
 """
 # One small file is learnt first, so that nothing is compiled within the time.

@@ -11,7 +11,7 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import workload
 from opauc import OPAUC
-from opauc.statistics import ClassMoments
+from opauc.linear.moments.classes import ClassMoments
 
 ALPHAS = 2.0 ** np.arange(-10, 3)
 

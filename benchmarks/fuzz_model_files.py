@@ -10,13 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from tests.files.hostile_files import hostile, write_hostile
-from tests.files.test_files import mutate
+from tests.core.hostile_files import hostile, write_hostile
+from tests.core.test_files import mutate
 from tests.problems import problem
 
 import opauc
 from opauc import OPAUC, UnreadableFile
-from opauc.files import read_sealed
+from opauc.core.checksummed_file import read_sealed
 
 KINDS = [
     {"solver": "exact"}, {"solver": "sgd"}, {"solver": "sgd", "rank": 3}, {"solver": "exact", "rank": 3},

@@ -10,9 +10,9 @@ import time
 import numpy as np
 import torch
 
-from opauc.engines import torch_sums
-from opauc.engines.torch_minimiser import minimiser
-from opauc.engines.torch_sums import sums_of
+from opauc.engines.torch import sums as torch_sums
+from opauc.engines.torch.exact import minimiser
+from opauc.engines.torch.sums import sums_of
 
 ALPHA = 1e-4
 # Rows and features: the first two are what is promised of an H200.

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from benchmarks.gpu import header, row
-from opauc.engines.grid_plan import GridProgress, planned
-from opauc.engines.torch_grid import GridTensors, TorchGrid
+from opauc.engines.torch.grid import GridTensors, TorchGrid
+from opauc.engines.torch.grid_plan import GridProgress, planned
 
 KEPT, PAIRS = 256, 16
 ETAS, ALPHAS = (2.0 ** np.arange(-12, 11), 2.0 ** np.arange(-10, 3))
@@ -107,7 +107,7 @@ def on_device():
 
 
 def here():
-    from opauc.learners.descent_grid import DescentGrid
+    from opauc.linear.grid import DescentGrid
 
     learner = DescentGrid()
     header("features", "µs a row", "pairs left")

@@ -8,10 +8,10 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import workload
 from opauc.errors import DivergenceWarning
-from opauc.learners.descent_grid import DescentGrid
-from opauc.learners.sgd import SGD
-from opauc.learners.sketched_grid import SketchedGrid
-from opauc.learners.sketched_sgd import SketchedSGD
+from opauc.linear.grid import DescentGrid
+from opauc.linear.sgd import SGD
+from opauc.linear.sketch_grid import SketchedGrid
+from opauc.linear.sketch_sgd import SketchedSGD
 
 
 def grid_table(title, grid, one, loads):

@@ -10,11 +10,11 @@ from benchmarks.peers import epochs, literal_sketched_descent, oam_gradient, uni
 from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, text_like, workload
-from opauc.learners.class_means import ClassMeans
-from opauc.learners.oam import OAM
-from opauc.learners.progressive_selection import ProgressiveSelection
-from opauc.learners.sketched_sgd import SketchedSGD
-from opauc.statistics.code_stream import CodeStream
+from opauc.baselines.solvers.oam import OAM
+from opauc.linear.means import ClassMeans
+from opauc.linear.moments.sketch import CodeStream
+from opauc.linear.progressive_selection import ProgressiveSelection
+from opauc.linear.sketch_sgd import SketchedSGD
 
 RANK = 50
 ROWS = 20_000  # of the table against the dimension
@@ -23,7 +23,7 @@ MEMORY = """
 import json, os, sys
 import numpy as np
 from benchmarks.workloads import workload
-from opauc.learners.sketched_sgd import SketchedSGD
+from opauc.linear.sketch_sgd import SketchedSGD
 load = workload(sys.argv[1], 20_000, 1_400_000, per_row=380)
 labels = (load.labels > 0).astype(np.int8)
 learner = SketchedSGD(rank=50, dtype=sys.argv[2])

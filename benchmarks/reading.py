@@ -10,10 +10,10 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
-from opauc.reading.bad_rows import BadRows
-from opauc.reading.byte_source import ByteSource
-from opauc.reading.labelled_chunk import BEGINNING
-from opauc.reading.libsvm_reader import LibsvmReader
+from opauc.data.bad_rows import BadRows
+from opauc.data.batch import BEGINNING
+from opauc.data.formats.libsvm import LibsvmReader
+from opauc.data.sources import ByteSource
 
 
 def categories(rng, n_rows=200_000, n_features=123, per_row=14):

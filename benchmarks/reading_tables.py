@@ -17,27 +17,27 @@ from pyarrow import csv, parquet
 
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
-from opauc.features.table_encoder import TableEncoder
-from opauc.reading.arrow_reader import BATCH_ROWS, ArrowReader
-from opauc.reading.bad_rows import BadRows
-from opauc.reading.byte_source import BLOCK_BYTES, ByteSource
-from opauc.reading.column_values import number_matrix
-from opauc.reading.csv_reader import CsvReader
-from opauc.reading.csv_values import PIECE_BYTES
-from opauc.reading.labelled_chunk import BEGINNING
-from opauc.reading.table_columns import TableColumns
-from opauc.statistics.accumulate import accumulate
+from opauc.data.arrow_columns import number_matrix
+from opauc.data.bad_rows import BadRows
+from opauc.data.batch import BEGINNING
+from opauc.data.columns import TableColumns
+from opauc.data.encode.onehot import TableEncoder
+from opauc.data.formats.arrow import BATCH_ROWS, ArrowReader
+from opauc.data.formats.csv.reader import CsvReader
+from opauc.data.formats.csv.values import PIECE_BYTES
+from opauc.data.sources import BLOCK_BYTES, ByteSource
+from opauc.linear.moments.accumulate import accumulate
 
 NUMBERS = [f"x{j}" for j in range(50)]
 # Peak memory of a process that reads and encodes a file.
 MEMORY = """
 import sys
-from opauc.reading.arrow_reader import ArrowReader
-from opauc.reading.bad_rows import BadRows
-from opauc.reading.byte_source import ByteSource
-from opauc.reading.csv_reader import CsvReader
-from opauc.reading.labelled_chunk import BEGINNING
-from opauc.features.table_encoder import TableEncoder
+from opauc.data.formats.arrow import ArrowReader
+from opauc.data.bad_rows import BadRows
+from opauc.data.sources import ByteSource
+from opauc.data.formats.csv.reader import CsvReader
+from opauc.data.batch import BEGINNING
+from opauc.data.encode.onehot import TableEncoder
 reader = CsvReader() if sys.argv[1].endswith("csv") else ArrowReader()
 encoder = TableEncoder()
 for part in reader.parts(ByteSource(sys.argv[1]), BEGINNING, BadRows()):

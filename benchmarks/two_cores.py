@@ -14,16 +14,16 @@ from pathlib import Path
 
 from benchmarks.__main__ import processor
 from benchmarks.engines import header, parquet_files, row
-from opauc.engines.file_shards import ShardReader, file_shards
-from opauc.engines.file_training import ShardPlan
+from opauc.data import BadRows
+from opauc.data.batch import BEGINNING
+from opauc.data.formats.arrow import ArrowReader
+from opauc.data.sources import ByteSource
+from opauc.engines.files import ShardPlan
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.engines.thread_scheduler import ThreadScheduler
-from opauc.reading import BadRows
-from opauc.reading.arrow_reader import ArrowReader
-from opauc.reading.byte_source import ByteSource
-from opauc.reading.labelled_chunk import BEGINNING
-from opauc.statistics.accumulate import one_blas_thread
-from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.engines.shards import ShardReader, file_shards
+from opauc.engines.threads import ThreadScheduler
+from opauc.linear.moments.accumulate import one_blas_thread
+from opauc.linear.resolve import OpaucRecipe
 
 TURNS = 3
 

@@ -10,12 +10,9 @@ from million_rows import purchases
 
 from opauc import OnePassGAM
 from opauc.cli.shown_effects import explained_row, shown_effects
-from opauc.report.axes import Axis
-from opauc.report.curve_chart import curve_chart
-from opauc.report.frame import Frame
-from opauc.report.level_chart import level_chart
 from opauc.report.style import style_sheet
-from opauc.report.surface_chart import surface_chart
+from opauc.report.svg import Axis, Frame
+from opauc.report.term_charts import curve_chart, level_chart, surface_chart
 from opauc.report.waterfall_chart import waterfall_chart
 
 FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "pictures", 6

@@ -19,7 +19,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from opauc.evaluation import exact_auc
+from opauc.metrics import exact_auc
 
 FOLDER = Path("run")
 SHOWN_LINES, SHOWN_LETTERS = 4, 110

@@ -6,7 +6,7 @@ library itself never uses them.
 
 import numpy as np
 
-from opauc.rows import Floats, Labels
+from opauc.types import Floats, Labels
 
 
 def printed_covariance(rows: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.rows import Arrays, DenseRows, Floats, Labels, Rows
+from opauc.types import Arrays, DenseRows, Floats, Labels, Rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,8 @@ import numpy as np
 
 from experiments.datasets import available, load
 from opauc import OPAUC
-from opauc.evaluation import exact_auc
-from opauc.rows import Floats, Labels, Rows
+from opauc.metrics import exact_auc
+from opauc.types import Floats, Labels, Rows
 
 BLOCK = 50
 # Rows between two updates of the model.

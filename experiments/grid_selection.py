@@ -13,9 +13,9 @@ from scipy import sparse
 
 from experiments.datasets import available, load, scaled
 from opauc import OPAUCCV
-from opauc.evaluation import exact_auc
-from opauc.learners.descent_grid import DescentGrid
-from opauc.rows import Labels, Rows
+from opauc.linear.grid import DescentGrid
+from opauc.metrics import exact_auc
+from opauc.types import Labels, Rows
 
 SPLITS = 5
 MOST_ROWS, MOST_FEATURES = 20_000, 130

@@ -24,15 +24,15 @@ from sklearn.svm import LinearSVC
 from experiments.datasets import FOLDER, available, load
 from experiments.methods import aucs_on, weights_method
 from experiments.one_pass_rivals import adagrad_logistic
-from opauc.evaluation import Split
-from opauc.learners.class_means import ClassMeans
-from opauc.learners.learner import Learner
-from opauc.learners.progressive_selection import ProgressiveSelection
-from opauc.learners.sketched_exact import SketchedExact
-from opauc.learners.sketched_sgd import SketchedSGD
-from opauc.learners.uni_exp import UniExp
-from opauc.learners.uni_squ import UniSqu
-from opauc.rows import Floats, Labels, Rows
+from opauc.baselines.solvers.uni_exp import UniExp
+from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.core.solver import Learner
+from opauc.linear.means import ClassMeans
+from opauc.linear.progressive_selection import ProgressiveSelection
+from opauc.linear.sketch_exact import SketchedExact
+from opauc.linear.sketch_sgd import SketchedSGD
+from opauc.metrics import Split
+from opauc.types import Floats, Labels, Rows
 
 SETS = ("reuters21578", "webkb", "news20", "news20_binary_rebuilt", "sector_part", "nsmc")
 RARE = ("reuters21578: sugar", "webkb: staff", "news20: one class", "nsmc: rare")

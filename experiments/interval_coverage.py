@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from opauc.evaluation import AucInterval, auc_interval, compare_aucs
-from opauc.evaluation.exact_auc import Flags
-from opauc.rows import Floats
+from opauc.metrics import AucInterval, auc_interval, compare_aucs
+from opauc.metrics.exact_auc import Flags
+from opauc.types import Floats
 
 AUCS = (0.6, 0.8, 0.9, 0.95, 0.99, 0.999)
 ROWS = ((5, 500), (10, 500), (20, 500), (50, 500), (200, 500), (500, 10), (5, 5), (10, 10), (20, 20))

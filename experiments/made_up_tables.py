@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from experiments.tables import Table, trials_of
-from opauc.rows import Array, Floats, Labels
+from opauc.types import Array, Floats, Labels
 
 SEEDS = range(3)
 PEERS = ("lightgbm", "logistic")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from opauc.evaluation import FittedMethod, Method, Split, compare_on_splits
-from opauc.evaluation.tuned_method import FAILED
-from opauc.rows import Floats, Labels, Rows
+from opauc.metrics import FittedMethod, Method, Split, compare_on_splits
+from opauc.metrics.tuned_method import FAILED
+from opauc.types import Floats, Labels, Rows
 
 
 def estimator_method(name: str, model: BaseEstimator) -> FittedMethod:

@@ -11,8 +11,8 @@ import numpy as np
 
 from experiments.datasets import available
 from experiments.tables import Table, Trial, named_table, trials_of
-from opauc.evaluation import exact_auc
-from opauc.rows import Labels
+from opauc.metrics import exact_auc
+from opauc.types import Labels
 
 SETS = ("magic04", "letter", "german", "diabetes")
 SHARE = 0.2

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.datasets import numbered
 from experiments.tables import Table, trials_of
-from opauc.rows import Labels
+from opauc.types import Labels
 
 MISSING_MARKS = ["?", "<null>", ""]
 FEWEST_ROWS, FEWEST_OF_CLASS = 600, 40

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from opauc.rows import Floats, Labels
+from opauc.types import Floats, Labels
 
 
 def adagrad_logistic(rows: csr_array, labels: Labels, eta0: float, start: float) -> Floats:

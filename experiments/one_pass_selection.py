@@ -11,8 +11,8 @@ import numpy as np
 
 from experiments.datasets import available, load
 from opauc import OPAUC, OPAUCCV
-from opauc.evaluation import exact_auc
-from opauc.rows import Floats, Labels, Rows
+from opauc.metrics import exact_auc
+from opauc.types import Floats, Labels, Rows
 
 SPLITS = 5
 PENALTIES = 10.0 ** np.linspace(-9.0, 3.0, 40)  # in units of the mean variance of the features

@@ -19,8 +19,8 @@ import numpy as np
 from experiments.datasets import numbered
 from experiments.tables import MOST_ROWS, Table, lightgbm, logistic
 from opauc import OnePassGAM
-from opauc.evaluation import exact_auc
-from opauc.rows import Floats, Labels
+from opauc.metrics import exact_auc
+from opauc.types import Floats, Labels
 
 if TYPE_CHECKING:
     import pandas as pd

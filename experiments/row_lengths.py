@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 
 from experiments.datasets import available, load
 from experiments.high_dimension import task
-from opauc.evaluation import exact_auc
-from opauc.learners.progressive_selection import ProgressiveSelection
-from opauc.rows import Floats, Labels
+from opauc.linear.progressive_selection import ProgressiveSelection
+from opauc.metrics import exact_auc
+from opauc.types import Floats, Labels
 
 SPLITS = 5
 UNITS = (1.0, 10.0, 100.0)

@@ -11,10 +11,10 @@ import sys
 import numpy as np
 
 from experiments.datasets import available, load, scaled
-from opauc.evaluation import exact_auc
-from opauc.learners.exact import Exact
-from opauc.rows import DenseRows, Floats, Labels
-from opauc.statistics import ClassMoments
+from opauc.linear.exact import Exact
+from opauc.linear.moments.classes import ClassMoments
+from opauc.metrics import exact_auc
+from opauc.types import DenseRows, Floats, Labels
 
 SPLITS, MOST_ROWS = 5, 100_000
 ALPHAS = (1e-4, 1e-2)

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from experiments.datasets import available, load, scaled
 from experiments.methods import aucs_on, estimator_method
 from opauc import OPAUC
-from opauc.evaluation import Split
-from opauc.rows import DenseRows, Labels, Rows
+from opauc.metrics import Split
+from opauc.types import DenseRows, Labels, Rows
 
 GRID = [("theorem", eta0) for eta0 in (1.0, 1e2, 1e4, 1e6)] + [("constant", eta0) for eta0 in (1e-3, 1e-2, 1e-1)]
 SCALINGS: dict[str, Callable[[DenseRows], DenseRows]] = {

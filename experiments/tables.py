@@ -24,8 +24,8 @@ import numpy as np
 
 from experiments.datasets import DENSE, available, load, raw_available, raw_table
 from opauc import OnePassGAM
-from opauc.evaluation import exact_auc
-from opauc.rows import Array, Floats, Labels
+from opauc.metrics import exact_auc
+from opauc.types import Array, Floats, Labels
 
 MOST_ROWS = 100_000
 MOST_TREES, PATIENCE, HELD_OUT = 2000, 50, 0.1

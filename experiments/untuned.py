@@ -19,9 +19,9 @@ import numpy as np
 
 from experiments.datasets import available, load, scaled
 from opauc import OPAUC, OPAUCCV
-from opauc.evaluation import exact_auc
-from opauc.learners.descent_grid import DescentGrid
-from opauc.rows import DenseRows, Floats, Labels
+from opauc.linear.grid import DescentGrid
+from opauc.metrics import exact_auc
+from opauc.types import DenseRows, Floats, Labels
 
 SPLITS, FOLDS = 5, 5
 # The 299 pairs cost 4 ms a row at 780 features, and five times that where they are cross-validated.

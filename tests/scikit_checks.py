@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from opauc.estimators.stream_classifier import StreamClassifier
+from opauc.linear.estimator import StreamClassifier
 
 # scikit-learn declares the same two of SGDClassifier expected failures: where rows are learnt in their order, a weight
 # is a factor on a step and not a number of copies.

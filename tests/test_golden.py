@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from opauc.learners.exact import Exact
-from opauc.learners.sgd import SGD
-from opauc.learners.sketched_exact import SketchedExact
-from opauc.learners.sketched_sgd import CENTRINGS, SketchedSGD
-from opauc.statistics.class_sketch import ClassSketch
-from opauc.statistics.code_stream import CodeStream
+from opauc.linear.exact import Exact
+from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.sgd import SGD
+from opauc.linear.sketch_exact import SketchedExact
+from opauc.linear.sketch_sgd import CENTRINGS, SketchedSGD
 
 
 @pytest.fixture

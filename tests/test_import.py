@@ -8,7 +8,7 @@ import sys
 import pytest
 from numba import njit
 
-from opauc.kernels.compile_notice import compile_notice, sentence
+from opauc.core.kernels.compile import compile_notice, sentence
 
 WITHOUT_CACHE = """
 import numba.core.caching as caching
@@ -46,7 +46,7 @@ import numba.core.caching as caching
 kinds = caching.CacheImpl._locator_classes
 caching.CacheImpl._locator_classes = [kind for kind in kinds if "User" in kind.__name__]
 os.access = lambda *_: False
-from opauc.kernels.sums.symmetric_matrix import mirror_lower
+from opauc.core.kernels.symmetric_matrix import mirror_lower
 import numpy as np
 mirror_lower(np.eye(2))
 mirror_lower(np.eye(2, dtype=np.float32))

@@ -13,8 +13,8 @@ from experiments.paper.plan import planned
 from experiments.paper.protocol import PROFILES
 from experiments.paper.runner import Runner
 from experiments.paper.store import RESULTS, Store
+from opauc.core.atomic_write import atomic_write
 from opauc.errors import OpaucError
-from opauc.files.atomic_write import atomic_write
 from opauc.report.text import seconds
 
 REPORT = Path(__file__).parent / "report"

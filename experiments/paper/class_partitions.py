@@ -21,12 +21,12 @@ from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_folder import arrays_of, load_task
 from experiments.paper.data_set import DataSet, class_halves
 from experiments.paper.printed import Printed, printed_table
-from opauc.evaluation import exact_auc
-from opauc.learners.exact import Exact
-from opauc.learners.sgd import SGD
-from opauc.rows import DenseRows, Floats
-from opauc.statistics import ClassMoments, ExactMoments
-from opauc.statistics.group_moments import GroupMoments
+from opauc.linear.exact import Exact
+from opauc.linear.moments.classes import ClassMoments, GroupMoments
+from opauc.linear.moments.exact import ExactMoments
+from opauc.linear.sgd import SGD
+from opauc.metrics import exact_auc
+from opauc.types import DenseRows, Floats
 
 MOST, ALPHA = 200, 2.0**-10
 # Step size and penalty of OPAUC.

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape, Task
-from opauc.evaluation import Method, Split, SplitAucs, compare_on_splits, exact_auc
-from opauc.evaluation.tuned_method import Judge
-from opauc.rows import Floats, Labels, Rows
+from opauc.metrics import Method, Split, SplitAucs, compare_on_splits, exact_auc
+from opauc.metrics.tuned_method import Judge
+from opauc.types import Floats, Labels, Rows
 
 ONLINE, BATCH, PROJECTED, OURS, STUDY = "online", "batch", "projected", "ours", "study"
 BOTH = (BENCHMARK, HIGH_DIMENSION)

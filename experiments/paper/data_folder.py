@@ -18,8 +18,8 @@ from experiments.datasets import FOLDER, sparse_or_dense
 from experiments.paper.data_set import DataSet, Task
 from experiments.paper.download import MissingSet, fetch
 from experiments.paper.public_source import ClassedRows, PublicSource
-from opauc.files.atomic_write import atomic_write
-from opauc.rows import Arrays
+from opauc.core.atomic_write import atomic_write
+from opauc.types import Arrays
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "opauc" / "data"
 

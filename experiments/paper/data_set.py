@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from experiments.datasets import scaled, sparse_or_dense
 from experiments.paper.public_source import PublicSource
-from opauc.rows import Arrays, DenseRows, Labels, Rows
+from opauc.types import Arrays, DenseRows, Labels, Rows
 
 BENCHMARK, HIGH_DIMENSION = "benchmark", "high dimension"
 Scaling = Callable[[Rows], Rows]

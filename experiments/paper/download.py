@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from opauc.core.atomic_write import atomic_write
 from opauc.errors import OpaucError
-from opauc.files.atomic_write import atomic_write
 
 PATIENCE_SECONDS = 60.0
 

@@ -14,7 +14,7 @@ from experiments.paper.plan import planned
 from experiments.paper.protocol import PROFILES
 from experiments.paper.store import Line, Store
 from experiments.paper.tables import Cell, cells_of, compared, curves_of
-from opauc.rows import Floats
+from opauc.types import Floats
 
 HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 

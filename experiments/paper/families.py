@@ -11,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from experiments.paper.column import Context, Family, Setting
-from opauc.learners.descent_grid import DescentGrid
-from opauc.learners.exact import Exact
-from opauc.learners.grid_learner import GridLearner, State
-from opauc.learners.pairwise_hinge import PairwiseHinge
-from opauc.learners.sketched_grid import SketchedGrid
-from opauc.rows import Floats, Labels, Rows
+from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
+from opauc.linear.exact import Exact
+from opauc.linear.grid import DescentGrid, GridLearner, State
+from opauc.linear.sketch_grid import SketchedGrid
+from opauc.types import Floats, Labels, Rows
 
 # Newton steps serve so few features better.
 FEW_FEATURES = 150

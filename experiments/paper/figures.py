@@ -11,11 +11,10 @@ from experiments.paper.claims.influence import STUDY, best_by
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION
 from experiments.paper.evidence import Evidence
 from experiments.paper.plan import WANTED
-from opauc.report.axes import Axis
-from opauc.report.frame import Frame
+from opauc.report.svg import Axis, Frame
 from opauc.report.text import safe
 from opauc.report.text import seconds as spoken
-from opauc.rows import Floats
+from opauc.types import Floats
 
 ONLINE = ("online Uni-Squ", "online Uni-Exp", "OAM_gra", "OAM_seq")
 PROJECTED = ("OPAUC_f", "OPAUC_rp", "OPAUC_pca")

@@ -20,9 +20,9 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from experiments.paper.download import MissingSet, fetch
+from opauc.data import ReadOptions
+from opauc.data.open_stream import open_stream
 from opauc.errors import InputError
-from opauc.features import open_stream
-from opauc.reading import ReadOptions
 
 LIBSVM_SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 UCI_SITE = "https://archive.ics.uci.edu/ml/machine-learning-databases"

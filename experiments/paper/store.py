@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from experiments.paper.column import Setting
 from experiments.paper.protocol import VERSION
+from opauc.core.atomic_write import atomic_write
 from opauc.errors import OpaucError
-from opauc.files.atomic_write import atomic_write
-from opauc.rows import Json
+from opauc.types import Json
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -16,8 +16,8 @@ from experiments.paper.printed import Printed, printed_table
 from experiments.paper.protocol import FOLDS, PROFILES, thinned
 from experiments.paper.store import Line, Store
 from experiments.paper.trial import CHOICE
-from opauc.evaluation import PairedTest, paired_t_test
-from opauc.rows import Floats
+from opauc.metrics import PairedTest, paired_t_test
+from opauc.types import Floats
 
 Runs = dict[tuple[int, int], float]
 # Wins, ties and losses.

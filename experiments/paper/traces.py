@@ -9,7 +9,7 @@ import numpy as np
 from experiments.paper.column import Context, Curve, Family, Grid, Setting, Trace, settings_of
 from experiments.paper.data_set import Task
 from opauc.errors import OpaucError
-from opauc.evaluation import Method, exact_auc
+from opauc.metrics import Method, exact_auc
 
 POINTS = 20
 

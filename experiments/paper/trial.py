@@ -16,8 +16,8 @@ from experiments.paper.plan import Work
 from experiments.paper.protocol import FOLDS, INNER_FOLDS
 from experiments.paper.store import Key, Line
 from opauc.errors import OpaucError
-from opauc.evaluation import Split, TunedMethod, compare_on_splits, stratified_folds
-from opauc.rows import Labels
+from opauc.metrics import Split, TunedMethod, compare_on_splits, stratified_folds
+from opauc.types import Labels
 
 # The number of the line that says which setting was chosen for all folds of a trial.
 CHOICE = -1

@@ -24,8 +24,10 @@ from opauc.errors import (
 from opauc.version import __version__
 
 if TYPE_CHECKING:
-    from opauc.estimators import OPAUC, OPAUCCV, OnePassGAM
-    from opauc.saving import load, save
+    from opauc.additive.gam import OnePassGAM
+    from opauc.api.saving import load, save
+    from opauc.linear.opauc import OPAUC
+    from opauc.linear.opauc_cv import OPAUCCV
 
 __all__ = [
     "OPAUC",
@@ -49,8 +51,8 @@ __all__ = [
 
 # Names that need scikit-learn, and where they are: imported when first asked for, so that the command need not wait.
 _LAZY = {
-    "OPAUC": "opauc.estimators", "OPAUCCV": "opauc.estimators", "OnePassGAM": "opauc.estimators",
-    "load": "opauc.saving", "save": "opauc.saving",
+    "OPAUC": "opauc.linear.opauc", "OPAUCCV": "opauc.linear.opauc_cv", "OnePassGAM": "opauc.additive.gam",
+    "load": "opauc.api.saving", "save": "opauc.api.saving",
 }  # fmt: skip
 
 

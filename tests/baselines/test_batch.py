@@ -26,7 +26,7 @@ from opauc.baselines.svm_or import SVMOR
 from opauc.baselines.svm_perf import SVMPerf
 from opauc.baselines.uni_log import UniLog
 from opauc.errors import StatisticsOverflow
-from tests.learners.test_pairwise_hinge import direct_minimum, objective
+from tests.linear.test_pairwise_hinge import direct_minimum, objective
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 

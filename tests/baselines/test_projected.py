@@ -35,8 +35,8 @@ def test_opauc_f_draws_every_feature_as_often_as_any_other():
 @pytest.mark.parametrize("solver", ["exact", "sgd"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_opauc_rp_is_opauc_on_the_projected_rows(solver, make, monkeypatch):
-    monkeypatch.setattr("opauc.features.linear_maps.gaussian_projection.FEATURES_PER_BLOCK", 4)
-    monkeypatch.setattr("opauc.training.solution.ROWS_PER_BLOCK", 50)
+    monkeypatch.setattr("opauc.linear.maps.FEATURES_PER_BLOCK", 4)
+    monkeypatch.setattr("opauc.linear.fit.ROWS_PER_BLOCK", 50)
     rows, labels = problem(4, 120, 9)
     rows[:, 5] = 0.0
     model = OPAUCrp(n_components=3, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)

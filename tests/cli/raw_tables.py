@@ -46,8 +46,8 @@ def write_csv(path, frame, **options):
 
 def small_cards(monkeypatch, rows=1500):
     """Let cards be made of few rows, and small files be sampled."""
-    monkeypatch.setattr("opauc.training.additive.additive_settings.USUAL_CARD", rows)
-    monkeypatch.setattr("opauc.training.additive.card_sample.ALL_WAIT", rows)
+    monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
+    monkeypatch.setattr("opauc.additive.file_sample.ALL_WAIT", rows)
     for room in ("waiting_rows", "card_sample"):
         monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import opauc as library
-from opauc.training.saved_model import load_any
+from opauc.training.model_files import load_any
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 
 ROWS, TEST = raw_table(4000), raw_table(1000, seed=1)

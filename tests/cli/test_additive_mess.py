@@ -13,7 +13,7 @@ from pyarrow import parquet
 from sklearn.metrics import roc_auc_score
 
 import opauc as library
-from opauc.features import table_column
+from opauc.data.schema import column as table_column
 from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
 
 ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]

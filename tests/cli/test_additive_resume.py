@@ -11,7 +11,7 @@ import pytest
 from benchmarks.kill_and_resume import train
 
 from opauc.cli import main
-from opauc.reading import byte_source
+from opauc.data import sources as byte_source
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 from tests.cli.test_resume import StopHere, assert_killed_and_taken_up, stop_after
 

@@ -9,11 +9,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
+from opauc.api.competitors import rival_names, table_rival_names
 from opauc.cli.compared_methods import WantedMethods
 from opauc.core.registry import SOLVERS
-from opauc.evaluation import held_out
-from opauc.rivals import rival_names
-from opauc.rivals.tables import table_rival_names
+from opauc.metrics import held_out
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 from tests.cli.raw_tables import raw_table, write_csv
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import opauc as library
 from opauc.cli import main
-from opauc.files import read_sealed
+from opauc.core.checksummed_file import read_sealed
 from tests.problems import problem
 
 
@@ -26,7 +26,7 @@ def data(tmp_path):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 20_000)
+    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 20_000)
     monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
 
 
@@ -99,7 +99,7 @@ def test_bad_rows_are_reported(opauc, data, tmp_path):
 def test_mistakes_are_one_line(opauc, data, tmp_path, words, message, monkeypatch):
     for package, extra in (("distributed", "dask"), ("pyspark", "spark")):
         pytest.importorskip(package, reason=f"{extra} is not installed: opauc[{extra}]")
-    monkeypatch.setattr("opauc.engines.dask_scheduler.SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr("opauc.engines.dask.scheduler.SECONDS_TO_ANSWER", 1.0)
     ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "m", *words)
     assert ran.code == 2
     assert message in ran.err
@@ -240,7 +240,7 @@ def test_no_device_is_one_line_before_anything_is_read(opauc, data, tmp_path, mo
     model = tmp_path / "m"
     assert opauc("train", "--solver", "auto", data, "-o", model).code == 0
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("opauc.reading.data_stream.DataStream.chunks", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr("opauc.data.stream.DataStream.chunks", lambda *_: pytest.fail("rows were read"))
     words = ("evaluate", model, data) if verb == "evaluate" else ("train", "--solver", "exact", data, "-o", model)
     ran = opauc(*words, "--engine", "cuda")
     assert (ran.code, ran.err.count("\n")) == (2, 1)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opauc.files import read_sealed
-from tests.files.hostile_files import DELETED, changed, write_hostile
+from opauc.core.checksummed_file import read_sealed
+from tests.core.hostile_files import DELETED, changed, write_hostile
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "a90a3d9"
 READING = ("header", "reading")

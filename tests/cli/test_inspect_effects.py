@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import opauc as library
+from opauc.additive.selection import Judgement
 from opauc.cli.shown_effects import explained_row, guard_in_words, shown_effects
-from opauc.learners.additive.ladder import Judgement
 
 N_ROWS = 3000
 

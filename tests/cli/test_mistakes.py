@@ -7,7 +7,7 @@ import pytest
 
 import opauc as library
 from opauc.cli import main
-from opauc.training.stream_training import StreamTraining
+from opauc.training.loop import StreamTraining
 from tests.cli.conftest import without_notice
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 
@@ -187,7 +187,7 @@ def test_a_full_disk_is_one_line_and_the_old_model_stays(tmp_path):
 def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, monkeypatch):
     data = folder / "rows.svm"
     data.write_text(GOOD * 200)
-    monkeypatch.setattr("opauc.reading.byte_source.BLOCK_BYTES", 4096)
+    monkeypatch.setattr("opauc.data.sources.BLOCK_BYTES", 4096)
     learn, seen = StreamTraining.learn, []
 
     def learn_and_cut(self, chunk):

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.kill_and_resume import KINDS, kill, train, write_rows
 
 from opauc.cli import main
-from opauc.files import read_sealed
-from opauc.reading import byte_source
-from opauc.training.stream_training import StreamTraining
+from opauc.core.checksummed_file import read_sealed
+from opauc.data import sources as byte_source
+from opauc.training.loop import StreamTraining
 
 
 class StopHere(Exception):

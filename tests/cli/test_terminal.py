@@ -13,7 +13,7 @@ import pytest
 
 import opauc as library
 from opauc import OPAUC
-from opauc.files import read_sealed
+from opauc.core.checksummed_file import read_sealed
 
 CLEAR = "\x1b[2J"
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
@@ -111,7 +111,7 @@ def test_more_features_than_there_is_memory_for_are_refused_with_file_line_and_r
     def start(*_):
         raise MemoryError
 
-    monkeypatch.setattr("opauc.learners.progressive_selection.ProgressiveSelection.start", start)
+    monkeypatch.setattr("opauc.linear.progressive_selection.ProgressiveSelection.start", start)
     (folder / "wide.svm").write_text("-1 1:1\n+1 2:1 2147483647:1\n")
     ran = opauc("train", "--solver", "auto", "wide.svm", "-o", "model")
     said = "opauc: wide.svm, line 2: not enough memory for 2,147,483,647 features; hash them into fewer (--hash-bits)\n"

@@ -10,12 +10,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc import OnePassGAM
+from opauc.additive.training import GamRecipe
+from opauc.core.labels import ClassLabels
+from opauc.data import ReadOptions
 from opauc.engines.additive_shards import additive_shards
-from opauc.engines.file_training import learn_files
-from opauc.engines.thread_scheduler import ThreadScheduler
-from opauc.reading import ReadOptions
-from opauc.training.additive.gam_recipe import GamRecipe
-from opauc.training.class_labels import ClassLabels
+from opauc.engines.files import learn_files
+from opauc.engines.threads import ThreadScheduler
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 
 dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")

@@ -11,20 +11,19 @@ from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
+from opauc.additive.file_sample import card_sample
+from opauc.additive.model_file import save_additive
+from opauc.additive.shifts import shifted_features
+from opauc.additive.training import GamRecipe
+from opauc.core.labels import ClassLabels
+from opauc.data import BadRows, DataStream, ReadOptions
+from opauc.data.encode.number_reading import NumberReading
+from opauc.data.sample import SampledFiles
 from opauc.engines.additive_shards import additive_shards, shards_like
-from opauc.engines.file_evaluation import score_files
-from opauc.engines.file_training import learn_files
-from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.engines.files import learn_files, score_files
+from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
-from opauc.features.number_reading import NumberReading
-from opauc.reading import BadRows, DataStream, ReadOptions
-from opauc.reading.file_sample import SampledFiles
-from opauc.training.additive.additive_file import save_additive
-from opauc.training.additive.card_sample import card_sample
-from opauc.training.additive.gam_recipe import GamRecipe
-from opauc.training.additive.shifts import shifted_features
-from opauc.training.class_labels import ClassLabels
-from opauc.training.stream_training import StreamTraining
+from opauc.training.loop import StreamTraining
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 
 N_ROWS = 5000

@@ -12,14 +12,13 @@ from pyarrow import Table
 from scipy import sparse
 
 from opauc import OnePassGAM
-from opauc.engines.learnt_shards import LearntShards
-from opauc.engines.partition_training import PartitionPlan, published
-from opauc.engines.remote_rows import joined_chunks, spread_numbers, taken
+from opauc.additive.initial_sample import SampledRows
+from opauc.additive.input import next_rows
+from opauc.engines.partitions import PartitionPlan, joined_chunks, published, spread_numbers, taken
 from opauc.engines.scheduler import in_pairs
+from opauc.engines.trained_shards import LearntShards
 from opauc.errors import InputError
-from opauc.estimators.number_rows import next_rows
-from opauc.random_key import random_key
-from opauc.training.additive.sampled_rows import SampledRows
+from opauc.types import random_key
 from tests.cli.raw_tables import raw_table, small_cards
 
 N_ROWS = 3000

@@ -15,7 +15,7 @@ from scipy import sparse
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.baselines import OAM
-from opauc.engines.partition_training import PartitionPlan, published
+from opauc.engines.partitions import PartitionPlan, published
 from opauc.engines.scheduler import in_pairs
 from opauc.errors import EngineError, IncompatibleMoments, InputError, UnsupportedOperation
 from tests.problems import problem
@@ -27,7 +27,7 @@ from dask.delayed import delayed  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
 
 from opauc.engines import fit_dask  # noqa: E402
-from opauc.engines.dask_scheduler import dask_cluster  # noqa: E402
+from opauc.engines.dask.scheduler import dask_cluster  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 

@@ -11,21 +11,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
 
 from opauc import OPAUC, OPAUCCV
-from opauc.engines.file_evaluation import score_files
-from opauc.engines.file_training import learn_files
+from opauc.data import ReadOptions
+from opauc.data.open_stream import open_stream
+from opauc.engines.files import learn_files, score_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.scheduler import in_pairs, quiet
-from opauc.engines.thread_scheduler import ThreadScheduler
-from opauc.features import open_stream
-from opauc.reading import ReadOptions
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.stream_training import StreamTraining
+from opauc.engines.threads import ThreadScheduler
+from opauc.linear.resolve import OpaucRecipe
+from opauc.training.loop import StreamTraining
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 from tests.engines.merged_values import numbered
 
 pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
 from opauc.engines import fit_dask
-from opauc.engines.dask_scheduler import DaskScheduler
+from opauc.engines.dask.scheduler import DaskScheduler
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -35,7 +34,7 @@ WHOLE = ("svm.gz", "npz", "sparse.npz")
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 3_000)
+    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 3_000)
     monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
 
 
@@ -79,7 +78,7 @@ def test_a_penalty_is_chosen_from_files_as_in_one_process(client, tmp_path):
 def test_what_the_first_rows_tell_of_columns_goes_to_every_worker_and_categories_may_turn_up_later(
     client, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("opauc.reading.byte_source.BLOCK_BYTES", 2048)  # so that first rows are few
+    monkeypatch.setattr("opauc.data.sources.BLOCK_BYTES", 2048)  # so that first rows are few
     rows, labels = rows_and_labels(1, 600, 2)
     words = np.array(["red", "green", "blue", "grey"])[np.repeat([0, 1, 2, 1, 3, 0], 100)]  # new ones shard after shard
     lines = [f"{a!r},{word},{b!r},{label}" for (a, b), word, label in zip(rows.tolist(), words, labels, strict=True)]
@@ -124,7 +123,7 @@ def peak():
 
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux alone tells the peak of a process")
 def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 2**21)
+    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 2**21)
     rng, n_rows = np.random.default_rng(0), 40_000
     columns = {f"x{j}": rng.standard_normal(n_rows, dtype=np.float32) for j in range(100)}
     parquet.write_table(pa.table({**columns, "label": rng.integers(0, 2, n_rows)}), tmp_path / "0.parquet",

@@ -9,19 +9,21 @@ from scipy import sparse
 
 import opauc
 from opauc import OPAUC
+from opauc.core.checksummed_file import read_sealed
 from opauc.errors import EngineError, IncompatibleMoments, MissingEngine, StatisticsOverflow, UnsupportedOperation
-from opauc.files import read_sealed
-from opauc.scorers import LinearScorer
-from opauc.statistics import ClassMoments
+from opauc.linear.moments.classes import ClassMoments
+from opauc.linear.scorer import LinearScorer
 from tests import literal
 from tests.problems import cuts, problem, problems
 
 torch = pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
-from opauc.engines import device_exact, device_moments, torch_sums  # noqa: E402
-from opauc.engines.device_moments import DeviceMoments  # noqa: E402
-from opauc.engines.device_scorer import DeviceScorer  # noqa: E402
-from opauc.engines.torch_minimiser import minimiser  # noqa: E402
-from opauc.engines.torch_sums import merged_sums, sums_of  # noqa: E402
+from opauc.engines.torch import exact as device_exact  # noqa: E402
+from opauc.engines.torch import moments as device_moments  # noqa: E402
+from opauc.engines.torch import sums as torch_sums  # noqa: E402
+from opauc.engines.torch.exact import minimiser  # noqa: E402
+from opauc.engines.torch.moments import DeviceMoments  # noqa: E402
+from opauc.engines.torch.scorer import DeviceScorer  # noqa: E402
+from opauc.engines.torch.sums import merged_sums, sums_of  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 on_each = pytest.mark.parametrize("device", DEVICES)
@@ -112,7 +114,7 @@ def test_scores_on_a_device_are_those_of_this_machine(device, piece, drawn):
     rows, labels = drawn
     scorer = OPAUC().fit(rows, labels)._scorer()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("opauc.engines.device_scorer.PIECE_ROWS", piece)
+        patch.setattr("opauc.engines.torch.scorer.PIECE_ROWS", piece)
         for given_rows in (rows, rows.astype(np.float32), torch.from_numpy(rows).to(device)):
             right = scorer.scores(given_rows.cpu().numpy() if isinstance(given_rows, torch.Tensor) else given_rows)
             size = np.abs(rows) @ np.abs(scorer.weights) + abs(scorer.intercept)

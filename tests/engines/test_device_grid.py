@@ -12,14 +12,14 @@ from scipy import sparse
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.errors import DivergenceWarning, EngineError, StatisticsOverflow, UnsupportedOperation
-from opauc.learners.descent_grid import DescentGrid
+from opauc.linear.grid import DescentGrid
 from tests import literal
 from tests.problems import problem
 
 torch = pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
-from opauc.engines import device_grid  # noqa: E402
-from opauc.engines.device_grid import DeviceGrid  # noqa: E402
-from opauc.engines.pinned_staging import copying_threads, fill  # noqa: E402
+from opauc.engines.torch import grid as device_grid  # noqa: E402
+from opauc.engines.torch.grid import DeviceGrid  # noqa: E402
+from opauc.engines.torch.rows import copying_threads, fill  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 on_each = pytest.mark.parametrize("device", DEVICES)

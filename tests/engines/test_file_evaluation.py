@@ -5,19 +5,18 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from opauc.engines.file_evaluation import score_files
-from opauc.engines.file_training import learn_files
+from opauc.data import BadRows, ReadOptions
+from opauc.engines.files import learn_files, score_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows
-from opauc.reading import BadRows, ReadOptions
-from opauc.training.opauc_recipe import OpaucRecipe
+from opauc.linear.resolve import OpaucRecipe
 from tests.problems import problem
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 2_000)
+    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 2_000)
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
 
-from opauc.engines.file_training import learn_files
+from opauc.core.labels import ClassLabels
+from opauc.data import BadRows, ReadOptions
+from opauc.data.open_stream import open_stream
+from opauc.engines.files import learn_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
-from opauc.features import open_stream
-from opauc.reading import BadRows, ReadOptions
-from opauc.training.class_labels import ClassLabels
-from opauc.training.model_file import save_model
-from opauc.training.opauc_recipe import OpaucRecipe, recipe_of
-from opauc.training.stream_training import StreamTraining
+from opauc.linear.model_file import save_model
+from opauc.linear.resolve import OpaucRecipe, recipe_of
+from opauc.training.loop import StreamTraining
 from tests.problems import problem
 
 ALPHA = {"alpha": 1e-3}

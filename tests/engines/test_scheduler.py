@@ -7,7 +7,7 @@ import time
 import pytest
 
 from opauc.engines.scheduler import in_pairs, quiet
-from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRow, Remedy
 
 

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
+from opauc.additive.training import GamRecipe
 from opauc.baselines import OAM
+from opauc.core.labels import ClassLabels
+from opauc.data import ReadOptions
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.errors import EngineError, InputError, UnsupportedOperation
-from opauc.reading import ReadOptions
-from opauc.training.additive.gam_recipe import GamRecipe
-from opauc.training.class_labels import ClassLabels
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
@@ -32,7 +32,7 @@ NAMES, N_ROWS = ["a", "b", "c", "d"], 600
 
 @pytest.fixture(scope="module")
 def scheduler():
-    from opauc.engines.spark_session import spark_session
+    from opauc.engines.spark.scheduler import spark_session
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -194,14 +194,13 @@ def test_tasks_merge_in_the_order_of_pairs(scheduler):
 
 
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
-    from opauc.engines.file_evaluation import score_files
-    from opauc.engines.file_training import learn_files
+    from opauc.engines.files import learn_files, score_files
     from opauc.engines.linear_shards import FilesToLearn, linear_shards
-    from opauc.engines.thread_scheduler import ThreadScheduler
-    from opauc.training.opauc_recipe import OpaucRecipe
+    from opauc.engines.threads import ThreadScheduler
+    from opauc.linear.resolve import OpaucRecipe
 
     monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
-    monkeypatch.setattr("opauc.engines.file_shards.LEAST_BYTES", 5_000)
+    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 5_000)
     path = tmp_path / "a.csv"
     lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
@@ -244,9 +243,8 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
 
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler, table, tmp_path):
     from opauc.engines.additive_shards import additive_shards
-    from opauc.engines.file_evaluation import score_files
-    from opauc.engines.file_training import learn_files
-    from opauc.engines.thread_scheduler import ThreadScheduler
+    from opauc.engines.files import learn_files, score_files
+    from opauc.engines.threads import ThreadScheduler
 
     path = write_csv(tmp_path / "a.csv", table)
     learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())

@@ -229,9 +229,7 @@ def test_too_many_features_for_full_covariance_say_what_they_would_take():
 def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):
     model = OPAUC().fit(ROWS, LABELS)
     before = snapshot(model)
-    monkeypatch.setattr(
-        "opauc.statistics.group_moments.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
-    )
+    monkeypatch.setattr("opauc.linear.moments.classes.accumulate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(ROWS, LABELS)
     assert_unchanged(model, before)

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc import OnePassGAM
-from opauc.features.card.leaves import Leaves
-from opauc.learners.additive import penalised_fit
+from opauc.additive import fit as penalised_fit
+from opauc.additive.basis.leaves import Leaves
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
 
@@ -26,7 +26,7 @@ TEST, _ = stream(1, 500)
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
-    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
     monkeypatch.setattr(penalised_fit, "MANY_ROWS", 1500)
     monkeypatch.setattr(penalised_fit, "LEAST_PART", 700)
 

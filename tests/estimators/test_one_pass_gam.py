@@ -48,7 +48,7 @@ def gam(**settings):
 
 def enough(monkeypatch):
     """Let a card be made of few rows."""
-    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 @pytest.fixture(autouse=True)

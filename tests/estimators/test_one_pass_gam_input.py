@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import OnePassGAM
+from opauc.additive.shifts import ShiftedFeatures
 from opauc.errors import UnreadableFile
-from opauc.training.additive.shifts import ShiftedFeatures
 from tests.estimators.test_one_pass_gam import gam, stream, table
 
 ROWS, LABELS = stream(0, 6000)
@@ -19,7 +19,7 @@ ROWS, LABELS = stream(0, 6000)
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
-    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 def test_all_missing_and_constant_columns_play_no_part():
@@ -188,7 +188,7 @@ def test_parameters_are_refused_by_name_value_and_expectation(settings, message)
 
 
 def test_files_that_were_changed_are_refused(tmp_path):
-    from opauc.files import read_sealed, write_sealed
+    from opauc.core.checksummed_file import read_sealed, write_sealed
 
     frame, labels = table(2)
     opauc.save(gam().fit(frame, labels), tmp_path / "model")

@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import IncompatibleMoments, OnePassGAM
-from opauc.features.card.leaves import Leaves
-from opauc.learners.additive import penalised_fit
-from opauc.training.additive import tree_search
-from opauc.training.additive.additive_solution import AdditiveSolution
+from opauc.additive import fit as penalised_fit
+from opauc.additive import trees as tree_search
+from opauc.additive.basis.leaves import Leaves
+from opauc.additive.state import AdditiveSolution
 
 
 def stream(seed, n_rows=6000):
@@ -34,7 +34,7 @@ TEST, TRUTH = stream(1)
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
-    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
     monkeypatch.setattr(penalised_fit, "MANY_ROWS", 1500)
     monkeypatch.setattr(penalised_fit, "LEAST_PART", 700)
 

@@ -6,8 +6,8 @@ from scipy import sparse
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.errors import DivergenceWarning
-from opauc.learners.sgd import SGD
-from opauc.learners.sketched_sgd import SketchedSGD
+from opauc.linear.sgd import SGD
+from opauc.linear.sketch_sgd import SketchedSGD
 from tests import literal
 from tests.problems import problem
 

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import OPAUCCV
+from opauc.data.passthrough import group_keys
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
-from opauc.features.group_keys import group_keys
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.training import Training
-from tests.learners.test_exact_cv import literal_scores
+from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.training import Training
+from tests.linear.test_exact_cv import literal_scores
 from tests.problems import cuts, problem
 
 ROWS, LABELS = problem(0, 400, 4)

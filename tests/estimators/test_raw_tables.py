@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import InputError
-from opauc.features import open_stream
-from opauc.features.table_features import TableFeatures
-from opauc.reading import ReadOptions
-from opauc.training.model_file import save_model
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.stream_training import StreamTraining
+from opauc.data import ReadOptions
+from opauc.data.encode.table_features import TableFeatures
+from opauc.data.open_stream import open_stream
+from opauc.linear.model_file import save_model
+from opauc.linear.resolve import OpaucRecipe
+from opauc.training.loop import StreamTraining
 
 N = 120
 RANDOM = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import opauc
 from opauc import OPAUC
-from opauc.statistics import ClassMoments
+from opauc.linear.moments.classes import ClassMoments
 from tests.problems import problem
 
 CHUNK, WIDTH = 100, 500

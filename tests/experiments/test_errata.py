@@ -16,12 +16,11 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from opauc.errors import DivergedError, DivergenceWarning
-from opauc.learners.exact import Exact
-from opauc.learners.sgd import SGD
-from opauc.learners.sketched_sgd import SketchedSGD
-from opauc.statistics import ExactMoments
-from opauc.statistics.class_sketch import ClassSketch
-from opauc.statistics.code_stream import CodeStream
+from opauc.linear.exact import Exact
+from opauc.linear.moments.exact import ExactMoments
+from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.sgd import SGD
+from opauc.linear.sketch_sgd import SketchedSGD
 from tests import literal
 from tests.problems import problem
 

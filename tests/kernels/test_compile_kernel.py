@@ -7,8 +7,8 @@ import sys
 import numpy as np
 from numba.core.registry import cpu_target
 
-from opauc.kernels import compile_kernel
-from opauc.learners.oam import OAM
+from opauc.baselines.solvers.oam import OAM
+from opauc.core.kernels import compile as compile_kernel
 
 # A numba that knows nothing of `_nrt`: any kernel compiled with it would fail at its first call.
 WITHOUT = """
@@ -17,7 +17,7 @@ from numba.core.registry import cpu_target
 for kind in cpu_target.options.__mro__:
     if "_nrt" in vars(kind):
         delattr(kind, "_nrt")
-from opauc.learners.oam import OAM
+from opauc.baselines.solvers.oam import OAM
 learner = OAM(buffer_size=3, C=0.5)
 state = learner.step(learner.start(2), np.eye(4, 2), np.array([0, 1, 0, 1], np.int8))
 print(learner.weights(state).tolist())

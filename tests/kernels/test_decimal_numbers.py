@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from opauc.kernels.text.decimal_numbers import bit_length, high_word, nearest_float, read_number
+from opauc.data.kernels.decimal_numbers import bit_length, high_word, nearest_float, read_number
 
 # Sums and products of words wrap round on purpose; plain NumPy, with the compiler off, warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from opauc.kernels.text.libsvm_bytes import LineArrays, count_marks, end_of_line, read_plain_lines
+from opauc.data.kernels.libsvm_bytes import LineArrays, count_marks, end_of_line, read_plain_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 

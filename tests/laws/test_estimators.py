@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.core.registry import ESTIMATORS
-from opauc.estimators.stream_classifier import StreamClassifier
+from opauc.linear.estimator import StreamClassifier
 from tests.problems import problem
 from tests.scikit_checks import checks_of, order_matters
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from opauc.core.mergeable import Statistic
 from opauc.core.registry import SOLVERS, STATISTICS
-from opauc.statistics import Statistic
 from tests.problems import problem
 
 LEARNERS = SOLVERS

@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.registry import SOLVERS
 from opauc.errors import OpaucError
-from opauc.kernels.rows.csr_rows import CsrRows
-from opauc.learners import sketched_sgd
-from opauc.learners.learning_rates import LEARNING_RATES
+from opauc.linear import sketch_sgd as sketched_sgd
+from opauc.linear.learning_rates import LEARNING_RATES
 from tests.problems import problem
 
 WIDE, NARROW = 40, 12

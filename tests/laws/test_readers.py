@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from opauc.core import registry
-from opauc.features import open_stream
-from opauc.reading import Bookmark, ReadOptions, byte_source
+from opauc.data import Bookmark, ReadOptions
+from opauc.data import sources as byte_source
+from opauc.data.open_stream import open_stream
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
-from tests.reading.test_data_stream import dense, gathered
+from tests.data.test_data_stream import dense, gathered
 
 
 @pytest.fixture(params=["by kernels", "in plain Python"])

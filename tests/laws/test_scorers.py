@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc import scorers
-from opauc.features.card import Card
-from opauc.scorers import LinearScorer
-from opauc.statistics.score_summary import ScoreSummary
+from opauc.additive.basis.basis import Card
+from opauc.core.mergeable import ScoreSummary
+from opauc.linear.scorer import LinearScorer
 from tests.problems import problem
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.mergeable import Statistic
 from opauc.core.registry import STATISTICS
 from opauc.errors import IncompatibleMoments
-from opauc.statistics.statistic import Statistic
 from tests.problems import problem
 
 KINDS = {name: kind for name, kind in STATISTICS.items() if issubclass(kind, Statistic)}

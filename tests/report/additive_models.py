@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opauc.report.additive import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
+from opauc.report.terms import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
 
 HOSTILE = "<b>&\"'\x00\u202e https://example.org"
 

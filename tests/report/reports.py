@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from opauc.evaluation.calibration import CalibrationBins
-from opauc.evaluation.progressive_auc import ProgressiveAuc
-from opauc.evaluation.ranking import Ranking
-from opauc.evaluation.streaming_auc import StreamingAuc
+from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.progressive_auc import ProgressiveAuc
+from opauc.metrics.ranking import Ranking
+from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.report.page import Report
-from opauc.report.weight_table import WeightRow
+from opauc.report.weights import WeightRow
 from tests.report.additive_models import additive_part
 from tests.report.penalties import penalty_choice
 

@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from opauc.report.additive import ExplainedPart, ExplainedRow, ShownEffect
-from opauc.report.additive_section import MOST_CHARTS, MOST_IMPORTANCES, MOST_MAPS, additive_section
-from opauc.report.curve_chart import _cumulative, curve_chart
-from opauc.report.level_chart import MOST_LEVELS, level_chart, shown_levels
 from opauc.report.page import render_report
-from opauc.report.surface_chart import MOST_CELLS, surface_chart
+from opauc.report.term_charts import (
+    MOST_CELLS,
+    MOST_LEVELS,
+    _cumulative,
+    curve_chart,
+    level_chart,
+    shown_levels,
+    surface_chart,
+)
+from opauc.report.terms import ExplainedPart, ExplainedRow, ShownEffect
+from opauc.report.terms_section import MOST_CHARTS, MOST_IMPORTANCES, MOST_MAPS, additive_section
 from opauc.report.text import signed
 from opauc.report.waterfall_chart import NAME_LETTERS, part_label, shown_parts, waterfall_chart
 from tests.report.additive_models import additive_part, curve, in_trees, levels, surface

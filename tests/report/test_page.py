@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.evaluation.calibration import CalibrationBins
-from opauc.evaluation.progressive_auc import ProgressPoint
-from opauc.evaluation.ranking import Ranking
-from opauc.evaluation.streaming_auc import StreamingAuc
-from opauc.report.axes import Axis
+from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.ranking import Ranking
+from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.report.page import render_report
 from opauc.report.style import DARK, LIGHT
+from opauc.report.svg import Axis
 from opauc.report.text import outward, plain, safe, share
 from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measured, svgs
 from tests.report.reports import PAGES, bare_report, full_report, offset_report, rare_report

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from opauc.report.page import render_report
-from opauc.report.weight_table import WeightRow
+from opauc.report.weights import WeightRow
 from tests.report.browser import svgs
 from tests.report.reports import full_report
 

@@ -11,10 +11,10 @@ import pytest
 
 import opauc
 from opauc import OPAUC, UnreadableFile
+from opauc.core.checksummed_file import read_sealed
 from opauc.core.registry import BASELINES
-from opauc.files import read_sealed
 from opauc.training.checkpoints import Checkpoints
-from tests.files.hostile_files import changed, hostile, write_hostile
+from tests.core.hostile_files import changed, hostile, write_hostile
 from tests.problems import problem
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "a90a3d9"

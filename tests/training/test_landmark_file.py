@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import IncompatibleMoments, OnePassGAM
-from opauc.features.card.landmarks import Landmarks
+from opauc.additive.basis.landmarks import Landmarks
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "49ae503"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -63,7 +63,7 @@ def test_shards_of_it_merge_into_what_one_stream_gives(model):
 
 
 def test_it_merges_with_no_model_of_another_card(model, monkeypatch):
-    monkeypatch.setattr("opauc.training.additive.waiting_rows.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
     order = MORE["word"].argsort()  # the words are numbered as in the file: x, y, z
     other = OnePassGAM(card_rows=300, interactions=0).fit(MORE.iloc[order], LABELS[order])
     for one, two in ((model, other), (other, model)):

@@ -3,9 +3,9 @@ import pytest
 from numba.core import event
 
 from opauc.core.registry import SOLVERS
-from opauc.evaluation import HeldOut, NumberedRows, compare_on_stream
-from opauc.learners.exact import Exact
-from opauc.training.learner_method import LearnerMethod
+from opauc.linear.exact import Exact
+from opauc.linear.training import LearnerMethod
+from opauc.metrics import HeldOut, NumberedRows, compare_on_stream
 from tests.problems import problem
 
 

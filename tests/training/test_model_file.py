@@ -7,9 +7,9 @@ from numpy.testing import assert_array_equal
 
 import opauc
 from opauc import OPAUC, UnreadableFile
+from opauc.core.checksummed_file import read_sealed, write_sealed
 from opauc.core.registry import BASELINES
-from opauc.files import read_sealed, write_sealed
-from tests.files.test_files import mutate
+from tests.core.test_files import mutate
 from tests.problems import problem
 
 KINDS = {

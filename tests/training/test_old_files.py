@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc.cli import main
-from opauc.training.model_file import RENAMED
+from opauc.linear.model_file import RENAMED
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "a90a3d9"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())

@@ -4,15 +4,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.baselines import OPAUCf
+from opauc.core.labels import ClassLabels, LabelQueue, chunks_of_known_classes
 from opauc.core.registry import SOLVERS
+from opauc.core.solver import StatisticLearner
+from opauc.data.open_stream import stream_of_memory
 from opauc.errors import IncompatibleMoments, UnsupportedOperation
-from opauc.features import stream_of_memory
-from opauc.learners.learner import StatisticLearner
-from opauc.training.class_labels import ClassLabels
-from opauc.training.label_queue import LabelQueue, chunks_of_known_classes
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.recipe import SameLearner
-from opauc.training.training import Training, as_wide
+from opauc.linear.choice import SameLearner
+from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.training import Training, as_wide
 from tests.problems import problem
 
 LEARNERS = SOLVERS

@@ -9,13 +9,13 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from opauc.core.registry import SOLVERS
+from opauc.core.transaction import Transaction
+from opauc.data.open_stream import stream_of_memory
 from opauc.errors import DivergedError
-from opauc.features import stream_of_memory
-from opauc.training.opauc_recipe import OpaucRecipe
-from opauc.training.recipe import SameLearner
-from opauc.training.stream_training import StreamTraining
-from opauc.training.training import Training
-from opauc.training.transaction import Transaction
+from opauc.linear.choice import SameLearner
+from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.training import Training
+from opauc.training.loop import StreamTraining
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -133,7 +133,7 @@ def test_a_stream_in_training_is_as_before_the_chunk_whatever_fails(monkeypatch)
     training.learn(chunks[0])
     header, before = training.parts()
     with monkeypatch.context() as patch:
-        patch.setattr("opauc.training.progress.Progress.after", lambda *_: (_ for _ in ()).throw(Interrupted))
+        patch.setattr("opauc.metrics.progress.Progress.after", lambda *_: (_ for _ in ()).throw(Interrupted))
         with pytest.raises(Interrupted):
             training.learn(chunks[1])
     again, found = training.parts()

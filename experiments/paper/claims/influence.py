@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.paper.evidence import NOT_COMPUTED, Claim, Evidence, Verdict, decided, untested
-from opauc.rows import Floats
+from opauc.types import Floats
 
 STUDY = "influence of η and λ"
 GOOD, BAD, NEAR = 0.02, 0.01, 0.01

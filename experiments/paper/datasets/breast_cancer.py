@@ -3,7 +3,7 @@
 from sklearn.datasets import load_breast_cancer
 
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, to_unit_box
-from opauc.rows import Arrays
+from opauc.types import Arrays
 
 
 def arrays() -> Arrays:

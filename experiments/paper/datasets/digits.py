@@ -3,7 +3,7 @@
 from sklearn.datasets import load_digits
 
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
-from opauc.rows import Arrays
+from opauc.types import Arrays
 
 
 def arrays() -> Arrays:

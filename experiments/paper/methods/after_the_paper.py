@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from experiments.paper.column import BOTH, OURS, STEPS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
-from opauc.learners.ada_oam import AdaOAM
-from opauc.learners.solam import SOLAM
-from opauc.learners.solam_path import solam_path
-from opauc.learners.spauc import SPAUC
-from opauc.rows import Floats, Labels, Rows
-from opauc.training.learner_method import LearnerMethod
+from opauc.baselines.solvers.ada_oam import AdaOAM
+from opauc.baselines.solvers.solam import SOLAM
+from opauc.baselines.solvers.solam_path import solam_path
+from opauc.baselines.solvers.spauc import SPAUC
+from opauc.linear.training import LearnerMethod
+from opauc.types import Floats, Labels, Rows
 
 
 def row_cost(shape: Shape) -> float:

@@ -7,7 +7,7 @@ from experiments.paper.families import hinge_family
 from experiments.paper.methods.square_loss import MOST_ROWS
 from opauc.baselines import SVMOR, SVMPerf
 from opauc.baselines.svm_perf import PERCENT
-from opauc.evaluation import FittedMethod
+from opauc.metrics import FittedMethod
 
 GRID = {"alpha": BATCH_RIDGES}
 

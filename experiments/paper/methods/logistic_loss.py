@@ -5,9 +5,9 @@ from experiments.paper.column import BATCH, BATCH_RIDGES, BOTH, OURS, Column, Co
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import logistic_family
 from experiments.paper.methods.square_loss import MOST_ROWS
-from opauc.evaluation import FittedMethod
-from opauc.rivals import find_rival
-from opauc.rows import Floats, Labels, Rows
+from opauc.api.competitors import find_rival
+from opauc.metrics import FittedMethod
+from opauc.types import Floats, Labels, Rows
 
 
 def row_cost(shape: Shape) -> float:

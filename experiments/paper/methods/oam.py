@@ -6,10 +6,10 @@ from dataclasses import replace
 from experiments.paper.column import BOTH, ONLINE, OURS, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape
 from experiments.paper.traces import convergence
-from opauc.learners.oam import OAM
-from opauc.learners.oam_path import oam_path
-from opauc.rows import Floats, Labels, Rows
-from opauc.training.learner_method import LearnerMethod
+from opauc.baselines.solvers.oam import OAM
+from opauc.baselines.solvers.oam_path import oam_path
+from opauc.linear.training import LearnerMethod
+from opauc.types import Floats, Labels, Rows
 
 BUFFERS = {BENCHMARK: 100, HIGH_DIMENSION: 50}
 SMALLER = tuple(2.0**k for k in range(-24, -11))

@@ -4,8 +4,8 @@ from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, STUDY, Column,
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import descent_family
 from experiments.paper.traces import convergence, influence
-from opauc.learners.sgd import SGD
-from opauc.training.learner_method import LearnerMethod
+from opauc.linear.sgd import SGD
+from opauc.linear.training import LearnerMethod
 
 GRID = {"eta0": STEPS, "alpha": RIDGES}
 

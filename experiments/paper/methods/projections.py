@@ -9,10 +9,9 @@ from experiments.paper.families import descent_family
 from experiments.paper.methods.opauc import row_cost as descent_cost
 from opauc.baselines import OPAUCf, OPAUCpca, OPAUCrp
 from opauc.baselines.opauc_pca import principal_components
-from opauc.evaluation import FittedMethod
-from opauc.features.linear_maps.feature_subset import FeatureSubset
-from opauc.features.linear_maps.gaussian_projection import GaussianProjection
-from opauc.rows import Rows
+from opauc.linear.maps import FeatureSubset, GaussianProjection
+from opauc.metrics import FittedMethod
+from opauc.types import Rows
 
 SIZE = 1000
 GRID = {"eta0": STEPS, "alpha": RIDGES}

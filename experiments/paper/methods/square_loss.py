@@ -6,7 +6,7 @@ from experiments.paper.data_set import BENCHMARK
 from experiments.paper.families import exact_family
 from experiments.paper.methods.exact import fit_cost, row_cost
 from opauc.baselines import LSSVM, BatchUniSqu
-from opauc.evaluation import FittedMethod
+from opauc.metrics import FittedMethod
 
 MOST_ROWS = 8000
 GRID = {"alpha": BATCH_RIDGES}

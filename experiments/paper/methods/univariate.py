@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from experiments.paper.column import BOTH, ONLINE, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import Shape
-from opauc.learners.uni_exp import UniExp
-from opauc.learners.uni_squ import UniSqu
-from opauc.learners.univariate_path import univariate_path
-from opauc.rows import Floats, Labels, Rows
-from opauc.training.learner_method import LearnerMethod
+from opauc.baselines.solvers.uni_exp import UniExp
+from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.baselines.solvers.univariate_path import univariate_path
+from opauc.linear.training import LearnerMethod
+from opauc.types import Floats, Labels, Rows
 
 
 def row_cost(shape: Shape) -> float:

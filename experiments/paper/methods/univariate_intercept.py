@@ -11,10 +11,10 @@ from experiments.paper.column import OURS, STEPS, Column, Context, Cost, Family,
 from experiments.paper.data_set import BENCHMARK
 from experiments.paper.methods.univariate import path as univariate_path
 from experiments.paper.methods.univariate import row_cost
-from opauc.evaluation import FittedMethod
-from opauc.learners.uni_exp import UniExp
-from opauc.learners.uni_squ import UniSqu
-from opauc.rows import Floats, Labels, Rows
+from opauc.baselines.solvers.uni_exp import UniExp
+from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.metrics import FittedMethod
+from opauc.types import Floats, Labels, Rows
 
 ABOUT = "with a constant feature, so that the loss has an intercept, which a ranking does not need but the loss does"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import ada_oam
+from opauc.baselines.solvers import ada_oam
+from opauc.linear.estimator import StreamClassifier
 
 
 class AdaOAM(StreamClassifier):

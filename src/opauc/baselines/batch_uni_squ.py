@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
-from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, checked
-from opauc.rows import Labels, Rows
-from opauc.training.solution import Solved
+from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, checked
+from opauc.linear.fit import Solved
+from opauc.types import Labels, Rows
 
 
 class BatchUniSqu(BatchClassifier):

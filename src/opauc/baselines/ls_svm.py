@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from opauc.estimators.batch_classifier import BatchClassifier
-from opauc.learners.exact import Exact
-from opauc.rows import Labels, Rows
-from opauc.statistics.statistic import Statistic
-from opauc.training.recipe import LearnerRecipe
-from opauc.training.solution import Solution
-from opauc.training.training import Training
+from opauc.baselines.batch_estimator import BatchClassifier
+from opauc.core.mergeable import Statistic
+from opauc.linear.choice import LearnerRecipe
+from opauc.linear.exact import Exact
+from opauc.linear.fit import Solution
+from opauc.linear.training import Training
+from opauc.types import Labels, Rows
 
 
 class LSSVM(BatchClassifier):

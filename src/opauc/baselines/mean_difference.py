@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import mean_difference
+from opauc.baselines.solvers import mean_difference
+from opauc.linear.estimator import StreamClassifier
 
 
 class MeanDifference(StreamClassifier):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import oam
-from opauc.random_key import RandomState
+from opauc.baselines.solvers import oam
+from opauc.linear.estimator import StreamClassifier
+from opauc.types import RandomState
 
 
 class OAM(StreamClassifier):

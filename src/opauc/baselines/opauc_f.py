@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.features.linear_maps.feature_subset import FeatureSubset
+from opauc.baselines.projected_estimator import ProjectedClassifier
+from opauc.linear.maps import FeatureSubset
 
 
 class OPAUCf(ProjectedClassifier):

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
-from opauc.estimators.projected_classifier import full_covariance
-from opauc.learners.parameters import Count, checked
-from opauc.random_key import RandomState
-from opauc.rows import Floats, Labels, Rows
-from opauc.statistics import ExactMoments
-from opauc.training.solution import Solved
+from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.baselines.projected_estimator import full_covariance
+from opauc.core.parameters import Count, checked
+from opauc.linear.fit import Solved
+from opauc.linear.moments.exact import ExactMoments
+from opauc.types import Floats, Labels, RandomState, Rows
 
 # Numbers of a product with the longer side of the rows held at a time: 256 MiB.
 ROOM = 2**25

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.projected_classifier import ProjectedClassifier
-from opauc.features.linear_maps.gaussian_projection import GaussianProjection
+from opauc.baselines.projected_estimator import ProjectedClassifier
+from opauc.linear.maps import GaussianProjection
 
 
 class OPAUCrp(ProjectedClassifier):

@@ -6,10 +6,9 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from opauc.estimators.batch_classifier import BatchClassifier, solved
-from opauc.random_key import RandomState
-from opauc.rows import Labels, Rows
-from opauc.training.solution import Solved
+from opauc.baselines.batch_estimator import BatchClassifier, solved
+from opauc.linear.fit import Solved
+from opauc.types import Labels, RandomState, Rows
 
 
 class RandomWeights(BatchClassifier):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import solam
+from opauc.baselines.solvers import solam
+from opauc.linear.estimator import StreamClassifier
 
 
 class SOLAM(StreamClassifier):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import spauc
+from opauc.baselines.solvers import spauc
+from opauc.linear.estimator import StreamClassifier
 
 
 class SPAUC(StreamClassifier):

@@ -6,11 +6,11 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
-from opauc.learners.pairwise_hinge import PairwiseHinge
-from opauc.learners.parameters import made
-from opauc.rows import Labels, Rows
-from opauc.training.solution import Solved
+from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
+from opauc.core.parameters import made
+from opauc.linear.fit import Solved
+from opauc.types import Labels, Rows
 
 
 class SVMOR(BatchClassifier):
@@ -57,7 +57,7 @@ class SVMOR(BatchClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import minmax_scale
     >>> from opauc.baselines.svm_or import SVMOR
-    >>> from opauc.evaluation import exact_auc
+    >>> from opauc.metrics import exact_auc
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SVMOR(C=100.0).fit(minmax_scale(X), y)
     >>> model.gap_ <= 1e-3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
 from opauc.baselines.svm_or import SVMOR
-from opauc.learners.pairwise_hinge import PairwiseHinge
 
 # The loss is a percentage: all pairs swapped is a loss of 100.
 PERCENT = 100.0

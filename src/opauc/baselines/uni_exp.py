@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opauc.estimators.stream_classifier import StreamClassifier
-from opauc.learners import uni_exp
+from opauc.baselines.solvers import uni_exp
+from opauc.linear.estimator import StreamClassifier
 
 
 class UniExp(StreamClassifier):

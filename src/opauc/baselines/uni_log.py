@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from opauc.estimators.batch_classifier import BatchClassifier, as_float64, solved
-from opauc.learners.parameters import NON_NEGATIVE, POSITIVE, Count, checked
-from opauc.rows import Labels, Rows
-from opauc.training.solution import Solved
+from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, checked
+from opauc.linear.fit import Solved
+from opauc.types import Labels, Rows
 
 
 class UniLog(BatchClassifier):

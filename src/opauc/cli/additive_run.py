@@ -6,21 +6,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from opauc.additive.file_sample import card_sample
+from opauc.additive.model_file import AdditiveModel
+from opauc.additive.training import GAM, GamRecipe, columns_at, read_model
+from opauc.core.labels import ClassLabels
+from opauc.data import BadRows, DataStream, ReadOptions
+from opauc.data.encode.number_reading import NumberReading
+from opauc.data.encode.ordinal import NumbersEncoder
+from opauc.data.find_sources import are_tables
+from opauc.data.sample import SampledFiles
+from opauc.data.schema.infer import Finding
 from opauc.engines.additive_shards import AdditiveShards, additive_shards, shards_like
 from opauc.errors import InputError
-from opauc.features.column_kinds import Finding
-from opauc.features.number_reading import NumberReading
-from opauc.features.numbers_encoder import NumbersEncoder
-from opauc.reading import BadRows, DataStream, ReadOptions
-from opauc.reading.file_sample import SampledFiles
-from opauc.reading.find_sources import are_tables
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.additive.card_sample import card_sample
-from opauc.training.additive.gam_recipe import GAM, GamRecipe, columns_at
-from opauc.training.additive.read_model import read_model
-from opauc.training.class_labels import ClassLabels
-from opauc.training.provenance import provenance_of
-from opauc.training.stream_training import StreamTraining
+from opauc.training.loop import StreamTraining, provenance_of
 
 SOLVER = "gam"
 # Options that only linear scorers take notice of: whoever gives one asks for a linear scorer.

@@ -16,12 +16,12 @@ from opauc.cli.compared_rows import FeaturePasses, Passes, TablePasses
 from opauc.cli.console import Reporter, emit
 from opauc.cli.shown_text import shown_text
 from opauc.cli.train_report import report_columns
+from opauc.core.labels import ClassLabels
+from opauc.data.find_sources import are_tables
+from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError
-from opauc.evaluation import Compared, HeldOut, compare_on_stream
-from opauc.reading.byte_source import STANDARD_INPUT
-from opauc.reading.find_sources import are_tables
-from opauc.rows import Json
-from opauc.training.class_labels import ClassLabels
+from opauc.metrics import Compared, HeldOut, compare_on_stream
+from opauc.types import Json
 
 # Options by which linear scorers read rows: whoever gives one has every method learn the same features.
 FEATURE_OPTIONS = {"missing", "hash_bits", "n_features", "zero_based"}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opauc.api.competitors import find_rival, find_table_rival, rival_names, table_rival_names
 from opauc.core.registry import SOLVERS
 from opauc.errors import InputError
-from opauc.evaluation import Method
-from opauc.evaluation.exact_auc import Flags
-from opauc.rivals import find_rival, rival_names
-from opauc.rivals.tables import find_table_rival, table_rival_names
-from opauc.training.learner_method import LearnerMethod
+from opauc.linear.training import LearnerMethod
+from opauc.metrics import Method
+from opauc.metrics.exact_auc import Flags
 
 
 class WantedMethods(NamedTuple):

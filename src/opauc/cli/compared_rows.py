@@ -9,24 +9,22 @@ from itertools import islice
 
 import numpy as np
 
+from opauc.additive.file_sample import ALL_WAIT
+from opauc.additive.settings import AdditiveSettings, with_card_rows
+from opauc.additive.training import columns_at
 from opauc.cli.console import Reporter, number_of
-from opauc.evaluation import NumberedRows
-from opauc.evaluation.exact_auc import Flags
-from opauc.features import open_stream
-from opauc.features.column_kinds import Finding
-from opauc.features.drawn_rows import drawn_rows
-from opauc.features.number_features import NumberFeatures
-from opauc.features.number_reading import NumberReading
-from opauc.reading import BadRows, DataStream, Encoding, ReadOptions
-from opauc.reading.file_sample import SampledFiles
-from opauc.reading.labelled_chunk import LabelledChunk
-from opauc.rows import Floats, Rows
-from opauc.training.additive.additive_settings import AdditiveSettings, with_card_rows
-from opauc.training.additive.card_sample import ALL_WAIT
-from opauc.training.additive.gam_recipe import columns_at
-from opauc.training.class_labels import ClassLabels
-from opauc.training.label_queue import chunks_of_known_classes
-from opauc.training.training import as_wide
+from opauc.core.labels import ClassLabels, chunks_of_known_classes
+from opauc.data import BadRows, DataStream, Encoding, ReadOptions
+from opauc.data.batch import LabelledChunk
+from opauc.data.encode.number_features import NumberFeatures
+from opauc.data.encode.number_reading import NumberReading
+from opauc.data.open_stream import open_stream
+from opauc.data.sample import SampledFiles, drawn_rows
+from opauc.data.schema.infer import Finding
+from opauc.linear.training import as_wide
+from opauc.metrics import NumberedRows
+from opauc.metrics.exact_auc import Flags
+from opauc.types import Floats, Rows
 
 LEARNING, SCORING = "learning", "scoring"
 

@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from opauc.additive.model_file import AdditiveModel
 from opauc.cli.console import Reporter, Show
 from opauc.cli.evaluation import Evaluation, evaluate, refuse_one_class
 from opauc.cli.scored_stream import ScoredStream, report_unknown
 from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_report import LearntRows, report_columns, report_model, report_unreadable
-from opauc.engines.file_training import learn_files
+from opauc.core.parameters import Threads
+from opauc.data import BadRows
+from opauc.data.encode.categories import unknown_in_words
+from opauc.data.encode.ordinal import pooled_in_words
+from opauc.data.find_sources import find_sources
+from opauc.engines.files import learn_files
 from opauc.engines.scheduler import Scheduler
-from opauc.engines.shard_learning import ShardLearning, Trained
-from opauc.engines.thread_scheduler import ThreadScheduler
+from opauc.engines.shards import ShardLearning, Trained
+from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, OpaucError
-from opauc.features.numbers_encoder import pooled_in_words
-from opauc.features.unknown_categories import unknown_in_words
-from opauc.learners.parameters import Threads
-from opauc.reading import BadRows
-from opauc.reading.find_sources import find_sources
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.linear_recipe import LinearRecipe
-from opauc.training.saved_model import save_any
+from opauc.linear.resolve import LinearRecipe
+from opauc.training.model_files import save_any
 
 CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
 ALL_CORES = -1
@@ -50,12 +50,12 @@ def cluster(engine: str | None, address: str | None, n_jobs: int, reporter: Repo
 @contextmanager
 def _started(engine: str, address: str | None, workers: int) -> Iterator[Scheduler]:
     if engine == "dask":
-        from opauc.engines.dask_scheduler import dask_cluster
+        from opauc.engines.dask.scheduler import dask_cluster
 
         with dask_cluster(address, workers) as of_dask:
             yield of_dask
     else:
-        from opauc.engines.spark_session import spark_session
+        from opauc.engines.spark.scheduler import spark_session
 
         with spark_session(address, workers) as of_spark:
             yield of_spark
@@ -80,8 +80,8 @@ def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
     """Return how to learn on an engine what is learnt so in one process; refused where there is no device."""
     if engine != DEVICE:
         return recipe
-    from opauc.engines.device_recipe import DeviceCVRecipe, DeviceRecipe
-    from opauc.engines.device_rows import checked_device
+    from opauc.engines.torch.resolve import DeviceCVRecipe, DeviceRecipe
+    from opauc.engines.torch.rows import checked_device
 
     if recipe.owner != "OPAUC" and recipe.parameters["solver"] != "sgd":
         raise InputError(f"--engine {DEVICE} with --alpha auto needs --solver sgd; or leave --alpha auto out")
@@ -150,7 +150,7 @@ def evaluate_on(
     if engine in CLUSTERS:
         with cluster(engine, address, ALL_CORES, reporter) as workers:
             return _evaluate_shards(workers, scored, data, format_, reporter)
-    from opauc.engines.device_scorer import DeviceScorer
+    from opauc.engines.torch.scorer import DeviceScorer
 
     with naming_the_flag():
         return evaluate(scored, reporter, DeviceScorer.of(scored.model.scorer, DEVICE))
@@ -160,8 +160,8 @@ def _evaluate_shards(
     workers: Scheduler, scored: ScoredStream, data: Sequence[str], format_: str | None, reporter: Reporter
 ) -> Evaluation:
     """Score shards of files and rank all their rows."""
-    from opauc.engines.file_evaluation import score_files
-    from opauc.evaluation import Ranking
+    from opauc.engines.files import score_files
+    from opauc.metrics import Ranking
 
     words = pooled_in_words if isinstance(scored.model, AdditiveModel) else unknown_in_words
     with stopwatch(reporter.compiling) as seconds:

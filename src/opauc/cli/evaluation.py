@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opauc.additive.model_file import AdditiveModel
 from opauc.cli.console import Reporter
 from opauc.cli.noted_rows import NotedRows
 from opauc.cli.scored_stream import ScoredStream
@@ -14,17 +15,16 @@ from opauc.cli.shown_effects import additive_part, effects_of
 from opauc.cli.shown_penalty import penalty_choice
 from opauc.cli.shown_weights import ShownWeights, shown_weights
 from opauc.cli.stopwatch import stopwatch
+from opauc.core.atomic_write import atomic_write
+from opauc.core.labels import shown_label
+from opauc.core.scorer import Scorer
 from opauc.errors import InputError
-from opauc.evaluation import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
-from opauc.files import atomic_write
+from opauc.linear.fit import Solved
+from opauc.linear.model_file import Model
+from opauc.metrics import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
 from opauc.report import Report, render_report
-from opauc.rows import Array, Settings
-from opauc.scorers.scorer import Scorer
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.class_labels import shown_label
-from opauc.training.model_file import Model
-from opauc.training.saved_model import AnyModel
-from opauc.training.solution import Solved
+from opauc.training.model_files import AnyModel
+from opauc.types import Array, Settings
 
 # Up to so many rows scores are kept and ranked exactly; after that only the streaming AUC goes on.
 EXACT_ROWS = 10**6

@@ -14,9 +14,9 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import Purpose, ScoredStream
+from opauc.data.batch import SourceRecord
 from opauc.errors import InputError
-from opauc.reading.labelled_chunk import SourceRecord
-from opauc.training.saved_model import AnyModel, save_any, with_solution
+from opauc.training.model_files import AnyModel, save_any, with_solution
 
 
 def command(

@@ -10,19 +10,19 @@ from typing import Annotated
 
 import typer
 
+from opauc.additive.model_file import ADDITIVE, AdditiveModel
 from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, show_table
 from opauc.cli.shown_effects import additive_part, effects_as_json, effects_in_words, effects_of
 from opauc.cli.shown_penalty import penalty_as_json, penalty_choice, penalty_in_words
 from opauc.cli.shown_text import shortened
 from opauc.cli.shown_weights import shown_weights
-from opauc.files import read_sealed
-from opauc.report.additive import AdditivePart
-from opauc.report.weight_table import WeightRow
-from opauc.rows import NamedArrays, Settings
-from opauc.training.additive.additive_file import ADDITIVE, AdditiveModel
-from opauc.training.model_file import MODEL, Model
-from opauc.training.saved_model import AnyModel, any_in
+from opauc.core.checksummed_file import read_sealed
+from opauc.linear.model_file import MODEL, Model
+from opauc.report.terms import AdditivePart
+from opauc.report.weights import WeightRow
+from opauc.training.model_files import AnyModel, any_in
+from opauc.types import NamedArrays, Settings
 
 # Parts of a header worth a line each.
 NESTED = ("bookmark", "plan", "reading", "provenance")

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from opauc.data import BadRows, DataStream, ReadOptions
+from opauc.data.encode.table_features import TableFeatures
+from opauc.data.open_stream import open_stream
+from opauc.data.schema.infer import Finding
 from opauc.errors import InputError
-from opauc.features import open_stream
-from opauc.features.column_kinds import Finding
-from opauc.features.table_features import TableFeatures
-from opauc.reading import BadRows, DataStream, ReadOptions
-from opauc.training.linear_recipe import LinearRecipe
-from opauc.training.model_file import Model
-from opauc.training.provenance import provenance_of
-from opauc.training.saved_model import AnyModel
-from opauc.training.stream_training import StreamTraining
+from opauc.linear.model_file import Model
+from opauc.linear.resolve import LinearRecipe
+from opauc.training.loop import StreamTraining, provenance_of
+from opauc.training.model_files import AnyModel
 
 
 class Run(Protocol):

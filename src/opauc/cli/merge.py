@@ -13,8 +13,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
 from opauc.errors import InputError
-from opauc.training.merging import merged_any
-from opauc.training.saved_model import AnyModel, load_any, save_any
+from opauc.training.model_files import AnyModel, load_any, merged_any, save_any
 from opauc.version import __version__
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from opauc.additive.model_file import AdditiveModel
+from opauc.core.labels import ClassLabels
+from opauc.data import ReadOptions
 from opauc.errors import InputError
-from opauc.reading import ReadOptions
-from opauc.rows import Json
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.class_labels import ClassLabels
-from opauc.training.saved_model import load_any
+from opauc.training.model_files import load_any
+from opauc.types import Json
 
 # Options of reading that go with the model: they may be repeated, not changed.
 READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")

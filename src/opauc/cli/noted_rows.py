@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opauc.additive.explain import Effects
 from opauc.cli.shown_effects import explained_row
-from opauc.report.additive import ExplainedRow
-from opauc.rows import Array, Floats, Labels
-from opauc.training.additive.effects import Effects
+from opauc.report.terms import ExplainedRow
+from opauc.types import Array, Floats, Labels
 
 
 @dataclass(frozen=True, eq=False)

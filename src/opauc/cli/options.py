@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from opauc.core.labels import ClassLabels
+from opauc.data.bad_rows import BadRows
+from opauc.data.options import ReadOptions
 from opauc.errors import InputError, MalformedRow
-from opauc.reading.bad_rows import BadRows
-from opauc.reading.read_options import ReadOptions
-from opauc.rows import Settings
-from opauc.training.class_labels import ClassLabels
+from opauc.types import Settings
 
 READING, LINEAR, ROWS, ENGINES = "Reading", "Linear scorers", "Bad rows", "Engines"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from opauc.core.atomic_write import file_behind
 from opauc.errors import InputError
-from opauc.files import file_behind
 
 MODEL_SUFFIX = ".opauc"
 

@@ -14,11 +14,11 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of
 from opauc.cli.scored_stream import Purpose, ScoredChunk, ScoredStream
 from opauc.cli.shown_text import shown_text
+from opauc.core.atomic_write import atomic_write
+from opauc.core.labels import shown_label
+from opauc.core.scorer import Scorer
 from opauc.errors import InputError
-from opauc.files import atomic_write
-from opauc.rows import Floats
-from opauc.scorers.scorer import Scorer
-from opauc.training.class_labels import shown_label
+from opauc.types import Floats
 
 KINDS = ("score", "probability", "label")
 

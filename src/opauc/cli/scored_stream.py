@@ -7,23 +7,23 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+from opauc.additive.model_file import AdditiveModel
 from opauc.cli.console import Reporter
 from opauc.cli.train_report import report_unreadable
+from opauc.core.labels import ClassLabels
+from opauc.core.scorer import Scorer
+from opauc.data.bad_rows import BadRows
+from opauc.data.batch import LabelledChunk
+from opauc.data.encode.categories import unknown_in_words
+from opauc.data.encode.encoder import UnknownCategories
+from opauc.data.encode.ordinal import pooled_in_words
+from opauc.data.encode.table_features import TableFeatures
+from opauc.data.options import ReadOptions
 from opauc.errors import IncompatibleMoments, InputError
-from opauc.features.numbers_encoder import pooled_in_words
-from opauc.features.table_features import TableFeatures
-from opauc.features.unknown_categories import unknown_in_words
-from opauc.reading.bad_rows import BadRows
-from opauc.reading.encoder import UnknownCategories
-from opauc.reading.labelled_chunk import LabelledChunk
-from opauc.reading.read_options import ReadOptions
-from opauc.rows import Floats, Rows
-from opauc.scorers.scorer import Scorer
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.class_labels import ClassLabels
-from opauc.training.model_file import refusing
-from opauc.training.saved_model import load_any
-from opauc.training.training import as_wide
+from opauc.linear.model_file import refusing
+from opauc.linear.training import as_wide
+from opauc.training.model_files import load_any
+from opauc.types import Floats, Rows
 
 
 def report_unknown(

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from opauc.features.card.column_names import AS_CODE, WITH_OTHERS
-from opauc.learners.additive.ladder import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, Judgement
-from opauc.report.additive import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
+from opauc.additive.basis.column_names import AS_CODE, WITH_OTHERS
+from opauc.additive.explain import Effects, Term
+from opauc.additive.model_file import AdditiveModel
+from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, Judgement
+from opauc.additive.shares import code_shares, row_shares
+from opauc.additive.shifts import shifted_features
+from opauc.report.terms import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
 from opauc.report.text import share
-from opauc.rows import Floats, Json
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.additive.effects import Effects, Term
-from opauc.training.additive.row_shares import code_shares, row_shares
-from opauc.training.additive.shifts import shifted_features
+from opauc.types import Floats, Json
 
 MOST_EFFECTS = 20
 # Whole numbers below this are shown in full: they may be codes.

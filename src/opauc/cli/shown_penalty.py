@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from opauc.cli.shown_weights import feature_name, largest_places, spread_of
+from opauc.linear.fit import Solved
+from opauc.linear.model_file import Model
 from opauc.report.penalty_charts import PenaltyChoice
-from opauc.rows import Json
-from opauc.training.model_file import Model
-from opauc.training.solution import Solved
+from opauc.types import Json
 
 DRAWN_FEATURES = 8
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.report.weight_table import MOST_WEIGHTS, WeightRow
-from opauc.rows import Floats
-from opauc.statistics.feature_spread import FeatureSpread
-from opauc.training.model_file import Model
-from opauc.training.solution import Solved
+from opauc.core.mergeable import FeatureSpread
+from opauc.linear.fit import Solved
+from opauc.linear.model_file import Model
+from opauc.report.weights import MOST_WEIGHTS, WeightRow
+from opauc.types import Floats
 
 
 class ShownWeights(NamedTuple):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from opauc.kernels.compile_notice import compile_notice
+from opauc.core.kernels.compile import compile_notice
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from opauc.additive.training import GamRecipe
 from opauc.cli import options as shared
 from opauc.cli.additive_run import AdditiveRun, shards_of, takes_additive
 from opauc.cli.console import Reporter
@@ -29,19 +30,12 @@ from opauc.cli.output_file import named_after, refuse_unwritable
 from opauc.cli.stopping import stopping
 from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, refuse_idle, train_recipe
-from opauc.cli.train_report import (
-    LearntRows,
-    report_columns,
-    report_many_categories,
-    report_model,
-    report_unreadable,
-)
+from opauc.cli.train_report import LearntRows, report_columns, report_many_categories, report_model, report_unreadable
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.errors import UnsupportedOperation
-from opauc.training.additive.gam_recipe import GamRecipe
 from opauc.training.checkpoints import Checkpoints
-from opauc.training.saved_model import save_any
-from opauc.training.stream_training import StreamTraining
+from opauc.training.loop import StreamTraining
+from opauc.training.model_files import save_any
 
 LEARNING, SAFETY = "Learning", "Checkpoints"
 INTERRUPTED = 130

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from opauc.errors import InputError
-from opauc.rows import Json, Settings
-from opauc.training.linear_recipe import LinearRecipe
-from opauc.training.opauc_recipe import SELECTION, recipe_of
+from opauc.linear.resolve import SELECTION, LinearRecipe, recipe_of
+from opauc.types import Json, Settings
 
 AUTO = "auto"
 # Options that only a penalty to be chosen takes notice of, and what they are unless given.

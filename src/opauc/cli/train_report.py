@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from opauc.additive.basis.leaves import Leaves
+from opauc.additive.model_file import AdditiveModel
+from opauc.additive.shifts import shifted_features
 from opauc.cli.console import Reporter, emit, number_of, show_table
-from opauc.evaluation.auc_limits import AucInterval
-from opauc.features.card.leaves import Leaves
-from opauc.features.column_kinds import Finding
-from opauc.learners.penalty_selection import Selection
-from opauc.reading import DataStream
-from opauc.reading.table_columns import quoted_list
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.additive.shifts import shifted_features
-from opauc.training.class_labels import shown_label
-from opauc.training.model_file import Model
-from opauc.training.saved_model import AnyModel
-from opauc.training.stream_training import StreamTraining
+from opauc.core.labels import shown_label
+from opauc.data import DataStream
+from opauc.data.columns import quoted_list
+from opauc.data.schema.infer import Finding
+from opauc.linear.exact_cv import Selection
+from opauc.linear.model_file import Model
+from opauc.metrics.intervals import AucInterval
+from opauc.training.loop import StreamTraining
+from opauc.training.model_files import AnyModel
 
 # So many categories of one column are said: it may be a name, or the number of a row.
 MANY_CATEGORIES = 300

@@ -52,23 +52,23 @@ class Registry(Mapping[str, Any]):
 SOLVERS = Registry(
     "solver",
     {
-        "exact": "opauc.learners.exact:Exact",
-        "sgd": "opauc.learners.sgd:SGD",
-        "progressive_selection": "opauc.learners.progressive_selection:ProgressiveSelection",
-        "class_means": "opauc.learners.class_means:ClassMeans",
-        "sketched_exact": "opauc.learners.sketched_exact:SketchedExact",
-        "sketched_sgd": "opauc.learners.sketched_sgd:SketchedSGD",
-        "sketched_grid": "opauc.learners.sketched_grid:SketchedGrid",
-        "descent_grid": "opauc.learners.descent_grid:DescentGrid",
-        "exact_cv": "opauc.learners.exact_cv:ExactCV",
-        "drifting": "opauc.learners.drifting:Drifting",
-        "mean_difference": "opauc.learners.mean_difference:MeanDifference",
-        "oam": "opauc.learners.oam:OAM",
-        "ada_oam": "opauc.learners.ada_oam:AdaOAM",
-        "solam": "opauc.learners.solam:SOLAM",
-        "spauc": "opauc.learners.spauc:SPAUC",
-        "uni_exp": "opauc.learners.uni_exp:UniExp",
-        "uni_squ": "opauc.learners.uni_squ:UniSqu",
+        "exact": "opauc.linear.exact:Exact",
+        "sgd": "opauc.linear.sgd:SGD",
+        "progressive_selection": "opauc.linear.progressive_selection:ProgressiveSelection",
+        "class_means": "opauc.linear.means:ClassMeans",
+        "sketched_exact": "opauc.linear.sketch_exact:SketchedExact",
+        "sketched_sgd": "opauc.linear.sketch_sgd:SketchedSGD",
+        "sketched_grid": "opauc.linear.sketch_grid:SketchedGrid",
+        "descent_grid": "opauc.linear.grid:DescentGrid",
+        "exact_cv": "opauc.linear.exact_cv:ExactCV",
+        "drifting": "opauc.linear.drift:Drifting",
+        "mean_difference": "opauc.baselines.solvers.mean_difference:MeanDifference",
+        "oam": "opauc.baselines.solvers.oam:OAM",
+        "ada_oam": "opauc.baselines.solvers.ada_oam:AdaOAM",
+        "solam": "opauc.baselines.solvers.solam:SOLAM",
+        "spauc": "opauc.baselines.solvers.spauc:SPAUC",
+        "uni_exp": "opauc.baselines.solvers.uni_exp:UniExp",
+        "uni_squ": "opauc.baselines.solvers.uni_squ:UniSqu",
     },
 )
 
@@ -76,13 +76,13 @@ SOLVERS = Registry(
 STATISTICS = Registry(
     "statistics",
     {
-        "ClassMoments": "opauc.statistics.class_moments:ClassMoments",
-        "ClassSketch": "opauc.statistics.class_sketch:ClassSketch",
-        "ExactMoments": "opauc.statistics.exact_moments:ExactMoments",
-        "FeatureMoments": "opauc.statistics.feature_moments:FeatureMoments",
-        "FoldMoments": "opauc.statistics.fold_moments:FoldMoments",
-        "GroupMoments": "opauc.statistics.group_moments:GroupMoments",
-        "LinearisedSums": "opauc.statistics.linearised_sums:LinearisedSums",
+        "ClassMoments": "opauc.linear.moments.classes:ClassMoments",
+        "ClassSketch": "opauc.linear.moments.sketch:ClassSketch",
+        "ExactMoments": "opauc.linear.moments.exact:ExactMoments",
+        "FeatureMoments": "opauc.linear.moments.features:FeatureMoments",
+        "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
+        "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
+        "LinearisedSums": "opauc.additive.sums:LinearisedSums",
     },
 )
 
@@ -90,8 +90,8 @@ STATISTICS = Registry(
 MAPS = Registry(
     "map",
     {
-        "FeatureSubset": "opauc.features.linear_maps.feature_subset:FeatureSubset",
-        "GaussianProjection": "opauc.features.linear_maps.gaussian_projection:GaussianProjection",
+        "FeatureSubset": "opauc.linear.maps:FeatureSubset",
+        "GaussianProjection": "opauc.linear.maps:GaussianProjection",
     },
 )
 
@@ -99,12 +99,12 @@ MAPS = Registry(
 FORMATS = Registry(
     "format",
     {
-        "libsvm": "opauc.reading.formats.libsvm:LIBSVM",
-        "csv": "opauc.reading.formats.csv:CSV",
-        "tsv": "opauc.reading.formats.csv:TSV",
-        "parquet": "opauc.reading.formats.arrow:PARQUET",
-        "arrow": "opauc.reading.formats.arrow:ARROW",
-        "numpy": "opauc.reading.formats.numpy:NUMPY",
+        "libsvm": "opauc.data.formats.libsvm:LIBSVM",
+        "csv": "opauc.data.formats.csv.format:CSV",
+        "tsv": "opauc.data.formats.csv.format:TSV",
+        "parquet": "opauc.data.formats.arrow:PARQUET",
+        "arrow": "opauc.data.formats.arrow:ARROW",
+        "numpy": "opauc.data.formats.numpy:NUMPY",
     },
 )
 
@@ -124,15 +124,15 @@ BASELINES = Registry(
 ESTIMATORS = Registry(
     "estimator",
     {
-        "OPAUC": "opauc.estimators:OPAUC",
-        "OPAUCCV": "opauc.estimators:OPAUCCV",
-        "OnePassGAM": "opauc.estimators:OnePassGAM",
+        "OPAUC": "opauc.linear.opauc:OPAUC",
+        "OPAUCCV": "opauc.linear.opauc_cv:OPAUCCV",
+        "OnePassGAM": "opauc.additive.gam:OnePassGAM",
         **{name: f"opauc.baselines:{name}" for name in BASELINES},
     },
 )
 
 # Methods of other libraries for `opauc compare`: those that take features, and those that take columns of tables.
-FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.rivals.logistic_regression:RIVAL"})
+FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.api.competitors_logistic:RIVAL"})
 TABLE_METHODS = Registry(
-    "method", {"gam": "opauc.rivals.tables.gam:RIVAL", "lightgbm": "opauc.rivals.tables.lightgbm:RIVAL"}
+    "method", {"gam": "opauc.api.competitors_gam:RIVAL", "lightgbm": "opauc.api.competitors_lightgbm:RIVAL"}
 )

@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opauc.engines.dask_training import fit_dask
-    from opauc.engines.spark_training import fit_spark, score_spark
+    from opauc.engines.dask.training import fit_dask
+    from opauc.engines.spark.training import fit_spark, score_spark
 
 __all__ = ["fit_dask", "fit_spark", "score_spark"]
 
 _LAZY = {
-    "fit_dask": "opauc.engines.dask_training",
-    "fit_spark": "opauc.engines.spark_training",
-    "score_spark": "opauc.engines.spark_training",
+    "fit_dask": "opauc.engines.dask.training",
+    "fit_spark": "opauc.engines.spark.training",
+    "score_spark": "opauc.engines.spark.training",
 }
 
 

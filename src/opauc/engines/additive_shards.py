@@ -7,22 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from opauc.engines.file_shards import Cut, whole_files
+from opauc.additive.file_sample import ALL_WAIT, card_sample
+from opauc.additive.model_file import AdditiveModel
+from opauc.additive.training import AdditiveTraining, GamRecipe, read_model
+from opauc.core.labels import ClassLabels
+from opauc.data import Bookmark, ReadOptions
+from opauc.data.encode.number_reading import NumberReading
+from opauc.data.encode.ordinal import NumbersEncoder
+from opauc.data.options import USUAL
+from opauc.data.sample import SampledFiles
+from opauc.data.schema.infer import Finding
+from opauc.engines.shards import Cut, whole_files
 from opauc.errors import UnsupportedOperation
-from opauc.features.column_kinds import Finding
-from opauc.features.number_reading import NumberReading
-from opauc.features.numbers_encoder import NumbersEncoder
-from opauc.reading import Bookmark, ReadOptions
-from opauc.reading.file_sample import SampledFiles
-from opauc.reading.read_options import USUAL
-from opauc.rows import Json
-from opauc.training.additive.additive_file import AdditiveModel
-from opauc.training.additive.card_sample import ALL_WAIT, card_sample
-from opauc.training.additive.gam_recipe import AdditiveTraining, GamRecipe
-from opauc.training.additive.read_model import read_model
-from opauc.training.class_labels import ClassLabels
-from opauc.training.saved_model import AnyModel
-from opauc.training.shard_training import ShardPlace
+from opauc.linear.training import ShardPlace
+from opauc.training.model_files import AnyModel
+from opauc.types import Json
 
 # Rows of a shard at least: to merge the sums of two costs as much as to learn some hundred rows. A row costs far more
 # to learn than to be passed over, so that row groups may be cut.
@@ -79,9 +78,9 @@ def additive_shards(
     --------
     >>> import tempfile
     >>> from opauc.engines.additive_shards import additive_shards
-    >>> from opauc.reading import ReadOptions
-    >>> from opauc.training.additive.gam_recipe import GamRecipe
-    >>> from opauc.training.class_labels import ClassLabels
+    >>> from opauc.data import ReadOptions
+    >>> from opauc.additive.training import GamRecipe
+    >>> from opauc.core.labels import ClassLabels
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n"), file.flush()
     ...     additive_shards([file.name], ReadOptions(), GamRecipe({}), ClassLabels())

@@ -7,23 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from opauc.engines.file_shards import Cut, whole_files
+from opauc.core.labels import ClassLabels, chunks_of_known_classes
+from opauc.data import BadRows, Bookmark, Encoding, ReadOptions
+from opauc.data.batch import LabelledChunk
+from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.table_features import TableFeatures
+from opauc.data.open_stream import encoder_of, open_stream
+from opauc.data.schema.infer import Finding
+from opauc.engines.shards import Cut, whole_files
 from opauc.errors import InputError, UnsupportedOperation
-from opauc.features import open_stream
-from opauc.features.column_kinds import Finding
-from opauc.features.open_stream import encoder_of
-from opauc.features.table_encoder import TableEncoder
-from opauc.features.table_features import TableFeatures
-from opauc.reading import BadRows, Bookmark, Encoding, ReadOptions
-from opauc.reading.labelled_chunk import LabelledChunk
-from opauc.rows import Json, Settings
-from opauc.training.class_labels import ClassLabels
-from opauc.training.label_queue import chunks_of_known_classes
-from opauc.training.learner_method import bytes_of_state
-from opauc.training.model_file import Model
-from opauc.training.recipe import Recipe
-from opauc.training.saved_model import AnyModel
-from opauc.training.shard_training import ShardPlace, ShardTraining, shard_learner
+from opauc.linear.choice import Recipe
+from opauc.linear.model_file import Model
+from opauc.linear.training import ShardPlace, ShardTraining, bytes_of_state, shard_learner
+from opauc.training.model_files import AnyModel
+from opauc.types import Json, Settings
 
 # A shard has this many times the bytes of its sums at least, lest merging costs more than learning.
 SUMS_A_SHARD = 4
@@ -100,7 +97,7 @@ def linear_shards(wanted: FilesToLearn) -> LinearShards:
     --------
     >>> import tempfile
     >>> from opauc.engines.linear_shards import FilesToLearn, linear_shards
-    >>> from opauc.training.opauc_recipe import OpaucRecipe
+    >>> from opauc.linear.resolve import OpaucRecipe
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
     ...     linear_shards(FilesToLearn([file.name], OpaucRecipe({}), {})).labels.classes.tolist()

@@ -2,19 +2,86 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
-from opauc.estimators.raw_tables import known_rows, learnt_rows
-from opauc.estimators.target_labels import encoded_labels, two_classes
-from opauc.estimators.tensor_input import host_array, tensor_rows
-from opauc.features.group_keys import group_keys
-from opauc.rows import Array, Floats, GroupKeys, Labels, Rows
+from opauc.data.passthrough import group_keys
+from opauc.linear.table_input import known_rows, learnt_rows
+from opauc.types import Array, Floats, GroupKeys, Labels, Rows
+
+
+def two_classes(classes: ArrayLike) -> Array:
+    """Return the `classes` a caller announced, sorted; anything but two distinct ones is an error."""
+    found = np.unique(np.asarray(classes))
+    if found.size != 2:
+        raise ValueError(f"classes must hold two distinct class labels, got {found.size}: {found.tolist()}")
+    return found
+
+
+def encoded_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
+    """Return the labels as 0 and 1 and the sorted classes they stand for.
+
+    Where `classes` is None they are taken from `y`, which may then hold one
+    class only. Two comparisons a row: sorting y would take longer than
+    learning from it.
+    """
+    first = y[0]
+    other = np.asarray(y != first)
+    if classes is None:
+        found = [first, y[int(np.argmax(other))]] if other.any() else [first]
+        classes = np.unique(np.array(found, dtype=y.dtype))
+        check_classification_targets(classes)
+    positive = np.asarray(y == classes[-1])
+    known = positive | np.asarray(y == classes[0])
+    if not known.all():
+        check_classification_targets(y)
+        stranger = y[int(np.argmin(known))]
+        kind = type_of_target(y) if len(set(y.tolist())) > 2 else "multiclass"
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: "
+            f"besides {_names(classes)} there is {stranger!s}."
+        )
+    labels = positive.astype(np.int8) if classes.size == 2 else np.zeros(y.shape[0], np.int8)
+    return labels, classes
+
+
+def _names(classes: Array) -> str:
+    return " and ".join(str(label) for label in classes)
+
+
+Values = TypeVar("Values")
+
+
+def tensor_rows(estimator: BaseEstimator, X: object, first: bool) -> Rows | None:
+    """Return a tensor as rows, wherever it lies, checked as other rows are; None where X is none."""
+    from opauc.engines.torch.rows import checked_tensor
+
+    rows = checked_tensor(X)
+    if rows is None:
+        return None
+    if first:
+        estimator.n_features_in_ = rows.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+    elif rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    return rows
+
+
+def host_array(values: Values) -> Values:
+    """Return a tensor as an array in the memory of this machine, anything else as it is."""
+    from opauc.engines.torch.rows import on_host
+
+    return on_host(values)
+
 
 REAL = (np.float64, np.float32)
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opauc.evaluation.calibration import Reliability
-from opauc.evaluation.progressive_auc import ProgressPoint
-from opauc.evaluation.ranking import Ranking
-from opauc.evaluation.score_histogram import ScoreHistogram
-from opauc.report.axes import Axis
-from opauc.report.frame import Frame
+from opauc.metrics.calibration import Reliability
+from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.ranking import Ranking
+from opauc.metrics.score_histogram import ScoreHistogram
+from opauc.report.svg import Axis, Frame
 from opauc.report.text import plain, share
-from opauc.rows import Floats
+from opauc.types import Floats
 
 UNIT = Axis.linear(0.0, 1.0)
 

@@ -7,23 +7,29 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from opauc.evaluation.calibration import CalibrationBins
-from opauc.evaluation.progressive_auc import ProgressPoint
-from opauc.evaluation.ranking import Ranking
-from opauc.report.additive import AdditivePart
-from opauc.report.additive_section import additive_section
-from opauc.report.blocks import figure, lines, pairs_table, table_section, under
-from opauc.report.charts import (
-    calibration_chart,
-    histogram_chart,
-    learning_chart,
-    precision_recall_chart,
-    roc_chart,
-)
+from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.ranking import Ranking
+from opauc.report.charts import calibration_chart, histogram_chart, learning_chart, precision_recall_chart, roc_chart
 from opauc.report.penalty_charts import PenaltyChoice, criterion_chart, criterion_key, path_chart, path_names
 from opauc.report.style import style_sheet
-from opauc.report.text import aligned, outward, percent, plain, safe, seconds, share
-from opauc.report.weight_table import WeightRow, largest, weight_table
+from opauc.report.terms import AdditivePart
+from opauc.report.terms_section import additive_section
+from opauc.report.text import (
+    aligned,
+    figure,
+    lines,
+    outward,
+    pairs_table,
+    percent,
+    plain,
+    safe,
+    seconds,
+    share,
+    table_section,
+    under,
+)
+from opauc.report.weights import WeightRow, largest, weight_table
 
 METHOD = "DeLong’s variance with a floor for small classes"
 # The browser itself refuses to fetch or run anything, whatever a feature is called.
@@ -60,7 +66,7 @@ def render_report(report: Report) -> str:
 
     Examples
     --------
-    >>> from opauc.evaluation import Ranking
+    >>> from opauc.metrics import Ranking
     >>> from opauc.report import Report, render_report
     >>> ranking = Ranking.of([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9])
     >>> page = render_report(Report(title="Six rows", ranking=ranking))

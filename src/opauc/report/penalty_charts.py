@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opauc.report.axes import Axis
-from opauc.report.frame import TOP, Frame
+from opauc.report.svg import TOP, Axis, Frame
 from opauc.report.text import plain, safe
-from opauc.rows import Floats
+from opauc.types import Floats
 
 NAMES = {"pair_loss": "Pair loss of folds held out", "auc": "AUC of folds held out"}
 # Zero weights have a pair loss of one half: what is above is worse than nothing, and by how much is of no interest.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from opauc.report.additive import ExplainedPart, ExplainedRow
-from opauc.report.axes import Axis
-from opauc.report.bar_frame import BarFrame, short
-from opauc.report.effect_range import effect_range
+from opauc.report.svg import Axis, BarFrame, short
+from opauc.report.term_charts import effect_range
+from opauc.report.terms import ExplainedPart, ExplainedRow
 from opauc.report.text import aligned, plain, signed
 
 MOST_PARTS, NAME_LETTERS, VALUE_LETTERS, TICKS_ROOM = 9, 22, 7, 14
@@ -40,7 +39,7 @@ def part_label(part: ExplainedPart) -> str:
 
     Examples
     --------
-    >>> from opauc.report.additive import ExplainedPart
+    >>> from opauc.report.terms import ExplainedPart
     >>> from opauc.report.waterfall_chart import part_label
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
@@ -64,7 +63,7 @@ def shown_parts(row: ExplainedRow) -> list[ExplainedPart]:
 
     Examples
     --------
-    >>> from opauc.report.additive import ExplainedPart, ExplainedRow
+    >>> from opauc.report.terms import ExplainedPart, ExplainedRow
     >>> from opauc.report.waterfall_chart import shown_parts
     >>> parts = [ExplainedPart(f"x{j}", "", 1.0) for j in range(12)]
     >>> shown_parts(ExplainedRow("row 1", "", 0.0, parts))[-1]

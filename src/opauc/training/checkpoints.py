@@ -6,11 +6,12 @@ import reprlib
 import time
 from pathlib import Path
 
+from opauc.core.atomic_write import sweep
+from opauc.core.checksummed_file import read_sealed, write_sealed
 from opauc.errors import InputError, UnreadableFile
-from opauc.files import read_sealed, sweep, write_sealed
-from opauc.rows import Settings
-from opauc.training.model_file import UNSAID, refusing, renamed
-from opauc.training.stream_training import StreamTraining
+from opauc.linear.model_file import UNSAID, refusing, renamed
+from opauc.training.loop import StreamTraining
+from opauc.types import Settings
 
 KIND = "checkpoint"
 # Unless rows are counted: not more often than this, nor for more than this share of the time.

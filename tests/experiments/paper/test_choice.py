@@ -12,7 +12,7 @@ from experiments.paper.protocol import PROFILES, RELUCTANT, RULES, Thinning, est
 from experiments.paper.trial import ordered, part_of, selection_rows, tuned_method
 from scipy import sparse
 
-from opauc.evaluation import FittedMethod, Split, TunedMethod, compare_on_splits, exact_auc, stratified_folds
+from opauc.metrics import FittedMethod, Split, TunedMethod, compare_on_splits, exact_auc, stratified_folds
 
 COLUMNS = Catalogue().columns()
 TOGETHER = [

@@ -5,14 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.grid_descent import dense_pass
-from opauc.kernels.descent.grid_descent_csr import csr_pass
-from opauc.kernels.descent.sketch_grid import sketch_grid_pass
-from opauc.kernels.sums.panel_product import PANEL
-from opauc.learners.descent_grid import DescentGrid
-from opauc.learners.sketched_grid import SketchedGrid
-from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows
-from opauc.statistics.code_stream import CodeStream
+from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows
+from opauc.linear.grid import DescentGrid
+from opauc.linear.kernels.grid import csr_pass, dense_pass
+from opauc.linear.kernels.panel_product import PANEL
+from opauc.linear.kernels.sketch_grid import sketch_grid_pass
+from opauc.linear.moments.sketch import CodeStream
+from opauc.linear.sketch_grid import SketchedGrid
 from tests import literal
 from tests.problems import problem
 

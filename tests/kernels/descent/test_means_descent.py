@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.means_descent import (
+from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
+from opauc.linear.kernels.means import (
     FACTOR,
     FACTOR_SUM,
     SHARE_SUM,
@@ -13,9 +14,8 @@ from opauc.kernels.descent.means_descent import (
     means_pass,
     sum_of_squares,
 )
-from opauc.learners.class_means import RELATIVE_STEP, ClassMeans
-from opauc.learners.learning_rates import LEARNING_RATES
-from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
+from opauc.linear.learning_rates import LEARNING_RATES
+from opauc.linear.means import RELATIVE_STEP, ClassMeans
 from tests.problems import problem
 
 # eta0 and alpha by learning rate: no penalty, a moderate one, eta0 * alpha = 1 and beyond.

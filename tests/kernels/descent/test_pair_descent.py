@@ -3,9 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.pair_descent import CURVATURE, ROWS, STEPS, DescentState, dense_pass
-from opauc.kernels.descent.pair_descent_csr import csr_pass
-from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
+from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
+from opauc.linear.kernels.sgd import CURVATURE, ROWS, STEPS, DescentState, csr_pass, dense_pass
 from tests import literal
 from tests.problems import problem
 

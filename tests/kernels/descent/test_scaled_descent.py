@@ -3,10 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.scaled_descent import scaled_csr_pass, scaled_dense_pass
-from opauc.learners.learning_rates import LEARNING_RATES
-from opauc.learners.sgd import SGD
-from opauc.statistics.chunk_rows import NO_WEIGHTS, kernel_rows, read_only
+from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
+from opauc.linear.kernels.scaled_sgd import scaled_csr_pass, scaled_dense_pass
+from opauc.linear.learning_rates import LEARNING_RATES
+from opauc.linear.sgd import SGD
 from tests import literal
 from tests.problems import problem
 

@@ -3,10 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.descent.progressive_pairs import KEPT_SCORES
-from opauc.kernels.descent.selection_pass import AS_THEY_COME, CANDIDATES, SIZE, SelectionState, selection_pass
-from opauc.learners.progressive_selection import ProgressiveSelection
-from opauc.statistics.chunk_rows import NO_WEIGHTS, csr_rows, kernel_rows, read_only
+from opauc.core.row_blocks import NO_WEIGHTS, csr_rows, kernel_rows, read_only
+from opauc.linear.kernels.grid import KEPT_SCORES
+from opauc.linear.kernels.progressive_selection import AS_THEY_COME, CANDIDATES, SIZE, SelectionState, selection_pass
+from opauc.linear.progressive_selection import ProgressiveSelection
 
 
 def texts(seed, n_rows=120, n_features=12, positives=0.4):

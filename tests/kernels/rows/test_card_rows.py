@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from opauc.kernels.rows.card_rows import hat_at
-from opauc.kernels.rows.unpacked_rows import unpack_rows
-from opauc.statistics.chunk_rows import csr_rows
+from opauc.additive.kernels.rows import hat_at, unpack_rows
+from opauc.core.row_blocks import csr_rows
 
 
 @settings(max_examples=50)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from opauc.kernels.rows.columns_to_rows import write_rows
+from opauc.data.kernels.rows import write_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -2,10 +2,9 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.rows.csr_rows import CsrRows, clear_row, unpack_row
-from opauc.kernels.rows.row_buffers import fill_buffers
-from opauc.kernels.rows.row_buffers_csr import fill_buffers_csr
-from opauc.kernels.sums.csr_gram import add_csr_products, column_ranges
+from opauc.core.kernels.sparse_rows import CsrRows, clear_row, unpack_row
+from opauc.linear.kernels.buffers import fill_buffers, fill_buffers_csr
+from opauc.linear.kernels.gram import add_csr_products, column_ranges
 
 RNG = np.random.default_rng(5)
 DENSE = np.where(RNG.random((13, 4)) < 0.5, RNG.normal(size=(13, 4)), 0.0)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from opauc.features.card import Card
-from opauc.kernels.rows.value_codes import write_value_codes
+from opauc.additive.basis.basis import Card
+from opauc.additive.kernels.rows import write_value_codes
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_cuts=st.integers(0, 9))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare, kstest
 
-from opauc.kernels.sums.codes import add_signs, code_word, write_codes, write_gaussians, write_signs
+from opauc.core.kernels.random_signs import add_signs, code_word, write_codes, write_gaussians, write_signs
 
 # Products of 64-bit words wrap round on purpose; plain NumPy, with the compiler off, warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from opauc.kernels.sums.fading_moments import count_wins, fade_and_merge
+from opauc.linear.kernels.fading_moments import count_wins, fade_and_merge
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(0, 0), (0, 5), (5, 0), (4, 6)]), st.floats(0.01, 1.0))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from opauc.kernels.sums.level_products import add_level_products
-from opauc.statistics.chunk_rows import csr_rows
+from opauc.additive.kernels.gram import add_level_products
+from opauc.core.row_blocks import csr_rows
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 30))

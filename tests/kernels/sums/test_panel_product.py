@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.sums.panel_product import PANEL, block_times_panel, move_column, row_times_panel
+from opauc.linear.kernels.panel_product import PANEL, block_times_panel, move_column, row_times_panel
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 54, 101])

@@ -8,11 +8,11 @@ from numba import njit
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from opauc.kernels.compile_kernel import in_python
-from opauc.kernels.sums import run_gram
-from opauc.kernels.sums.run_gram import add_couple_products, write_couples
-from opauc.kernels.sums.symmetric_matrix import clear_upper
-from opauc.statistics.chunk_rows import csr_rows
+from opauc.additive.kernels import gram as run_gram
+from opauc.additive.kernels.gram import add_couple_products, write_couples
+from opauc.core.kernels.compile import in_python
+from opauc.core.kernels.symmetric_matrix import clear_upper
+from opauc.core.row_blocks import csr_rows
 
 
 def couples_of(rows):

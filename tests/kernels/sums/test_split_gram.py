@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.kernels.sums.split_gram import add_cross_products, count_entries, write_by_columns, write_split_rows
-from opauc.statistics.chunk_rows import csr_rows
-from opauc.statistics.row_products import RowProducts
+from opauc.additive.kernels.gram import add_cross_products, count_entries, write_by_columns, write_split_rows
+from opauc.additive.sums import RowProducts
+from opauc.core.row_blocks import csr_rows
 
 
 def mixed_rows(seed, n_rows, n_sparse, n_full, density, missing=0.0):

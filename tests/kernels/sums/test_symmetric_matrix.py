@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.sums.symmetric_matrix import (
+from opauc.core.kernels.symmetric_matrix import (
     add_low_rank_product,
     add_lower,
     add_outer_products,

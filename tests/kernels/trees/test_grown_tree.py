@@ -6,8 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.trees.grown_tree import N_TERMS, CodedRows, TreeLimits, grow_tree, write_entries
-from opauc.kernels.trees.tree_splits import TreeSplits, write_leaves
+from opauc.additive.kernels.trees import (
+    N_TERMS,
+    CodedRows,
+    TreeLimits,
+    TreeSplits,
+    grow_tree,
+    write_entries,
+    write_leaves,
+)
 
 
 def coded_rows(codes, n_codes):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.kernels.trees.row_terms import LITTLE, ONE_IN, write_terms
+from opauc.additive.kernels.trees import LITTLE, ONE_IN, write_terms
 
 EVERYONE = np.arange(50, dtype=np.int32)
 

@@ -10,7 +10,7 @@ from experiments.paper.column import ONLINE, Column, Cost
 from experiments.paper.data_set import BENCHMARK
 from experiments.paper.methods.opauc import LAST
 
-from opauc.evaluation import FittedMethod
+from opauc.metrics import FittedMethod
 
 CHEAP = Cost(lambda shape: 0.001 * shape.n_features)
 

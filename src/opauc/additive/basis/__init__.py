@@ -1,0 +1,1 @@
+"""The basis expansion: splines, categories, pairs and trees, fixed from an initial sample."""

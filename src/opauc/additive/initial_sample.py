@@ -1,0 +1,257 @@
+"""Rows that wait until there are enough of them to make a card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.data.schema.column import UNSEEN
+from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
+
+# Rows of the rarer class that a card should have.
+ENOUGH_OF_BOTH = 1000
+MOST_BYTES = 256 * 2**20
+# Of each class at most this share of the card's rows is sampled before the other class has its part.
+LARGEST_SHARE = 0.5
+
+
+class Sample(NamedTuple):
+    """The numbers of the rows that the card is fitted to, and which share of each class they are."""
+
+    rows: NDArray[np.int64]
+    shares: Floats  # (2,): of the negative and of the positive rows
+
+
+@dataclass(frozen=True, eq=False)
+class WaitingRows:
+    """Labelled and weighted rows of numbers in their order. A value.
+
+    They lie in parts, each at least twice as long as the next but for the last:
+    rows that come one by one are copied a few times each, and there are few parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import WaitingRows
+    >>> waiting = WaitingRows.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
+    >>> waiting.counts, waiting.missing_rows(np.zeros(5, np.int8), card_rows=4)
+    (ClassCounts(negative=1.0, positive=1.0), None)
+    """
+
+    rows: tuple[Floats, ...]
+    labels: tuple[Labels, ...]
+    weights: tuple[Floats, ...]
+    n_features: int
+
+    @classmethod
+    def empty(cls, n_features: int) -> Self:
+        """Return that nothing waits."""
+        return cls((), (), (), n_features)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that wait."""
+        return sum(part.size for part in self.labels)
+
+    @property
+    def counts(self) -> ClassCounts:
+        """Weight of the rows of each class."""
+        return ClassCounts(*np.bincount(self.all_labels(), self.all_weights(), minlength=2).tolist())
+
+    def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None, copied: bool = True) -> Self:
+        """Return the rows with more behind them, copied unless none is to wait: whoever gave them may write to them."""
+        ones = np.ones(labels.size) if weight is None else np.array(weight, np.float64)
+        kept = np.array(rows, np.float64, order="C") if copied else np.ascontiguousarray(rows, np.float64)
+        parts = [*zip(self.rows, self.labels, self.weights, strict=True), (kept, labels.copy(), ones)]
+        while len(parts) > 1 and parts[-2][1].size < 2 * parts[-1][1].size:
+            last, before = parts.pop(), parts.pop()
+            parts.append(
+                (
+                    np.concatenate([before[0], last[0]]),
+                    np.concatenate([before[1], last[1]]),
+                    np.concatenate([before[2], last[2]]),
+                )
+            )
+        all_rows, all_labels, all_weights = zip(*parts, strict=True)
+        return type(self)(all_rows, all_labels, all_weights, self.n_features)
+
+    def missing_rows(self, labels: Labels, card_rows: int) -> int | None:
+        """Return how many of the next rows make it enough for a card, None if all of them do not.
+
+        Enough are so many rows with a thousand of the rarer class, or what there is room for.
+        """
+        n_rows = self.n_rows + np.arange(1, labels.size + 1)
+        positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
+        full = 8 * n_rows * max(1, self.n_features) >= MOST_BYTES
+        enough = full | ((n_rows >= card_rows) & (np.minimum(positive, n_rows - positive) >= ENOUGH_OF_BOTH))
+        return int(np.argmax(enough)) + 1 if enough.any() else None
+
+    def emptied(self) -> Self:
+        """Return that nothing waits."""
+        return type(self).empty(self.n_features)
+
+    def all_rows(self) -> Floats:
+        """Return the rows as one array."""
+        return self.rows[0] if len(self.rows) == 1 else np.concatenate([np.empty((0, self.n_features)), *self.rows])
+
+    def all_labels(self) -> Labels:
+        """Return the labels as one array."""
+        return np.concatenate([np.empty(0, np.int8), *self.labels])
+
+    def all_weights(self) -> Floats:
+        """Return the weights as one array."""
+        return np.concatenate([np.empty(0), *self.weights])
+
+    def sample(self, card_rows: int, random_state: int) -> Sample:
+        """Return a sample by class: all rows if they are few; else the rarer class, at most half, and random others."""
+        labels = self.all_labels()
+        if labels.size <= card_rows:
+            return Sample(np.arange(labels.size), np.ones(2))
+        random = np.random.default_rng(random_state)
+        classes = [np.flatnonzero(labels == k) for k in (0, 1)]
+        rarer = int(classes[1].size < classes[0].size)
+        n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * card_rows))
+        wanted = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, card_rows - n_rarer)}
+        drawn = [random.choice(classes[k], wanted[k], replace=False) for k in (0, 1)]
+        shares = np.array([wanted[k] / max(1, classes[k].size) for k in (0, 1)])
+        return Sample(np.sort(np.concatenate(drawn)), np.where(shares > 0, shares, 1.0))
+
+    def to_arrays(self) -> Arrays:
+        """Return all rows under flat names."""
+        return {"rows": self.all_rows(), "labels": self.all_labels(), "weights": self.all_weights()}
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the rows that gave these arrays, refused unless rows can have."""
+        rows, labels, weights = arrays["rows"], arrays["labels"], arrays["weights"]
+        kinds = [part.dtype.name for part in (rows, labels, weights)]
+        if kinds != ["float64", "int8", "float64"] or rows.ndim != 2 or np.isinf(rows).any():
+            raise ValueError("waiting rows: expected numbers, labels and weights")
+        if not labels.shape == weights.shape == (len(rows),) or not np.isin(labels, (0, 1)).all():
+            raise ValueError(f"waiting rows: expected {len(rows)} labels of 0 and 1 and as many weights")
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise ValueError("waiting rows: expected weights above zero")
+        return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
+
+
+# So many rows at a time stay in the cache; columns are so many numbers further apart than they need, or all
+# of them would share a few lines of the cache where the rows are a power of two.
+ROWS_AT_ONCE, APART = 256, 8
+
+
+class SampleRows(NamedTuple):
+    """Numbers, labels and weights of the rows, and the mass by which each class has one half.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import SampleRows
+    >>> SampleRows(np.eye(3), np.array([0, 1, 0], np.int8), np.ones(3), np.array([0.25, 0.5, 0.25])).rarer
+    1.0
+    """
+
+    numbers: Floats
+    labels: Labels
+    weight: Floats
+    mass: Floats
+
+    @property
+    def rarer(self) -> float:
+        """Weight of the rarer class."""
+        return float(np.bincount(self.labels, self.weight, minlength=2).min())
+
+
+def by_columns(rows: Floats, chosen: Array) -> Floats:
+    """Return the chosen rows as an array whose columns lie together in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import by_columns
+    >>> by_columns(np.arange(8.0).reshape(4, 2), np.array([0, 3])).tolist()
+    [[0.0, 1.0], [6.0, 7.0]]
+    """
+    columns = np.empty((rows.shape[1], chosen.size + APART))[:, : chosen.size]
+    for start in range(0, chosen.size, ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        columns[:, part] = rows[chosen[part]].T
+    return columns.T
+
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """A number of 64 bits for each row that was drawn for a card, and no other row of the same values with it.
+
+    What was drawn all over a file comes again when the file is learnt. It must
+    not be taken for new then: the card fits it better than rows never seen.
+    Values that were drawn more than once are common, and most rows that have
+    them were not drawn: were they left out too, what counts as new would be
+    what is rare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import SampledRows
+    >>> drawn = SampledRows.of(np.array([[1.0, np.nan], [2.0, 5.0]]))
+    >>> drawn.fresh(np.array([[2.0, 5.0], [2.0, 6.0], [1.0, np.nan]]))
+    array([False,  True, False])
+    """
+
+    keys: NDArray[np.uint64]  # rising
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Return the rows, to be known again."""
+        keys, counts = np.unique(row_keys(rows), return_counts=True)
+        return cls(keys[counts == 1])
+
+    def fresh(self, rows: Floats) -> Mask:
+        """Tell which rows are none of those drawn."""
+        if not self.keys.size:
+            return np.ones(len(rows), np.bool_)
+        keys = row_keys(rows)
+        places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.asarray(self.keys[places] != keys)
+
+    @classmethod
+    def of_array(cls, keys: Array) -> Self:
+        """Return the rows that gave these numbers, refused unless rows can have."""
+        if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
+            raise ValueError("sampled: expected rising numbers of 64 bits")
+        return cls(keys)
+
+
+def as_known(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:
+    """Return rows as they come again once only some categories of each input have a number of their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import as_known
+    >>> as_known(np.array([[3.0, 3.0], [0.0, np.nan]]), np.array([True, False]), [np.array([0]), None])
+    array([[-1.,  3.],
+           [ 0., nan]])
+    """
+    again = np.array(rows, np.float64)
+    for j in np.flatnonzero(categorical).tolist():
+        numbers, known = again[:, j], kept[j]
+        lost = ~np.isnan(numbers) if known is None else ~(np.isnan(numbers) | np.isin(numbers, known))
+        again[lost, j] = UNSEEN
+    return again
+
+
+def row_keys(rows: Floats) -> NDArray[np.uint64]:
+    """Return a number for each row: a sum of its values, their bits folded, times odd numbers of each column."""
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # minus zero is zero
+    bits = np.where(np.isnan(rows), np.uint64(1), bits)
+    odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    folded = (bits ^ (bits >> np.uint64(32))) * odd
+    folded = folded ^ (folded >> np.uint64(29))
+    return np.asarray((folded * odd).sum(axis=1, dtype=np.uint64))

@@ -1,0 +1,57 @@
+"""Scores that are linear in what a map makes of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from scipy.special import expit
+
+from opauc.types import Arrays, Floats, Rows
+
+
+class RowMap(Protocol):
+    """A map of rows to features."""
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+
+    def products(self, rows: Rows, weights: Floats) -> Floats:
+        """Return the product of the weights with what each row is mapped to."""
+
+
+@dataclass(frozen=True, eq=False)
+class MappedScorer:
+    """A score weights.map(row), which is the log-odds of the positive class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.scorer import MappedScorer
+    >>> card = Card.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
+    >>> MappedScorer(card, np.array([1.0, 0.0, 0.0, 0.0, 2.0])).scores(np.array([[4.0], [2.5]])).tolist()
+    [3.0, 2.0]
+    """
+
+    map: RowMap
+    weights: Floats
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+        return self.map.n_inputs
+
+    def to_arrays(self) -> Arrays:
+        """Return the weights; the map is known."""
+        return {"weights": self.weights}
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the score of each row."""
+        return self.map.products(rows, self.weights)
+
+    def chances(self, scores: Floats) -> Floats:
+        """Return the probability of the positive class for rows of these scores."""
+        chances: Floats = expit(scores)
+        return chances

@@ -1,0 +1,116 @@
+"""What a user may say about an additive model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from opauc.core.parameters import Count, Seed, is_whole, parameter
+from opauc.types import RandomState
+
+AUTO = "auto"
+# Rows that a card is fitted to: of a stream, and of rows whose number is known.
+USUAL_CARD, LARGEST_CARD, ROWS_A_CARD_ROW = 16_384, 65_536, 3
+# Share of the columns that is not kept for trees.
+BESIDE_TREES = 0.75
+# Pairs of inputs by name or by position.
+InputPairs: TypeAlias = Sequence[tuple[str | int, str | int]]
+
+
+@dataclass(frozen=True)
+class CountOrAuto:
+    """A whole number from `low` on, or "auto"."""
+
+    low: int
+
+    def checked(self, value: object) -> int | str:
+        """Return the number or the word."""
+        if isinstance(value, str) and value == AUTO:
+            return AUTO
+        try:
+            return Count(self.low).checked(value)
+        except ValueError as expected:
+            raise ValueError(f"'auto' or {expected}") from None
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """How many pairs, "auto", or which: pairs of names or positions."""
+
+    def checked(self, value: object) -> int | str | tuple[tuple[str | int, str | int], ...]:
+        """Return the number, the word, or the pairs as tuples."""
+        if isinstance(value, str) or is_whole(value):
+            return CountOrAuto(0).checked(value)
+        try:
+            pairs = tuple((one, two) for one, two in value)  # type: ignore[attr-defined]
+        except (TypeError, ValueError):
+            pairs = ((None, None),)
+        if not all(
+            isinstance(name, str | int | np.integer) and not isinstance(name, bool) for pair in pairs for name in pair
+        ):
+            raise ValueError("'auto', an int in the range [0, inf), or pairs of names or positions of columns")
+        return pairs
+
+
+@dataclass(frozen=True)
+class AdditiveSettings:
+    """The settings of `OnePassGAM`, checked.
+
+    Examples
+    --------
+    >>> from opauc.core.parameters import made
+    >>> from opauc.additive.settings import AdditiveSettings
+    >>> made("OnePassGAM", AdditiveSettings, {"knots": 1})
+    Traceback (most recent call last):
+        ...
+    ValueError: The 'knots' parameter of OnePassGAM must be 'auto' or an int in the range [3, inf). Got 1 instead.
+    """
+
+    max_columns: int = parameter(2000, Count(8))
+    interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
+    knots: int | str = parameter(AUTO, CountOrAuto(3))
+    card_rows: int | str = parameter(AUTO, CountOrAuto(2))
+    random_state: RandomState = parameter(None, Seed())
+
+    @property
+    def smooth_columns(self) -> int:
+        """Columns that curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
+        return int((BESIDE_TREES if self.interactions == AUTO else 1.0) * self.max_columns)
+
+
+def with_card_rows(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
+    """Return the settings with a number of rows for the card: where many are known to come, a third of them.
+
+    Examples
+    --------
+    >>> from opauc.additive.settings import AdditiveSettings, with_card_rows
+    >>> [with_card_rows(AdditiveSettings(), known).card_rows for known in (0, 90_000, 10**7)]
+    [16384, 30000, 65536]
+    """
+    if settings.card_rows != AUTO:
+        return settings
+    return replace(settings, card_rows=min(max(USUAL_CARD, known_rows // ROWS_A_CARD_ROW), LARGEST_CARD))
+
+
+def with_positions(settings: AdditiveSettings, inputs: Sequence[str]) -> AdditiveSettings:
+    """Return the settings with pairs by position, refused unless there are such inputs and two different ones.
+
+    Examples
+    --------
+    >>> from opauc.additive.settings import AdditiveSettings, with_positions
+    >>> with_positions(AdditiveSettings(interactions=(("age", "sex"),)), ["sex", "age"]).interactions
+    ((1, 0),)
+    """
+    if not isinstance(settings.interactions, tuple):
+        return settings
+    places = {name: place for place, name in enumerate(inputs)}
+    pairs = []
+    for pair in settings.interactions:
+        found = [places.get(name, -1) if isinstance(name, str) else int(name) for name in pair]
+        if not all(0 <= place < len(inputs) for place in found) or found[0] == found[1]:
+            raise ValueError(f"interactions: expected two different columns of {', '.join(inputs)}, got {pair}")
+        pairs.append((found[0], found[1]))
+    return replace(settings, interactions=tuple(pairs))

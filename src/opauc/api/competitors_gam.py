@@ -1,0 +1,108 @@
+"""The additive model that `opauc train` takes for tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.additive.file_sample import ALL_WAIT, enough_rows
+from opauc.additive.settings import AdditiveSettings, with_card_rows
+from opauc.additive.state import AdditiveSolution
+from opauc.errors import OpaucError, UnsupportedOperation
+from opauc.metrics.exact_auc import Flags
+from opauc.metrics.runner import Collected
+from opauc.types import Floats, Labels, Rows
+
+# So many bytes of rows wait for a sample of all of them; of more, the sample is one of these.
+MOST_WAITING = 2**30
+WARM_ROWS, SEED = 512, 0
+
+
+@dataclass(eq=False)
+class GamMethod:
+    """`OnePassGAM` as `opauc train` learns it: a card from a sample of the rows that are learnt, then sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.api.competitors_gam import GamMethod
+    >>> rows, labels = np.array([[0.0, 1.0], [np.nan, 0.0], [2.0, 1.0], [4.0, 0.0]] * 30), np.array([0, 0, 1, 1] * 30)
+    >>> method = GamMethod(categorical=np.array([False, True]))
+    >>> method.learn(rows, labels.astype(np.int8))
+    >>> method.finish()
+    >>> bool(method.scores(rows[:1]) < method.scores(rows[3:4]))
+    True
+    """
+
+    name: ClassVar[str] = "gam"
+    categorical: Flags | None = None
+    collected: Collected = field(default_factory=Collected, repr=False)
+    solution: AdditiveSolution | None = field(default=None, repr=False)
+
+    def fresh(self) -> Self:
+        """Return the method with nothing learnt."""
+        return type(self)(self.categorical)
+
+    def warm_up(self, rows: Rows) -> None:
+        """Fit a few of the rows with labels by turns."""
+        few = self._numbers(rows)[:WARM_ROWS]
+        _ = self._learnt(few, np.arange(len(few), dtype=np.int8) % 2).scorer
+
+    def learn(self, rows: Rows, labels: Labels) -> None:
+        """Keep the rows, or learn them once there is a card."""
+        numbers = self._numbers(rows)
+        if self.solution is not None:
+            self.solution = self.solution.after(numbers, labels)
+            return
+        self.collected.add(numbers, labels)
+        if self.collected.bytes() > MOST_WAITING:
+            self._settle()
+
+    def finish(self) -> None:
+        """Work out the weights."""
+        if self.solution is None:
+            self._settle()
+        assert self.solution is not None
+        if not self.solution.counts.both:
+            raise OpaucError("there are no rows of two classes to learn from")
+        _ = self.solution.scorer
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the log-odds of rows."""
+        if self.solution is None:
+            raise OpaucError("there are no weights yet to score rows with")
+        return self.solution.scorer.scores(self._numbers(rows))
+
+    def _numbers(self, rows: Rows) -> Floats:
+        if not isinstance(rows, np.ndarray):
+            raise UnsupportedOperation("takes tables, these rows are sparse")
+        return np.asarray(rows, np.float64)
+
+    def _settle(self) -> None:
+        rows, labels = self.collected.whole()
+        self.collected = Collected()
+        self.solution = self._learnt(np.asarray(rows), labels)
+
+    def _learnt(self, rows: Floats, labels: Labels) -> AdditiveSolution:
+        """Return what rows teach that are all there."""
+        width = rows.shape[1]
+        categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
+        settings = with_card_rows(AdditiveSettings(), labels.size)
+        start = AdditiveSolution.start(settings, categorical, SEED)
+        drawn = drawn_rows(labels, int(settings.card_rows), width)
+        return (start if drawn is None else start.of_sample(rows[drawn], labels[drawn])).after(rows, labels)
+
+
+def drawn_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows that a card is made of, as `opauc train` draws them; None where all can wait."""
+    rarer = int(np.bincount(labels, minlength=2).min())
+    if labels.size <= ALL_WAIT or not rarer:
+        return None
+    size = enough_rows(wanted, int(rarer * wanted / labels.size), labels.size, n_inputs)
+    return np.sort(np.random.default_rng(SEED).choice(labels.size, size, replace=False))
+
+
+RIVAL = GamMethod

@@ -1,0 +1,71 @@
+"""The Gram matrix of a block of rows by BLAS `syrk`, called so that other threads go on meanwhile.
+
+scipy's own wrapper of `syrk` keeps the interpreter locked during the call;
+the same routine taken by its address and called through ctypes does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    byref,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_void_p,
+    py_object,
+    pythonapi,
+)
+
+import numpy as np
+from scipy.linalg import cython_blas
+
+from opauc.types import DenseRows
+
+_UPPER, _PLAIN = c_char(b"U"), c_char(b"N")
+
+
+def _address(name: str) -> int:
+    """Return where the routine lies, from the capsule in which scipy offers it to other compiled code."""
+    capsule = py_object(cython_blas.__pyx_capi__[name])
+    signature = pythonapi.PyCapsule_GetName
+    signature.restype, signature.argtypes = c_char_p, [py_object]
+    pointer = pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = c_void_p, [py_object, c_char_p]
+    return int(pointer(capsule, signature(capsule)))
+
+
+def _syrk(name: str, real: type[c_double | c_float]) -> tuple[Callable[..., None], c_double | c_float]:
+    scalar, integer, text = POINTER(real), POINTER(c_int), POINTER(c_char)
+    prototype = CFUNCTYPE(None, text, text, integer, integer, scalar, c_void_p, integer, scalar, c_void_p, integer)
+    return prototype(_address(name)), real(1.0)
+
+
+_ROUTINES = {
+    np.dtype(np.float64): _syrk("dsyrk", c_double),
+    np.dtype(np.float32): _syrk("ssyrk", c_float),
+}
+
+
+def add_gram(rows: DenseRows, lower: DenseRows) -> None:
+    """Add rows^T rows to the lower triangle of `lower`; of one dtype, C-contiguous but for long lines of `lower`."""
+    routine, one = _ROUTINES[rows.dtype]
+    n_rows, n_features = rows.shape
+    # Read column by column, as BLAS does, `rows` is its transpose and `lower` is an upper triangle.
+    width, line = c_int(n_features), c_int(lower.strides[0] // lower.itemsize)
+    routine(
+        byref(_UPPER),
+        byref(_PLAIN),
+        byref(width),
+        byref(c_int(n_rows)),
+        byref(one),
+        rows.ctypes.data,
+        byref(width),
+        byref(one),
+        lower.ctypes.data,
+        byref(line),
+    )

@@ -1,0 +1,1 @@
+"""Numba kernels that several families use, and how kernels are compiled."""

@@ -1,0 +1,179 @@
+"""What values a parameter may have, said where it is declared and checked in scikit-learn's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import Any, Protocol, SupportsInt, TypeGuard, TypeVar
+
+import numpy as np
+
+from opauc.types import Settings
+
+Made = TypeVar("Made")
+# Where the metadata of a dataclass field say which values it may have.
+RULE = "rule"
+
+
+class Rule(Protocol):
+    """Which values a parameter may have."""
+
+    def checked(self, value: object) -> Any:
+        """Return the value as the code takes it; raise ValueError with what was expected where it cannot be."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number in an interval, closed "left", "right", on "both" sides or "neither"."""
+
+    low: float
+    high: float = np.inf
+    closed: str = "left"
+
+    def checked(self, value: object) -> float:
+        """Return the number as a float."""
+        left, right = self.closed in ("left", "both"), self.closed in ("right", "both")
+        is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+        above = number >= self.low if left else number > self.low
+        fits = above and np.isfinite(number) and (number <= self.high if right else number < self.high)
+        if not fits:
+            interval = f"{'[' if left else '('}{self.low}, {self.high}{']' if right else ')'}"
+            raise ValueError(f"a float in the range {interval}")
+        return number
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number from `low` on, up to `high` if there is one."""
+
+    low: int = 1
+    high: int | None = None
+
+    def checked(self, value: object) -> int:
+        """Return the number as an int."""
+        number = int(value) if is_whole(value) else self.low - 1
+        if number < self.low or (self.high is not None and number > self.high):
+            raise ValueError(f"an int in the range [{self.low}, {'inf)' if self.high is None else f'{self.high}]'}")
+        return number
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of a few words, or True or False."""
+
+    options: Collection[object]
+
+    def checked(self, value: object) -> Any:
+        """Return the value."""
+        if not (isinstance(value, str | bool | None) and value in self.options):
+            raise ValueError(f"one of {{{', '.join(repr(option) for option in self.options)}}}")
+        return value
+
+
+@dataclass(frozen=True)
+class Threads:
+    """A number of threads: None is one, -1 all cores, -2 all but one."""
+
+    def checked(self, value: object) -> int:
+        """Return the number of threads meant."""
+        if value is None:
+            return 1
+        number = int(value) if is_whole(value) else 0
+        if number == 0:
+            raise ValueError("None or an int other than 0")
+        return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Some finite numbers in an interval, closed as that of `Number`, or None to have them chosen."""
+
+    low: float
+    closed: str = "left"
+
+    def checked(self, value: Any) -> tuple[float, ...] | None:
+        """Return the numbers as floats."""
+        if value is None:
+            return None
+        try:
+            numbers = tuple(Number(self.low, closed=self.closed).checked(number) for number in value)
+        except (TypeError, ValueError):
+            numbers = ()
+        if not numbers:
+            begin = "[" if self.closed == "left" else "("
+            raise ValueError(f"None or one or more floats in the range {begin}{self.low}, inf)")
+        return numbers
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One or more numbers above zero, up to one."""
+
+    def checked(self, value: object) -> tuple[float, ...]:
+        """Return the numbers as floats."""
+        try:
+            shares = tuple(SHARE.checked(number) for number in value) if isinstance(value, Iterable) else ()
+        except ValueError:
+            shares = ()
+        if not shares:
+            raise ValueError("one or more floats in the range (0.0, 1.0]")
+        return shares
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What random numbers come from; whoever draws them checks it."""
+
+    def checked(self, value: object) -> Any:
+        """Return the value."""
+        return value
+
+
+NON_NEGATIVE, POSITIVE = Number(0.0), Number(0.0, closed="neither")
+SHARE, SWITCH = Number(0.0, 1.0, closed="right"), Option((True, False))
+
+
+def parameter(default: object, rule: Rule) -> Any:
+    """Return a dataclass field with a default and a rule.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from opauc.core.parameters import POSITIVE, made, parameter
+    >>> @dataclass(frozen=True)
+    ... class Step:
+    ...     size: float = parameter(0.5, POSITIVE)
+    >>> made("Walk", Step, {"size": 2})
+    Step(size=2.0)
+    >>> made("Walk", Step, {"size": -1})
+    Traceback (most recent call last):
+        ...
+    ValueError: The 'size' parameter of Walk must be a float in the range (0.0, inf). Got -1 instead.
+    """
+    return field(default=default, metadata={RULE: rule})
+
+
+def made(owner: str, kind: type[Made], given: Settings) -> Made:
+    """Return a dataclass of that kind with the parameters given, each checked on behalf of `owner`."""
+    values = {
+        part.name: checked(owner, part.name, given[part.name], part.metadata[RULE])
+        for part in fields(kind)  # type: ignore[arg-type]
+        if part.name in given
+    }
+    return kind(**values)
+
+
+def checked(owner: str, name: str, value: object, rule: Rule) -> Any:
+    """Return a parameter as the code takes it, or refuse it by name, value and expectation."""
+    try:
+        return rule.checked(value)
+    except ValueError as expected:
+        raise ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {value!r} instead.") from None
+
+
+def is_whole(value: object) -> TypeGuard[SupportsInt]:
+    """Tell whether a value is a whole number, which True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

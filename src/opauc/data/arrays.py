@@ -1,0 +1,144 @@
+"""Arrays of .npy and .npz files, some rows at a time."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zipfile
+from contextlib import ExitStack
+from tokenize import TokenError
+from typing import IO, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy
+from scipy.sparse import csr_array
+
+from opauc.errors import InputError
+from opauc.types import Array
+
+# Numbers or text of any type, and that type.
+Values: TypeAlias = Array
+Kind: TypeAlias = np.dtype[Any]
+
+PIECE_BYTES = 2**22
+LOCAL_HEADER = 30  # bytes of a zip entry's own header, before its name
+
+
+class Header(NamedTuple):
+    """Shape, order and type of an array, and the size of what says so."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: Kind
+    size: int
+
+
+class ArrayStream:
+    """The rows of an array one after the other, read when asked for.
+
+    Arrays in row order are read as they come. Those stored by columns (Fortran
+    order) cannot be; they are mapped into memory, which needs them uncompressed.
+    """
+
+    def __init__(self, stream: IO[bytes], size: int, name: str, mapped: tuple[str, int] | None) -> None:
+        self.name, self._stream, self._next = name, stream, 0
+        header = read_header(stream, name)
+        self.shape, self.dtype = header.shape, header.dtype
+        self.row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
+        wanted = header.size + header.dtype.itemsize * math.prod(header.shape)
+        if wanted != size:
+            raise InputError(f"{name}: an array of shape {header.shape} takes {wanted} bytes, there are {size}")
+        self._plain = isinstance(stream, io.BufferedReader)  # what lies in an archive is inflated to be passed over
+        self._columns: Values | None = None
+        if header.by_columns and len(header.shape) > 1:
+            if mapped is None:
+                raise InputError(f"{name}: stored by columns (Fortran order) and packed; save it in row order (C)")
+            path, offset = mapped
+            self._columns = np.memmap(path, header.dtype, "r", offset + header.size, header.shape, order="F")
+
+    def read(self, n_rows: int) -> Values:
+        """Return the next rows, as many as asked for."""
+        first, self._next = self._next, self._next + n_rows
+        if self._columns is not None:
+            return np.array(self._columns[first : self._next], order="C")
+        found = self._stream.read(n_rows * self.row_bytes)
+        if len(found) < n_rows * self.row_bytes:
+            raise InputError(f"{self.name}: ends in row {first + len(found) // max(self.row_bytes, 1) + 1}")
+        return np.frombuffer(found, self.dtype).reshape(n_rows, *self.shape[1:])
+
+    def word(self) -> str:
+        """Return the word that is all of the array."""
+        return str(np.frombuffer(self._stream.read(), self.dtype)[0].astype(str)) if self.shape == () else ""
+
+    def skip(self, n_rows: int) -> None:
+        """Pass over the next rows."""
+        self._next += n_rows
+        if self._columns is not None:
+            return
+        left = n_rows * self.row_bytes
+        if self._plain:
+            self._stream.seek(left, os.SEEK_CUR)
+            left = 0
+        while left:
+            passed = len(self._stream.read(min(left, PIECE_BYTES)))
+            if not passed:
+                raise InputError(f"{self.name}: ends before row {self._next}")
+            left -= passed
+
+
+def read_header(stream: IO[bytes], name: str) -> Header:
+    """Read what stands before the numbers; nothing but numbers and text is let in."""
+    try:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, by_columns, dtype = read(stream)
+    except (ValueError, SyntaxError, TokenError) as error:
+        raise InputError(f"{name}: not an array of NumPy: {str(error).splitlines()[0]}") from error
+    if dtype.kind not in "biufSU":
+        raise InputError(f"{name}: holds {dtype}, expected numbers or text")
+    return Header(shape, by_columns, dtype, stream.tell())
+
+
+def member_stream(archive: zipfile.ZipFile, member: str, path: str, opened: ExitStack) -> ArrayStream:
+    """Open an array of an .npz file, to be closed with all that is `opened`."""
+    info = archive.getinfo(f"{member}.npy")
+    mapped = None
+    if info.compress_type == zipfile.ZIP_STORED:
+        with open(path, "rb") as file:
+            file.seek(info.header_offset + LOCAL_HEADER - 4)
+            lengths = np.frombuffer(file.read(4), "<u2")
+        mapped = path, info.header_offset + LOCAL_HEADER + int(lengths.sum())
+    return ArrayStream(opened.enter_context(archive.open(info)), info.file_size, f"{path}, array {member}", mapped)
+
+
+WRONG_ENDS = "row ends (indptr) must start at 0 and grow up to the number of entries"
+
+
+def canonical_rows(data: Values, indices: Values, ends: Values, n_features: int, source: str) -> csr_array:
+    """Return rows sorted and without duplicates, of float32 or float64; refuse indices and row ends out of bounds."""
+    if ends[0] != 0 or ends[-1] != len(indices) or len(indices) != len(data) or (np.diff(ends) < 0).any():
+        raise InputError(f"{source}: {WRONG_ENDS}")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < n_features):
+        raise InputError(
+            f"{source}: column indices must lie between 0 and {n_features - 1}, got {indices.min()} to {indices.max()}"
+        )
+    values = np.asarray(data, dtype=float_type(data.dtype, source))
+    rows = csr_array((values, indices.astype(np.int32), ends.astype(np.int32)), shape=(len(ends) - 1, n_features))
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def float_type(kind: Kind, source: str) -> np.dtype[np.floating]:
+    """Return float32 where it holds every value of `kind`, else float64; refuse what is no number."""
+    if kind.kind not in "biuf":
+        raise InputError(f"{source}: expected numbers, got an array of {kind}")
+    return np.result_type(kind, np.float32) if kind.itemsize <= 4 and kind.kind == "f" else _of_integers(kind)
+
+
+def _of_integers(kind: Kind) -> np.dtype[np.floating]:
+    return np.dtype(np.float32) if kind.kind in "biu" and kind.itemsize <= 2 else np.dtype(np.float64)

@@ -1,0 +1,138 @@
+"""Stretches of one source that can be read apart from each other."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.core.kernels.compile import in_python
+from opauc.data.kernels.csv import OUTSIDE, QUOTE, state_after
+
+PIECE_BYTES = 2**22
+# A text with fewer quotes is followed in plain Python, sooner than machine code for it is loaded.
+FEW_QUOTES = 1000
+STATES = range(3)
+
+
+class Quoting(NamedTuple):
+    """The delimiter of comma-separated text, and its state at both ends of an extent: see `quote_states`."""
+
+    delimiter: int
+    before: int = OUTSIDE
+    after: int = OUTSIDE
+
+
+class Extent(NamedTuple):
+    """The records of a source that begin between two offsets: of bytes in plain text, of rows in anything else.
+
+    `quoting` is None where quotes mean nothing.
+
+    Examples
+    --------
+    >>> from opauc.data.byte_ranges import even_extents
+    >>> [tuple(extent[:2]) for extent in even_extents(10, 4)]
+    [(0, 4), (4, 8), (8, 10)]
+    """
+
+    begin: int
+    end: int
+    quoting: Quoting | None = None
+
+
+def even_extents(size: int, most: int) -> list[Extent]:
+    """Return extents of `most` bytes or rows each, the last one of what is left; none of nothing."""
+    return [Extent(begin, min(begin + most, size)) for begin in range(0, size, most)]
+
+
+def joined_extents(sizes: list[int], weights: list[float], least: float) -> list[Extent]:
+    """Return extents of whole pieces of the given sizes, as few together as weigh `least`.
+
+    >>> from opauc.data.byte_ranges import joined_extents
+    >>> [tuple(extent[:2]) for extent in joined_extents([5, 5, 5], [1.0, 1.0, 1.0], 2.0)]
+    [(0, 10), (10, 15)]
+    """
+    edges, row, weight = [0], 0, 0.0
+    for size, heavy in zip(sizes, weights, strict=True):
+        row, weight = row + size, weight + heavy
+        if weight >= least:
+            edges, weight = [*edges, row], 0.0
+    return [Extent(begin, end) for begin, end in pairwise([*edges, row]) if begin < end]
+
+
+def states_after(path: str, delimiter: int, extent: Extent) -> list[int]:
+    """Return the state of comma-separated text at the end of an extent, for each state it may have at its beginning."""
+    states = list(STATES)
+    with open(path, "rb") as file:
+        for begin in range(extent.begin, extent.end, PIECE_BYTES):
+            text = _with_neighbours(file, begin, min(begin + PIECE_BYTES, extent.end))
+            followed = {state: _state_after(text, delimiter, state) for state in set(states)}
+            states = [followed[state] for state in states]
+    return states
+
+
+def with_quoting(extents: list[Extent], delimiter: int, states: list[list[int]]) -> list[Extent]:
+    """Return the extents of one text with its state at their ends, from what `states_after` gave for each."""
+    found, state = [], OUTSIDE
+    for extent, following in zip(extents, states, strict=True):
+        found.append(extent._replace(quoting=Quoting(delimiter, state, following[state])))
+        state = following[state]
+    return found
+
+
+def records_of(stream: IO[bytes], extent: Extent) -> tuple[int, int]:
+    """Return where the first record of an extent of text begins, and the first after it."""
+    delimiter, before, after = extent.quoting or (None, OUTSIDE, OUTSIDE)
+    return _record_from(stream, extent.begin, delimiter, before), _record_from(stream, extent.end, delimiter, after)
+
+
+def lines_before(path: str, offset: int) -> int:
+    """Return how many lines end before `offset` of a plain text."""
+    found, left = 0, offset
+    with open(path, "rb") as file:
+        while left and (piece := file.read(min(left, PIECE_BYTES))):
+            found += piece.count(b"\n")
+            left -= len(piece)
+    return found
+
+
+def _record_from(stream: IO[bytes], offset: int, delimiter: int | None, state: int) -> int:
+    """Return where the first record begins at `offset` or later: after an end of line that no quotes enclose."""
+    size = os.fstat(stream.fileno()).st_size
+    if offset == 0 or offset >= size:
+        return min(offset, size)
+    stream.seek(offset - 1)
+    if stream.read(1) == b"\n" and state == OUTSIDE:
+        return offset
+    while offset < size:
+        stream.seek(offset)
+        end = offset + len(stream.readline())
+        if delimiter is not None:
+            state = _state_after(_with_neighbours(stream, offset, end), delimiter, state)
+        offset = end
+        if state == OUTSIDE:
+            break
+    return offset
+
+
+def _with_neighbours(stream: IO[bytes], begin: int, end: int) -> bytes:
+    """Return some bytes of a text with the one before and the one after; an end of line where there is none."""
+    stream.seek(max(begin - 1, 0))
+    found = stream.read(end - max(begin - 1, 0) + 1)
+    found = found if begin else b"\n" + found
+    return found if len(found) == end - begin + 2 else found + b"\n"
+
+
+def _state_after(text: bytes, delimiter: int, state: int) -> int:
+    """Return the state at the end of a text with neighbours."""
+    quotes = text.count(QUOTE, 1, len(text) - 1)
+    if not quotes:
+        return state
+    data = np.frombuffer(text, np.uint8)
+    places: NDArray[np.int64] = 1 + np.flatnonzero(data[1:-1] == QUOTE)
+    if quotes < FEW_QUOTES:
+        return int(in_python(state_after)(text, places.tolist(), delimiter, state))
+    return int(state_after(data, places, delimiter, state))

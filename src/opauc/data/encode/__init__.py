@@ -1,0 +1,1 @@
+"""Columns to rows of features: one-hot, ordinal, hashed."""

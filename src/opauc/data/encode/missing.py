@@ -1,0 +1,66 @@
+"""Missing entries of sparse rows: refused, or taken as zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from opauc.data.bad_rows import BadRows
+from opauc.data.row_faults import FILLED, Mask, RowFaults
+from opauc.errors import InputError
+from opauc.types import DenseRows, Floats
+
+
+def checked_sparse(
+    rows: csr_array, missing: str, faults: RowFaults, bad_rows: BadRows
+) -> tuple[csr_array, Mask | None]:
+    """Return the rows whose entries are finite, and which they are; missing entries become zero if that is asked."""
+    finite = np.isfinite(rows.data)
+    holes = np.isnan(rows.data)
+    if missing == "mean" and holes.any():
+        raise InputError(f"missing entries of sparse rows can be taken as zero, not as the mean {FILLED}", FILLED)
+    for entry in np.flatnonzero(~finite if missing == "error" else ~finite & ~holes).tolist():
+        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        faults.add_cell(row, float(rows.data[entry]), str(rows.indices[entry]))
+    kept = faults.kept(rows.shape[0], bad_rows)
+    if kept is None and finite.all():
+        return rows, None
+    filled = csr_array((np.where(holes, 0, rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    if kept is not None:
+        filled = filled[kept]
+    filled.eliminate_zeros()
+    return filled, kept
+
+
+@dataclass(frozen=True, eq=False)
+class RunningMeans:
+    """Sum and count of the values of each feature that were not missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.data.encode.missing import RunningMeans
+    >>> means = RunningMeans.empty(2).update(np.array([[1.0, np.nan], [3.0, np.nan]]))
+    >>> means.values()
+    array([2., 0.])
+    """
+
+    sums: Floats
+    counts: Floats
+
+    @classmethod
+    def empty(cls, n_features: int) -> RunningMeans:
+        """Nothing seen yet."""
+        return cls(np.zeros(n_features), np.zeros(n_features))
+
+    def update(self, rows: DenseRows) -> RunningMeans:
+        """Add the values of some rows, nan left out."""
+        there = ~np.isnan(rows)
+        sums = np.where(there, rows, 0).sum(axis=0, dtype=np.float64)
+        return RunningMeans(self.sums + sums, self.counts + there.sum(axis=0))
+
+    def values(self) -> Floats:
+        """Return the mean of each feature, zero where no value was seen."""
+        return self.sums / np.maximum(self.counts, 1.0)

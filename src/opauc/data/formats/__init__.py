@@ -1,0 +1,1 @@
+"""One file a format: how it is recognized, and its reader."""

@@ -1,0 +1,82 @@
+"""Formats of files: each declares in a file of `formats/` its name, its endings and its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from opauc.data.bad_rows import BadRows
+from opauc.data.batch import Part, Place
+from opauc.data.byte_ranges import Extent
+from opauc.data.encode.encoder import Encoder
+from opauc.data.options import ReadOptions
+from opauc.data.sources import ByteSource
+
+
+class Reader(Protocol):
+    """The rows of one source, some at a time."""
+
+    def parts(self, source: ByteSource, place: Place, bad_rows: BadRows) -> Iterator[Part]:
+        """Yield the rows of `source` from `place` on."""
+
+
+def never(_line: bytes) -> int:
+    """Tell that no line of text is of this format."""
+    return 0
+
+
+def whole(_path: str, _size: int) -> list[Extent]:
+    """Tell that a source of this format can only be read as a whole."""
+    return []
+
+
+def dense(_path: str) -> bool:
+    """Tell that rows of this format are not sparse."""
+    return False
+
+
+def unquoted(_path: str, _options: ReadOptions) -> None:
+    """Tell that quotes mean nothing in this format."""
+
+
+@dataclass(frozen=True)
+class DataFormat:
+    """How a format is known, and how it is read.
+
+    Parameters
+    ----------
+    name : str
+        What a user calls it.
+    endings : tuple of str
+        Of the names of its files; a compressed text has one more.
+    reader : callable
+        Makes a reader from the options of a run and its encoder. Whatever is
+        slow to import is imported in it.
+    is_text : bool
+        Whether places in it count bytes, and it may be compressed or come through a pipe.
+    has_names : bool
+        Whether its columns have names.
+    is_encoded : bool
+        Whether its reader gives finite features already, with nothing left to encode.
+    likeness : callable
+        How much the first line of a text without a known ending looks like this format: the greatest is taken.
+    extents : callable
+        Cuts a file, by its path, into stretches of about so many bytes that can be read apart; none where it cannot.
+    delimiter : callable
+        Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
+        path; None where quotes mean nothing.
+    is_sparse : callable
+        Tells whether a file, by its path, has sparse rows.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    reader: Callable[[ReadOptions, Encoder], Reader]
+    is_text: bool = False
+    has_names: bool = True
+    is_encoded: bool = False
+    likeness: Callable[[bytes], int] = never
+    extents: Callable[[str, int], list[Extent]] = whole
+    delimiter: Callable[[str, ReadOptions], int | None] = unquoted
+    is_sparse: Callable[[str], bool] = dense

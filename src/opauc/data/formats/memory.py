@@ -1,0 +1,219 @@
+"""Arrays and tables in memory as the parts that a file of them would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+from scipy.sparse import csr_array
+
+from opauc.data.arrays import Values, canonical_rows, float_type
+from opauc.data.arrow_columns import label_values
+from opauc.data.bad_rows import BadRows
+from opauc.data.batch import Part, Place, RawLabels
+from opauc.data.columns import FoundColumns, TableColumns
+from opauc.data.frames import PandasTable, with_plain_values
+from opauc.data.sources import IN_MEMORY
+from opauc.errors import InputError
+from opauc.types import Rows
+
+MOST_ROWS = 65_536
+
+# A table of pandas, polars or pyarrow, and whatever else gives its columns as Arrow does.
+AnyTable: TypeAlias = Any
+# Rows and their labels where those are known by now, or a batch of a table; and what the columns of a batch are.
+Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None, TableColumns | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryReader:
+    """Rows of NumPy arrays, SciPy sparse arrays, lists of dicts, and tables of pandas, polars and pyarrow.
+
+    Labels are given as an array, or are a column of the data, which arrays call
+    by its position. Tables are converted a part at a time. Datasets and readers
+    of pyarrow are tables too; a `RecordBatchReader` can be read once, anything
+    else from any place again.
+
+    Parameters
+    ----------
+    columns : TableColumns
+        The label, the features and which of them are categorical.
+    labels : array-like of shape (n,), optional
+        Labels beside the data; columns of the data are then features only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.data.bad_rows import BadRows
+    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.data.formats.memory import MemoryReader
+    >>> [part] = MemoryReader(labels=["a", "b"]).parts(np.eye(2), BEGINNING, BadRows())
+    >>> part.rows, part.labels
+    (array([[1., 0.],
+           [0., 1.]]), array(['a', 'b'], dtype='<U1'))
+    """
+
+    columns: TableColumns = field(default_factory=TableColumns)
+    labels: object = None
+
+    def parts(self, source: object, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
+        """Yield the rows of `source` from `place` on; rows take the part of lines."""
+        labels = None if self.labels is None else label_array(self.labels)
+        before = place
+        for block, column, columns in self._blocks(source, place.offset):
+            n_rows = block.num_rows if isinstance(block, pa.RecordBatch) else block.shape[0]
+            rows = before.offset + n_rows
+            if labels is not None and rows > labels.size:
+                raise InputError(f"{IN_MEMORY}: {labels.size} labels for {rows} rows or more")
+            after = Place(rows, rows)
+            given = column if labels is None else labels[before.offset : rows]
+            yield Part(block, given, None, before, after, columns)
+            before = after
+        if labels is not None and labels.size != before.offset:
+            raise InputError(f"{IN_MEMORY}: {labels.size} labels for {before.offset} rows")
+
+    def _blocks(self, source: object, start: int) -> Blocks:
+        """Yield the rows from row `start` on, with their labels where those are a column of an array."""
+        if sparse.issparse(source):
+            return self._sparse_blocks(sparse.csr_array(source), start)
+        if is_records(source):
+            source = table_of_records(source)
+        elif isinstance(source, (list, tuple)):
+            source = np.asarray(source)
+        if isinstance(source, np.ndarray):
+            return self._array_blocks(source, start)
+        return self._batches(source, start)
+
+    def _array_blocks(self, array: Values, start: int) -> Blocks:
+        if array.ndim != 2:
+            raise InputError(f"{IN_MEMORY}: expected an array of rows and columns, its shape is {array.shape}")
+        roles, _ = self._found([str(position) for position in range(array.shape[1])])
+        if roles.categorical:
+            raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
+        dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
+        for first in range(start, array.shape[0], MOST_ROWS):
+            block = array[first : first + MOST_ROWS]
+            chosen = block if every else block[:, roles.numeric]
+            labels = None if roles.label is None else block[:, roles.label].copy()
+            yield np.ascontiguousarray(chosen, dtype=dtype), labels, None
+
+    def _sparse_blocks(self, rows: csr_array, start: int) -> Blocks:
+        if self.columns.features is not None or (self.columns.labelled and self.labels is None):
+            raise InputError(
+                f"{IN_MEMORY}: of sparse rows all columns are features, and the labels are an array of their own"
+            )
+        for first in range(start, rows.shape[0], MOST_ROWS):
+            ends = rows.indptr[first : first + MOST_ROWS + 1]
+            entries = slice(ends[0], ends[-1])
+            block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], IN_MEMORY)
+            yield block, None, None
+
+    def _batches(self, table: AnyTable, start: int) -> Blocks:
+        """Yield the columns that are used of any table, at most 65,536 rows at a time."""
+        with ExitStack() as opened:
+            table, schema = _table_and_schema(table, opened)
+            roles, columns = self._found(schema.names)
+            names = [schema.names[position] for position in roles.used()]
+            for batch in _batches_of(table, schema, names, start):
+                yield batch, None, columns
+
+    def _found(self, names: list[str]) -> FoundColumns:
+        columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
+        return columns.found_in(names, IN_MEMORY)
+
+
+def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
+    """Return any table as one whose rows can be taken a batch at a time, and its columns."""
+    if isinstance(table, PandasTable):
+        return with_plain_values(table)
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    if not (isinstance(table, pa.Table) or hasattr(table, "scanner")):
+        if not hasattr(table, "__arrow_c_stream__"):
+            raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
+        table = opened.enter_context(pa.RecordBatchReader.from_stream(table))
+    return table, table.schema
+
+
+def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
+    """Return the columns of those names from row `start` on."""
+    if isinstance(table, PandasTable):
+        blocks = (table.iloc[first : first + MOST_ROWS] for first in range(start, len(table), MOST_ROWS))
+        # Columns of text may lie in several pieces, of which a table may be made but no batch.
+        tables = (pa.Table.from_pandas(block, schema, preserve_index=False).select(names) for block in blocks)
+        return (batch for table in tables for batch in table.combine_chunks().to_batches())
+    if isinstance(table, pa.Table):
+        batches: list[pa.RecordBatch] = table.select(names).slice(start).to_batches(MOST_ROWS)
+        return batches
+    if hasattr(table, "scanner"):  # a dataset of pyarrow
+        scanner = table.scanner(columns=names, batch_size=MOST_ROWS, use_threads=False)
+        return _sliced(scanner.to_batches(), start)
+    return _sliced((batch.select(names) for batch in table), start)
+
+
+def is_records(source: object) -> TypeGuard[Sequence[Mapping[str, object]]]:
+    """Tell whether rows are given as dicts of their columns."""
+    return isinstance(source, (list, tuple)) and bool(source) and all(isinstance(row, Mapping) for row in source)
+
+
+def table_names(data: AnyTable) -> list[str] | None:
+    """Return the names of the columns of a table or of rows given as dicts, None of anything else.
+
+    >>> import numpy as np
+    >>> from opauc.data.formats.memory import table_names
+    >>> table_names([{"a": 1}, {"b": 2}]), table_names(np.eye(2))
+    (['a', 'b'], None)
+    """
+    if is_records(data):
+        return list(dict.fromkeys(str(name) for row in data for name in row))
+    if isinstance(data, PandasTable):
+        return [str(name) for name in data.columns]
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        return None
+    schema = getattr(data, "schema", None)
+    names = getattr(schema, "names", None)
+    return [str(name) for name in (names() if callable(names) else names or ())] or None
+
+
+def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
+    """Return rows given as dicts as a table; what a row lacks is missing.
+
+    >>> from opauc.data.formats.memory import table_of_records
+    >>> table_of_records([{"a": 1}, {"a": 2, "b": "x"}]).to_pydict()
+    {'a': [1, 2], 'b': [None, 'x']}
+    """
+    columns = {}
+    for name in dict.fromkeys(name for row in records for name in row):
+        try:
+            columns[str(name)] = pa.array([row.get(name) for row in records], from_pandas=True)
+        except pa.ArrowException as error:
+            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all words") from error
+    return pa.table(columns)
+
+
+def label_array(labels: object) -> RawLabels:
+    """Return labels as a flat array of numbers or words; None becomes nan or the empty word."""
+    given = np.asarray(labels)
+    if given.ndim != 1 and given.shape != (given.shape[0], 1):
+        raise InputError(f"{IN_MEMORY}: expected a flat array of labels, its shape is {given.shape}")
+    if given.dtype.kind != "O":
+        return given.reshape(-1)
+    try:
+        column = pa.array(given.reshape(-1), from_pandas=True)
+        return label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)[0]
+    except pa.ArrowException as error:
+        raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all words") from error
+
+
+def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:
+    """Yield what comes after `start` rows, at most 65,536 rows at a time."""
+    first = 0
+    for batch in batches:
+        for offset in range(min(max(start - first, 0), batch.num_rows), batch.num_rows, MOST_ROWS):
+            yield batch.slice(offset, MOST_ROWS)
+        first += batch.num_rows

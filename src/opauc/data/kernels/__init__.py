@@ -1,0 +1,1 @@
+"""Numba kernels of the readers: text to numbers, columns to rows."""

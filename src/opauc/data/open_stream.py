@@ -1,0 +1,85 @@
+"""Streams of rows from what a user says about the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from opauc.data import BadRows, Bookmark, DataStream, Encoding, ReadOptions
+from opauc.data.columns import TableColumns
+from opauc.data.encode.hashing import HashedFeatures
+from opauc.data.encode.onehot import TableEncoder
+
+START, DEFAULTS = Bookmark(), ReadOptions()
+
+
+def open_stream(
+    paths: Sequence[str | os.PathLike[str]],
+    options: ReadOptions = DEFAULTS,
+    bookmark: Bookmark = START,
+    bad_rows: BadRows | None = None,
+    *,
+    encoding: Encoding | None = None,
+    labelled: bool = True,
+) -> DataStream:
+    """Return the stream of files, patterns, folders or standard input, from a bookmark on.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        Files, patterns, folders, "-".
+    options : ReadOptions
+        How they are to be read.
+    bookmark : Bookmark
+        Where to begin.
+    bad_rows : BadRows, optional
+        What becomes of rows that cannot be read.
+    encoding : Encoding, optional
+        What the encoder of tables had learnt when a model was trained: columns
+        mean the same, and nothing new is learnt.
+    labelled : bool
+        Whether labels are wanted; where not, tables may lack them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.data.open_stream import open_stream
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
+    ...     [chunk] = open_stream([file.name]).chunks()
+    >>> chunk.rows, chunk.labels
+    (array([[30.],
+           [40.]]), array(['no', 'yes'], dtype='<U3'))
+    """
+    encoder, known = (
+        encoder_of(options, labelled, groups=options.groups),
+        encoding if encoding is not None else bookmark.learnt(),
+    )
+    if known is not None:
+        encoder = encoder.with_state(known, frozen=encoding is not None)
+    return DataStream(paths, options, encoder, bookmark, bad_rows)
+
+
+def stream_of_memory(data: object, labels: object = None, options: ReadOptions = DEFAULTS) -> DataStream:
+    """Return the stream of an array, sparse rows or a table in memory, with its labels beside it or in a column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.data.open_stream import stream_of_memory
+    >>> [chunk] = stream_of_memory(np.eye(2), labels=["no", "yes"]).chunks()
+    >>> chunk.rows.shape, chunk.source
+    ((2, 2), 'data in memory')
+    """
+    return DataStream.of_memory(data, labels, options, encoder_of(options))
+
+
+def encoder_of(
+    options: ReadOptions, labelled: bool = True, kept: Sequence[str] = (), groups: str | None = None
+) -> TableEncoder:
+    """Return the encoder that the options ask for, before any row; `groups` is the column of groups, if it is read."""
+    hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
+    columns = TableColumns(
+        options.label, options.features, options.categorical, labelled, None, options.drop, kept, groups
+    )
+    return TableEncoder(columns, hashing, options.missing)

@@ -1,0 +1,1 @@
+"""The same sums on a Dask cluster."""

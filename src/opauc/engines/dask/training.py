@@ -1,0 +1,265 @@
+"""Fitting on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, repeat
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from opauc.data import ReadOptions
+from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
+from opauc.engines.extras import needed
+from opauc.engines.files import learn_files
+from opauc.engines.partitions import (
+    Estimator,
+    Numbers,
+    PartitionPlan,
+    RawChunk,
+    classes_so_far,
+    joined_chunks,
+    look_at,
+    published,
+    refuse_unsharded,
+    taken,
+)
+from opauc.engines.trained_shards import LearntShards
+from opauc.errors import InputError
+
+with needed("dask", "dask"):
+    import dask.array as da
+    from dask.delayed import Delayed, delayed
+    from distributed import Client
+
+# Dask arrays, dataframes and series, and whatever partitions of them are.
+Collection: TypeAlias = Any
+
+
+class Partition(NamedTuple):
+    """Rows, labels and weights of a partition, each a task or None, and how many rows there are where that is known."""
+
+    X: Delayed
+    y: Delayed
+    sample_weight: Delayed | None = None
+    n_rows: int | None = None
+
+
+def fit_dask(
+    model: Estimator,
+    X: Collection,
+    y: Collection = None,
+    *,
+    sample_weight: Collection = None,
+    reading: ReadOptions | None = None,
+    client: Client | None = None,
+) -> Estimator:
+    """Return the model, fitted to rows that lie on a Dask cluster or in files that it can read.
+
+    Every partition becomes sums where it lies; those are merged in pairs by the
+    workers, in an order that depends on the partitions alone. The weights are
+    those of one process that learns all rows, to rounding. Work that is lost
+    with a worker is done again, and no row counts twice.
+
+    Parameters
+    ----------
+    model : estimator
+        `OPAUC` with solver "exact", full or sketched, `OPAUCCV`, or `OnePassGAM`.
+    X : dask array, dask dataframe, list of delayed chunks, or paths
+        Delayed chunks give (X, y) or (X, y, sample_weight). Paths are files,
+        patterns or folders of any format that the command reads; the workers
+        must find them under the same names.
+    y : dask array or series, or str
+        Labels of two kinds; the name of the label's column where X is a dataframe.
+    sample_weight : dask array or series, default=None
+        Weight of each row.
+    reading : ReadOptions, default=None
+        How files are read; by default all is inferred.
+    client : distributed.Client, default=None
+        The cluster; by default the current client.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model, the same object.
+
+    Notes
+    -----
+    A sketch takes random codes of its own for each partition, by its number: its
+    weights depend on how the rows are cut, but not on which worker does what. The
+    folds of `OPAUCCV` go by row numbers: where those are not known before (text,
+    dataframes, delayed chunks), rows are counted first, which reads them twice.
+
+    `OnePassGAM` makes its card of rows from all over, drawn by their numbers with
+    `random_state` before all of them are learnt, so that the model does not depend
+    on how rows are cut; where nothing keeps them in memory they are read once more.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from opauc import OPAUC
+    >>> from opauc.engines import fit_dask
+    >>> X = da.from_array(np.arange(8.0)[:, None], chunks=(3, 1))
+    >>> y = da.from_array(np.array([0, 0, 0, 0, 1, 1, 1, 1]), chunks=3)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     fit_dask(OPAUC(), X, y).predict([[1.0], [6.0]])
+    array([0, 1])
+    """
+    refuse_unsharded(model)
+    scheduler = scheduler_of(client)
+    paths = _paths(X)
+    if paths is not None:
+        if y is not None or sample_weight is not None:
+            raise InputError("the labels of files are in them: y and sample_weight must be None")
+        return published(model, learn_files(model._file_shards(paths, reading or ReadOptions()), scheduler))
+    return published(model, _learnt(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
+
+
+@dataclass(frozen=True)
+class DaskRows:
+    """The rows of all partitions."""
+
+    parts: Sequence[Partition]
+    scheduler: DaskScheduler
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many rows each partition has; where that is not known its labels are counted."""
+        known = [part.n_rows for part in self.parts if part.n_rows is not None]
+        if len(known) == len(self.parts):
+            return known
+        found: list[int] = self._gathered([delayed(_length, pure=False)(part.y) for part in self.parts])
+        return found
+
+    def n_rows(self) -> int:
+        """Return how many rows there are."""
+        return sum(self.counts)
+
+    def drawn(self, numbers: Numbers) -> RawChunk:
+        """Return the rows of these numbers."""
+        take, chosen = delayed(_taken, pure=False), []
+        for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
+            here = numbers[slice(*np.searchsorted(numbers, [begin, begin + count]))]
+            if here.size:
+                chosen.append(take(part.X, part.y, part.sample_weight, here - begin))
+        return joined_chunks(self._gathered(chosen))
+
+    def _gathered(self, tasks: Sequence[Delayed]) -> Collection:
+        with refusals():
+            return self.scheduler.client.gather(self.scheduler.client.compute(tasks))
+
+
+def _learnt(model: Estimator, rows: DaskRows) -> LearntShards:
+    """Return what all partitions have taught."""
+    plan = _plan(model, rows)
+    numbered = plan.sharding.numbers_rows
+    first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
+    learn = delayed(plan.learnt, pure=False)
+    tasks = [
+        learn(number, first_row, [(part.X, part.y, part.sample_weight)])
+        for number, (part, first_row) in enumerate(zip(rows.parts, first_rows, strict=False))
+    ]
+    learnt: LearntShards = rows.scheduler.merged(tasks)
+    return learnt
+
+
+def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:
+    """Look at one partition after the other until there are rows of two classes."""
+    classes, look, width = None, delayed(look_at, pure=False), 0
+    for part in rows.parts:
+        with refusals():
+            seen = rows.scheduler.client.compute(look(part.X, part.y)).result()
+        classes, width = classes_so_far(classes, seen), seen.n_features
+        if classes.size >= 2:
+            return PartitionPlan.of(model, classes[:2], width, rows)
+    found = "no rows" if classes is None or not classes.size else f"one class, {classes.tolist()[0]!r}"
+    raise InputError(f"{type(model).__name__} needs rows of two classes, got {found}")
+
+
+def _paths(X: Collection) -> list[str] | None:
+    """Return the paths of files, None where rows are given."""
+    if isinstance(X, str | os.PathLike):
+        return [os.fspath(X)]
+    if isinstance(X, list | tuple) and X and all(isinstance(one, str | os.PathLike) for one in X):
+        return [os.fspath(one) for one in X]
+    return None
+
+
+def _partitions(X: Collection, y: Collection, sample_weight: Collection) -> list[Partition]:
+    """Return rows, labels and weights, partition by partition."""
+    if isinstance(X, da.Array):
+        return list(_array_partitions(X, y, sample_weight))
+    if isinstance(X, list | tuple) and X and all(isinstance(one, Delayed) for one in X):
+        if y is not None or sample_weight is not None:
+            raise InputError("delayed chunks give their labels and weights themselves: (X, y) or (X, y, sample_weight)")
+        chunks = [delayed(_triple, pure=False)(one) for one in X]
+        return [Partition(chunk[0], chunk[1], chunk[2]) for chunk in chunks]
+    try:
+        frames = X.to_delayed()
+    except AttributeError:
+        raise InputError(
+            f"X must be a dask array, a dask dataframe, delayed chunks or paths, got {type(X).__name__}"
+        ) from None
+    if isinstance(y, str):
+        labels = X[y].to_delayed()
+        frames = X.drop(columns=[y]).to_delayed()
+    else:
+        labels = _column(y, len(frames), "y")
+    weights = [None] * len(frames) if sample_weight is None else _column(sample_weight, len(frames), "sample_weight")
+    return [Partition(*parts) for parts in zip(frames, labels, weights, strict=True)]
+
+
+def _array_partitions(X: da.Array, y: Collection, sample_weight: Collection) -> Iterator[Partition]:
+    """Yield the blocks of rows, each with all its columns, and what belongs to them."""
+    if X.ndim != 2:
+        raise InputError(f"X must have rows and columns, its shape is {X.shape}")
+    whole = X.rechunk({1: -1})
+    sizes = whole.chunks[0]
+    known = all(size == size for size in sizes)  # an unknown size is nan
+    columns: list[list[Delayed] | list[None]] = []
+    for name, column in (("y", y), ("sample_weight", sample_weight)):
+        if name == "sample_weight" and column is None:
+            columns.append([None] * len(sizes))
+            continue
+        if known and isinstance(column, da.Array) and column.shape != (X.shape[0],):
+            raise InputError(
+                f"{name} must have one entry for each of the {X.shape[0]} rows, its shape is {column.shape}"
+            )
+        if known and isinstance(column, da.Array):
+            column = column.rechunk((sizes,))
+        columns.append(_column(column, len(sizes), name))
+    blocks = whole.to_delayed()[:, 0].tolist()
+    for block, labels, weight, size in zip(blocks, *columns, sizes, strict=True):
+        yield Partition(block, labels, weight, int(size) if known else None)
+
+
+def _column(column: Collection, n_partitions: int, name: str) -> list[Delayed]:
+    """Return the partitions of labels or weights, refused unless there are as many as of the rows."""
+    try:
+        parts = column.to_delayed()
+    except AttributeError:
+        raise InputError(f"{name} must be a dask array or series, got {type(column).__name__}") from None
+    found: list[Delayed] = parts.tolist() if isinstance(column, da.Array) else list(parts)
+    if len(found) != n_partitions:
+        raise InputError(f"{name} has {len(found)} partitions, X has {n_partitions}")
+    return found
+
+
+def _triple(chunk: Collection) -> Collection:
+    """Return rows, labels and weights of a delayed chunk."""
+    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+        raise InputError("a delayed chunk must give (X, y) or (X, y, sample_weight)")
+    return (*chunk, None)[:3]
+
+
+def _length(y: Collection) -> int:
+    return len(y)
+
+
+def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: Numbers) -> RawChunk:
+    return taken((X, y, sample_weight), rows)

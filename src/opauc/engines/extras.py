@@ -1,0 +1,29 @@
+"""Engines that may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opauc.errors import MissingEngine
+
+
+@contextmanager
+def needed(package: str, extra: str) -> Iterator[None]:
+    """Say by which extra a package is installed that the body imports, where it is not.
+
+    Examples
+    --------
+    >>> from opauc.engines.extras import needed
+    >>> with needed("a_cluster", "cluster"):
+    ...     import a_cluster
+    Traceback (most recent call last):
+        ...
+    opauc.errors.MissingEngine: a_cluster is not installed; it comes with opauc[cluster]: pip install 'opauc[cluster]'
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingEngine(
+            f"{package} is not installed; it comes with opauc[{extra}]: pip install 'opauc[{extra}]'"
+        ) from error

@@ -1,0 +1,219 @@
+"""Files cut into shards, each of which can be read on a machine of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
+
+from opauc.core.labels import ClassLabels
+from opauc.data import BadRows, Bookmark, DataStream, ReadOptions
+from opauc.data.bad_rows import LISTED
+from opauc.data.batch import LabelledChunk
+from opauc.data.byte_ranges import Extent, lines_before, records_of, states_after, with_quoting
+from opauc.data.encode.encoder import Encoder
+from opauc.data.find_sources import find_sources, format_of
+from opauc.data.schema.infer import Finding
+from opauc.data.sources import STANDARD_INPUT
+from opauc.engines.scheduler import Scheduler
+from opauc.errors import MalformedRow, UnsupportedOperation
+from opauc.linear.training import ShardPlace
+from opauc.training.fit import RowTraining
+from opauc.training.model_files import AnyModel
+from opauc.types import Json
+
+# A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
+# first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
+LEAST_BYTES, USUAL_BYTES, FEW_SHARDS, MOST_SHARDS = 2**25, 2**27, 16, 10_000
+
+
+class Cut(NamedTuple):
+    """How finely files may be cut: bytes that a shard has at least, and how many shards of one row group there may be.
+
+    `floor` holds whoever asks for less.
+    """
+
+    floor: int = 0
+    least: int | None = None
+    pieces: int = 1
+
+    def size(self, paths: Sequence[str]) -> int:
+        """Return how many bytes a shard of these files should have: the same wherever they are learnt."""
+        total, least = sum(map(os.path.getsize, paths)), LEAST_BYTES if self.least is None else self.least
+        return max(least, self.floor, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
+
+
+class FileShard(NamedTuple):
+    """A stretch of a file, or all of it; `rows` where the file tells how many there are.
+
+    `first_row` is the number of its first row among all, where that plays a part.
+    """
+
+    number: int
+    path: str
+    extent: Extent | None
+    rows: int | None = None
+    first_row: int = 0
+
+
+def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files meant, refused where one is a stream that can be read once only; nothing is read of it."""
+    found = find_sources(paths)
+    for path in found:
+        if path == STANDARD_INPUT or not os.path.isfile(path):
+            name = "standard input" if path == STANDARD_INPUT else path
+            raise UnsupportedOperation(f"{name}: shards are read from files, several at a time")
+    return found
+
+
+def file_shards(
+    paths: Sequence[str | os.PathLike[str]], options: ReadOptions, size: int, scheduler: Scheduler, pieces: int = 1
+) -> list[FileShard]:
+    """Return the shards of files, patterns and folders, in order: a row group, a byte range or a whole file each.
+
+    Comma-separated text is followed from quote to quote first, by the
+    scheduler: an end of line within quotes ends no record. A row group that has
+    the bytes of several shards may be cut into some `pieces`, each of which costs
+    its reader the rows before it.
+    """
+    shards: list[FileShard] = []
+    for path in whole_files(paths):
+        kind = format_of(path, options.format)
+        extents = kind.extents(path, size)
+        delimiter = kind.delimiter(path, options) if len(extents) > 1 else None
+        if delimiter is not None:
+            states = scheduler.mapped(partial(states_after, path, delimiter), extents)
+            extents = with_quoting(extents, delimiter, states)
+        if not kind.is_text and pieces > 1:
+            extents = finer_extents(extents, os.path.getsize(path), size, pieces)
+        for extent in extents:
+            rows = None if kind.is_text else extent.end - extent.begin
+            shards.append(FileShard(len(shards), path, extent, rows))
+        if not extents:
+            shards.append(FileShard(len(shards), path, None))
+    return shards
+
+
+def finer_extents(extents: Sequence[Extent], n_bytes: int, size: int, pieces: int) -> list[Extent]:
+    """Return extents of rows, those that have the bytes of several shards in up to so many pieces.
+
+    >>> from opauc.engines.shards import finer_extents
+    >>> from opauc.data.byte_ranges import Extent
+    >>> [tuple(extent[:2]) for extent in finer_extents([Extent(0, 9), Extent(9, 12)], 1200, 300, 4)]
+    [(0, 3), (3, 6), (6, 9), (9, 12)]
+    """
+    n_rows, finer = sum(extent.end - extent.begin for extent in extents), list[Extent]()
+    for begin, end, _ in extents:
+        n_pieces = min(pieces, max(1, round((end - begin) * n_bytes / max(1, n_rows) / size)))
+        edges = [begin + (end - begin) * piece // n_pieces for piece in range(n_pieces + 1)]
+        finer += [Extent(*pair) for pair in pairwise(edges)]
+    return finer
+
+
+@dataclass(frozen=True)
+class ShardReader:
+    """How every shard is read: what is known of the columns beforehand, the encoder knows."""
+
+    options: ReadOptions
+    encoder: Callable[[], Encoder]
+    skip_bad_rows: bool = False
+
+    def bad_rows(self, shard: FileShard) -> BadRows:
+        """Return what becomes of bad rows of a shard."""
+        return _ShardBadRows("skip" if self.skip_bad_rows else "error", shard)
+
+    def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
+        """Return the rows of a shard."""
+        return DataStream.of_extent(shard.path, shard.extent, self.options, self.encoder(), bad_rows)
+
+    def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[LabelledChunk]:
+        """Yield the chunks of a shard; what cannot be read is named by its line in the file."""
+        with lines_of_file(shard):
+            yield from stream.chunks(ahead=False)
+
+    def n_rows(self, shard: FileShard) -> int:
+        """Return how many rows a shard has; it is read for that where the file does not tell."""
+        if shard.rows is not None and not self.skip_bad_rows:
+            return shard.rows
+        stream = self.stream(shard, self.bad_rows(shard))
+        return sum(chunk.rows.shape[0] for chunk in self.chunks(shard, stream))
+
+
+@contextmanager
+def lines_of_file(shard: FileShard) -> Iterator[None]:
+    """Name rows that the body cannot read by their line in the file, not in the shard."""
+    try:
+        yield
+    except MalformedRow as error:
+        raise _in_file(error, shard) from error
+
+
+class _ShardBadRows(BadRows):
+    """Bad rows of a shard: where they are skipped, they are remembered by their lines in the file."""
+
+    def __init__(self, policy: str, shard: FileShard) -> None:
+        super().__init__(policy)
+        self._shard = shard
+
+    def meet(self, row: MalformedRow) -> None:
+        """Take note of a bad row."""
+        remembered = self.policy == "skip" and len(self.first) < LISTED
+        super().meet(_in_file(row, self._shard) if remembered else row)
+
+
+def _in_file(row: MalformedRow, shard: FileShard) -> MalformedRow:
+    """Return a bad row with its line counted from the beginning of the file; rows of tables are so already."""
+    extent = shard.extent
+    if extent is None or not extent.begin or shard.rows is not None:
+        return row
+    with open(shard.path, "rb") as file:
+        begin, _ = records_of(file, extent)
+    before = lines_before(shard.path, begin)
+    return MalformedRow(row.source, row.line + before, row.reason, row.column, row.remedies)
+
+
+Trained = TypeVar("Trained", bound=RowTraining)
+
+
+class ShardLearning(Protocol[Trained]):
+    """All that a machine must know to learn any shard of some files; a value that travels."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The files."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """How they are read."""
+
+    @property
+    def labels(self) -> ClassLabels:
+        """The two classes."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What each column of a table is, where that was found by looking."""
+
+    @property
+    def cut(self) -> Cut:
+        """How finely the files should be cut."""
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether a shard must know the number of its first row among all."""
+
+    def encoder(self) -> Encoder:
+        """Return what turns parts of the files into rows, knowing of the columns what is known before any shard."""
+
+    def training(self, place: ShardPlace) -> Trained:
+        """Return the loop in which a shard is learnt, at its beginning."""
+
+    def model(self, training: Trained, bookmark: Bookmark) -> AnyModel:
+        """Return what the rows of a shard, up to its end, have taught; such models merge."""
+
+    def finished(self, model: AnyModel, provenance: Json) -> AnyModel:
+        """Return the merged model of all shards as one process would have made it."""

@@ -1,0 +1,139 @@
+"""The exact minimiser worked out on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from opauc.core.mergeable import Statistic
+from opauc.core.solver import StatisticLearner
+from opauc.engines.extras import needed
+from opauc.engines.torch.moments import DeviceMoments
+from opauc.engines.torch.sums import TorchSums
+from opauc.linear.exact import Exact
+from opauc.linear.moments.classes import ClassMoments
+from opauc.types import Floats, Json, Labels, Rows
+
+# Steps of inverse iteration: the least eigenvalue is wanted to a factor of a few.
+ITERATIONS = 8
+
+
+def minimiser(sums: TorchSums, alpha: float | np.ndarray) -> Tensor | None:
+    """Return the minimiser from the sums of the negative and the positive class; None where rounding would spoil it.
+
+    The penalty may be one of each feature.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from opauc.engines.torch.exact import minimiser
+    >>> from opauc.engines.torch.sums import sums_of
+    >>> minimiser(sums_of(torch.tensor([[0.0], [2.0]]), torch.tensor([0, 1]), None, 2, "cpu"), 0.5).round(decimals=4)
+    tensor([0.4444], dtype=torch.float64)
+    """
+    difference = sums.means[1] - sums.means[0]
+    matrix = sums.scatters[0] / sums.counts[0] + sums.scatters[1] / sums.counts[1]
+    diagonal = matrix.diagonal()
+    diagonal += torch.as_tensor(alpha, dtype=torch.float64, device=matrix.device)
+    scale = torch.where(diagonal > 0.0, diagonal, 1.0).rsqrt()
+    matrix *= scale
+    matrix *= scale[:, None]
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    probe = torch.cos(torch.arange(matrix.shape[0], dtype=torch.float64, device=matrix.device) ** 2)
+    vectors = torch.stack([probe / probe.norm(), scale * difference], dim=1)
+    solved = torch.cholesky_solve(vectors, factor)
+    direction, growth = solved[:, :1], solved[:, 0].norm()
+    for _ in range(ITERATIONS):
+        direction = torch.cholesky_solve(direction / direction.norm(), factor)
+        growth = direction.norm()
+    # One look at the device: all that was asked of it before is done by then.
+    trouble, inverse, size = torch.stack([failed.to(torch.float64), growth, matrix.abs().sum(0).max()]).tolist()
+    if trouble or not inverse * size * matrix.shape[0] * torch.finfo(torch.float64).eps < 1.0:
+        return None
+    found = scale * solved[:, 1]
+    return found / (1.0 + difference @ found)
+
+
+with needed("torch", "gpu"):
+    import torch
+
+
+@dataclass(frozen=True)
+class DeviceExact(StatisticLearner[DeviceMoments]):
+    """What `Exact` learns, with sums and solutions on a device of torch.
+
+    In files it is an `Exact`: where a model was learnt is no part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.engines.torch.exact import DeviceExact
+    >>> from opauc.linear.exact import Exact
+    >>> learner = DeviceExact(Exact(alpha=0.5), "cpu")
+    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> learner.weights(state).round(4).tolist()
+    [0.4444]
+    """
+
+    keeps_covariances: ClassVar[bool] = True
+
+    name: ClassVar[str] = "exact"
+
+    exact: Exact = Exact()  # noqa: RUF009  a frozen value
+    device: str = "cuda"
+
+    def settings(self) -> Json:
+        """Return the hyper-parameters as files have them."""
+        return self.exact.settings()
+
+    def start(self, n_features: int) -> DeviceMoments:
+        """Return statistics of no rows."""
+        return DeviceMoments.empty(n_features, self.device)
+
+    def step(self, state: DeviceMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> DeviceMoments:
+        """Return the statistics with the chunk in them."""
+        return state.update(rows, labels, weight)
+
+    def adopted(self, state: Statistic) -> DeviceMoments:
+        """Return statistics that may have been gathered on this machine."""
+        if isinstance(state, DeviceMoments) and state.device == self.device:
+            return state
+        moments = state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
+        return DeviceMoments.of(moments, self.device)
+
+    def statistics(self, state: DeviceMoments) -> ClassMoments:  # type: ignore[override]
+        """Return the statistics as this machine keeps them."""
+        return state.on_host()
+
+    def weights(self, state: DeviceMoments) -> Floats:
+        """Return the minimiser; zero until both classes were seen.
+
+        Where rounding on the device would spoil it, or its memory has no room beside
+        the sums, it is worked out on this machine.
+        """
+        if not state.counts.both:
+            return np.zeros(state.n_features)
+        try:
+            found = minimiser(state.sums, self.exact.alpha * self._scale(state) ** 2)
+        except torch.OutOfMemoryError:
+            found = None
+        return self.exact.weights(state.on_host()) if found is None else found.cpu().numpy()
+
+    def _scale(self, state: DeviceMoments) -> Floats:
+        """Return what the features are divided by before the ridge acts on them."""
+        counts, means, scatters = state.sums
+        variances = scatters.diagonal(dim1=1, dim2=2) / counts[:, None]
+        return self.exact.scale_of(means.cpu().numpy(), variances.cpu().numpy())
+
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return how many rows cost ten times as much to take in as the weights cost to work out."""
+        return self.exact.rows_worth_a_solve(n_features)
+
+    def path(self, state: DeviceMoments, alphas: Sequence[float]) -> Floats:
+        """Return the minimisers for many alphas, one a row, worked out on this machine."""
+        return self.exact.path(state.on_host(), alphas)

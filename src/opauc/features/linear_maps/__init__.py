@@ -1,1 +1,0 @@
-"""One file a linear map of rows to fewer dimensions."""

@@ -1,1 +1,0 @@
-"""One pass of an online learner over rows, one algorithm a file."""

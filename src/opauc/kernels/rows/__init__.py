@@ -1,1 +1,0 @@
-"""The shapes rows come in, and from one to another."""

@@ -1,1 +1,0 @@
-"""Vector registers and prefetching, as numba can be told of them."""

@@ -1,1 +1,0 @@
-"""Sums over rows: Gram matrices, sketches, histograms of scores, counts of pairs."""

@@ -1,1 +1,0 @@
-"""Bytes of text files to numbers."""

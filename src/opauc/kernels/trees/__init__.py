@@ -1,1 +1,0 @@
-"""Kernels that grow trees of splits, and find the leaf of a row."""

@@ -1,0 +1,186 @@
+"""What a map of rows to features can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opauc.core.kernels.random_signs import write_codes
+from opauc.errors import IncompatibleMoments
+from opauc.types import Arrays, Floats, NamedArrays, RandomState, Rows, random_key
+
+
+class FeatureMap(Protocol):
+    """A map of rows to features that does not change from chunk to chunk."""
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of a row."""
+
+    @property
+    def n_features(self) -> int:
+        """Length of a mapped row."""
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return the mapped rows."""
+
+    def to_arrays(self) -> Arrays:
+        """Return all there is to the map under flat names, for a file or the network."""
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the map that gave these arrays, refused unless it can be one."""
+
+
+class LinearMap(FeatureMap, Protocol):
+    """A linear map, drawn at random: what is learnt behind it is linear in the rows themselves."""
+
+    @classmethod
+    def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> Self:
+        """Return a random map from `n_features` to `n_components` dimensions."""
+
+    def weights_of(self, weights: Floats) -> Floats:
+        """Return weights that score rows as `weights` score the mapped rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSubset:
+    """The map from a row to some of its features, whose numbers rise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.maps import FeatureSubset
+    >>> some = FeatureSubset(np.array([2, 3]), n_inputs=4)
+    >>> some.rows(np.array([[5.0, 6.0, 7.0, 8.0]])), some.weights_of(np.ones(2))
+    (array([[7., 8.]]), array([0., 0., 1., 1.]))
+    """
+
+    features: NDArray[np.int64]
+    n_inputs: int
+
+    @classmethod
+    def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> FeatureSubset:
+        """Return a map to features of which every choice is as likely as any other."""
+        random = (
+            random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
+        )
+        return cls(np.sort(random.choice(n_features, n_components, replace=False)).astype(np.int64), n_features)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features kept."""
+        return self.features.size
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return the kept columns; those of sparse rows stay sparse."""
+        return rows[:, self.features]
+
+    def weights_of(self, weights: Floats) -> Floats:
+        """Return the weights at their features, zero elsewhere."""
+        out = np.zeros(self.n_inputs)
+        out[self.features] = weights
+        return out
+
+    def to_arrays(self) -> Arrays:
+        """Return the numbers of the features, and how many there are to choose from."""
+        return {"features": self.features.copy(), "n_inputs": np.array(self.n_inputs, np.int64)}
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> FeatureSubset:
+        """Return the map that gave these arrays."""
+        features, n_inputs = arrays["features"], arrays["n_inputs"]
+        if features.ndim != 1 or n_inputs.shape != () or features.dtype.kind != "i" or n_inputs.dtype.kind != "i":
+            raise IncompatibleMoments("a subset of features takes a flat array of whole numbers and how many there are")
+        if not features.size or features[0] < 0 or features[-1] >= n_inputs or (np.diff(features) <= 0).any():
+            raise IncompatibleMoments(f"a subset of {n_inputs} features must have numbers that rise from 0 on below it")
+        return cls(features.astype(np.int64), int(n_inputs))
+
+
+# Rows of the matrix drawn at a time.
+FEATURES_PER_BLOCK = 2048
+MOST_FEATURES = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianProjection:
+    """The map from a row x to x.R, where row j of R is a function of the key and of j alone.
+
+    R is never held: what is needed of it is drawn anew, 2,048 features at a
+    time. Ranges of features are the same for every chunk, so sums over sparse
+    rows do not depend on which other rows come with them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.maps import GaussianProjection
+    >>> projection = GaussianProjection.drawn(2, random_state=0, n_features=3)
+    >>> np.allclose(projection.rows(np.eye(3)), projection.matrix(np.arange(3)))
+    True
+    """
+
+    key: int
+    n_inputs: int
+    n_features: int
+
+    @classmethod
+    def drawn(
+        cls, n_components: int, random_state: int | np.random.RandomState | None, n_features: int
+    ) -> GaussianProjection:
+        """Return a map with the key that the random state gives."""
+        return cls(random_key(random_state), n_features, n_components)
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return the rows times R."""
+        out = np.zeros((rows.shape[0], self.n_features))
+        columns = rows if isinstance(rows, np.ndarray) else sparse.csc_array(rows)
+        for part in self._ranges():
+            block = columns[:, part]
+            if isinstance(block, np.ndarray):
+                out += block @ self.matrix(np.arange(part.start, part.stop))
+            else:
+                met = np.flatnonzero(np.diff(block.indptr))
+                if met.size:
+                    out += block[:, met] @ self.matrix(part.start + met)
+        return out
+
+    def weights_of(self, weights: Floats) -> Floats:
+        """Return R times the weights."""
+        parts = [self.matrix(np.arange(part.start, part.stop)) @ weights for part in self._ranges()]
+        return np.concatenate(parts)
+
+    def matrix(self, features: NDArray[np.int64]) -> Floats:
+        """Return the given rows of R: independent normal numbers of variance 1 / n_features."""
+        # The kernel takes room for a one behind the numbers, in all a multiple of eight.
+        out = np.zeros((features.size, -(-(self.n_features + 1) // 8) * 8))
+        write_codes(np.uint64(self.key), features, self.n_features, True, out)
+        return out[:, : self.n_features]
+
+    def to_arrays(self) -> Arrays:
+        """Return the key and both lengths."""
+        return {
+            "key": np.array(self.key, np.uint64),
+            "n_inputs": np.array(self.n_inputs, np.int64),
+            "n_features": np.array(self.n_features, np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> GaussianProjection:
+        """Return the map that gave these arrays."""
+        key, n_inputs, n_features = arrays["key"], arrays["n_inputs"], arrays["n_features"]
+        if any(number.shape != () or number.dtype.kind not in "iu" for number in (key, n_inputs, n_features)):
+            raise IncompatibleMoments("a projection takes its key and both lengths of rows as whole numbers")
+        if not (1 <= n_inputs < MOST_FEATURES and 1 <= n_features < MOST_FEATURES and key >= 0):
+            raise IncompatibleMoments(
+                f"a projection needs a key and lengths of at least 1, got {key}, {n_inputs} and {n_features}"
+            )
+        return cls(int(key), int(n_inputs), int(n_features))
+
+    def _ranges(self) -> Iterator[slice]:
+        for start in range(0, self.n_inputs, FEATURES_PER_BLOCK):
+            yield slice(start, min(start + FEATURES_PER_BLOCK, self.n_inputs))

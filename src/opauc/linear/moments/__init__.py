@@ -1,0 +1,38 @@
+"""Labelled rows in, class statistics out: sums that merge, can be taken back, and never grow with the data."""
+
+from typing import TYPE_CHECKING
+
+from opauc.core.mergeable import Mergeable, Statistic
+from opauc.core.registry import STATISTICS
+
+if TYPE_CHECKING:
+    from opauc.additive.sums import LinearisedSums
+    from opauc.linear.moments.classes import ClassMoments, GroupMoments
+    from opauc.linear.moments.exact import ExactMoments
+    from opauc.linear.moments.features import FeatureMoments
+    from opauc.linear.moments.folds import FoldMoments
+    from opauc.linear.moments.sketch import ClassSketch
+
+__all__ = [
+    "ClassMoments",
+    "ClassSketch",
+    "ExactMoments",
+    "FeatureMoments",
+    "FoldMoments",
+    "GroupMoments",
+    "LinearisedSums",
+    "Mergeable",
+    "Statistic",
+]
+
+
+def __getattr__(name: str) -> type[Mergeable]:
+    """Import a kind of sums when it is first asked for: what only scores rows should not have to wait for it."""
+    if name not in STATISTICS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kind: type[Mergeable] = STATISTICS[name]
+    return kind
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

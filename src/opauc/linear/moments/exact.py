@@ -1,0 +1,258 @@
+"""Count, mean and scatter of the rows of one class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack
+
+from opauc.core.mergeable import ROUNDING, Mergeable
+from opauc.core.row_blocks import NO_WEIGHTS
+from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.linear.moments.accumulate import GroupSums, accumulate
+from opauc.types import Arrays, Floats, Rows
+
+# Rows are never forgotten below this weight: covariances are ratios and stay right.
+FAINTEST = 1e-100
+# Taking rows out errs by less than so many units in the last place of what was there.
+LAST_PLACES = 8.0 * np.finfo(float).eps
+# Rounding, of float32 products above all, may make an eigenvalue of a correlation matrix so negative per feature.
+INDEFINITE = 1e-6
+# A second of work; of more features only pairs are checked.
+MOST_FACTORED = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactMoments(Mergeable):
+    """Row count, mean and scatter of one class.
+
+    `count` is the sum of the weights of the rows. `scatter` is the weighted sum of
+    (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
+    averages do not. `covariance()` divides on reading. `rounding` is what taking
+    rows out may have left of the scatter of each feature without cause, None
+    where none were: a feature that varies by no more does not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.moments.exact import ExactMoments
+    >>> shard = ExactMoments.of(np.array([[0.0, 1.0], [2.0, 3.0]]))
+    >>> both = shard.merge(ExactMoments.of(np.array([[4.0, 5.0]])))
+    >>> both.count, both.mean.tolist()
+    (3.0, [2.0, 3.0])
+    >>> np.round(both.covariance(), 3).tolist()
+    [[2.667, 2.667], [2.667, 2.667]]
+    """
+
+    count: float
+    mean: Floats
+    scatter: Floats
+    rounding: Floats | None = None
+
+    optional_arrays: ClassVar[tuple[str, ...]] = ("rounding",)
+
+    def __post_init__(self) -> None:
+        # |scatter_ij| <= sqrt(scatter_ii scatter_jj): the diagonal speaks for the matrix.
+        if not (np.isfinite(self.mean).all() and np.isfinite(np.diagonal(self.scatter)).all()):
+            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+
+    @classmethod
+    def empty(cls, n_features: int) -> ExactMoments:
+        """Statistics of no rows: the identity of `merge`."""
+        return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
+
+    @classmethod
+    def of(cls, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics of `rows` (n, d), each of weight one unless `weight` says otherwise."""
+        groups = np.zeros(rows.shape[0], np.int8)
+        (total,) = cls.of_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
+        return total
+
+    @classmethod
+    def of_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
+        """Statistics of each group from the sums of its shards."""
+        parts = ([cls(float(n), m, s) for n, m, s in zip(*sums, strict=True)] for sums in shards)
+        return [cls.merged(group) for group in zip(*parts, strict=True)]
+
+    @classmethod
+    def merged(cls, parts: Iterable[ExactMoments]) -> ExactMoments:
+        """Statistics of the rows of all the parts, of which there is at least one."""
+        total, *others = parts
+        for other in others:
+            total = total.merge(other)
+        return total
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.mean.size
+
+    def emptied(self) -> ExactMoments:
+        """Statistics of no rows with as many features."""
+        return ExactMoments.empty(self.n_features)
+
+    def covariance(self) -> Floats:
+        """Covariance matrix with divisor `count`; zero while no row was seen."""
+        return self.scatter / self.count if self.count else self.scatter
+
+    def update(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics of the rows so far and `rows`."""
+        return self.merge(ExactMoments.of(rows, weight, n_jobs))
+
+    def merge(self, other: ExactMoments) -> ExactMoments:
+        """Statistics of both sets of rows together (Chan, Golub and LeVeque)."""
+        self.refuse_other_width(other)
+        if other.count == 0:
+            return self
+        if self.count == 0:
+            return other
+        total = self.count + other.count
+        away, share = other.mean - self.mean, other.count / total
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = _outer(self.count * share, away)
+            scatter += self.scatter
+            scatter += other.scatter
+            return ExactMoments(total, self.mean + share * away, scatter, _sum(self.rounding, other.rounding))
+
+    def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
+        """Statistics as if `rows` had never been seen."""
+        return self.without(ExactMoments.of(rows, weight, n_jobs))
+
+    def without(self, other: ExactMoments) -> ExactMoments:
+        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
+        self.refuse_other_width(other)
+        left = self.count - other.count
+        if left < -ROUNDING * self.count:
+            raise IncompatibleMoments(
+                f"cannot take out rows of total weight {other.count:g}: only {self.count:g} were seen"
+            )
+        if other.count == 0:
+            return self
+        if left <= ROUNDING * self.count:
+            return ExactMoments.empty(self.n_features)
+        away = (other.mean - self.mean) * (other.count / left)
+        factor = self.count * left / other.count
+        scatter = _outer(-factor, away)
+        scatter += self.scatter
+        scatter -= other.scatter
+        had, has = np.diagonal(self.scatter), np.diagonal(scatter)
+        taken = np.diagonal(other.scatter)
+        # The means are exact to the last place too, and the scatter between them to the product of both.
+        size = np.abs(self.mean) + np.abs(other.mean)
+        lost = LAST_PLACES * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
+        lost = lost if (before := _sum(self.rounding, other.rounding)) is None else lost + before
+        if (has < -ROUNDING * np.maximum(had, taken) - lost).any():
+            feature = int(np.argmin(has + ROUNDING * had + lost))
+            raise IncompatibleMoments(
+                f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
+            )
+        still, mean = has <= lost, self.mean - away
+        scatter[still, :] = 0.0
+        scatter[:, still] = 0.0
+        mean[still & (left * mean**2 <= lost)] = 0.0
+        return ExactMoments(left, mean, scatter, lost)
+
+    def decayed(self, factor: float) -> ExactMoments:
+        """Statistics with the weight of every row so far multiplied by `factor`; they fade but never vanish."""
+        if self.count == 0 or factor == 1:
+            return self
+        factor = max(factor, min(1.0, FAINTEST / self.count))
+        rounding = None if self.rounding is None else self.rounding * factor
+        return ExactMoments(self.count * factor, self.mean, self.scatter * factor, rounding)
+
+    def restrict(self, features: ArrayLike) -> ExactMoments:
+        """Statistics of the given features only, in the given order."""
+        at = np.asarray(features)
+        rounding = None if self.rounding is None else self.rounding[at]
+        return ExactMoments(self.count, self.mean[at], self.scatter[np.ix_(at, at)], rounding)
+
+    def rescale(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> ExactMoments:
+        """Statistics of the rows scale * row + shift, from those of the rows."""
+        factor = np.broadcast_to(np.asarray(scale, float), self.mean.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return ExactMoments(
+                self.count,
+                self.mean * factor + np.asarray(shift, float),
+                self.scatter * np.outer(factor, factor),
+                None if self.rounding is None else self.rounding * factor**2,
+            )
+
+    def grown(self, n_features: int) -> ExactMoments:
+        """Statistics of the same rows with more features, which are zero in all of them."""
+        more = n_features - self.n_features
+        if not more:
+            return self
+        rounding = None if self.rounding is None else np.pad(self.rounding, (0, more))
+        return ExactMoments(self.count, np.pad(self.mean, (0, more)), np.pad(self.scatter, (0, more)), rounding)
+
+    def to_arrays(self) -> Arrays:
+        """Copies of the sums, for a file or the network; the rounding only where rows were taken out."""
+        sums = {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
+        return sums if self.rounding is None else {**sums, "rounding": self.rounding.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ExactMoments:
+        """Statistics from what `to_arrays` gave, refused unless they can be statistics of rows."""
+        try:
+            count, mean, scatter = (np.array(arrays[key], float) for key in ("count", "mean", "scatter"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise IncompatibleMoments(f"expected numeric arrays count, mean and scatter: {error}") from error
+        if count.shape != () or mean.ndim != 1 or scatter.shape != (mean.size, mean.size):
+            raise IncompatibleMoments(
+                f"expected shapes (), (d,) and (d, d), got {count.shape}, {mean.shape} and {scatter.shape}"
+            )
+        rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(mean.shape)
+        if rounding.shape != mean.shape or not (rounding >= 0.0).all():
+            raise IncompatibleMoments("rounding must hold a number of zero or more for each feature")
+        if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
+            raise IncompatibleMoments("count, mean and scatter must be finite")
+        deviation = np.sqrt(np.abs(np.diagonal(scatter)))
+        bound = np.outer(deviation, deviation)
+        impossible = (
+            count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
+        )
+        if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
+            raise IncompatibleMoments("scatter must be symmetric")
+        if impossible or _indefinite(scatter, deviation):
+            raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
+        if count == 0 and (mean.any() or scatter.any()):
+            raise IncompatibleMoments("mean and scatter must be zero when count is")
+        return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
+
+    def refuse_other_width(self, other: ExactMoments) -> None:
+        """Raise unless both are of as many features."""
+        if other.n_features != self.n_features:
+            raise IncompatibleMoments(
+                f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
+            )
+
+
+def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
+    """Return the sum of what may be absent."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+def _outer(factor: float, vector: Floats) -> Floats:
+    """Return factor * vector vector^T, symmetric to the last bit."""
+    product: Floats = np.multiply.outer(vector, vector)
+    product *= factor
+    return product
+
+
+def _indefinite(scatter: Floats, deviation: Floats) -> bool:
+    """Tell whether some combination of the features would vary by less than nothing, beyond rounding."""
+    varying = np.flatnonzero(deviation)
+    if not 0 < varying.size <= MOST_FACTORED:
+        return False
+    scale = 1.0 / deviation[varying]
+    correlation = scatter.T[np.ix_(varying, varying)].copy(order="F")
+    correlation *= scale
+    correlation *= scale[:, None]
+    correlation.flat[:: varying.size + 1] += INDEFINITE * varying.size
+    return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])

@@ -1,0 +1,176 @@
+"""Count, mean and scatter of each feature by itself, in both classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
+from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureMoments(Statistic):
+    """Rows of the negative (0) and the positive (1) class: count, mean, and scatter of each feature by itself.
+
+    What `ClassMoments` keeps, with all products of different features left
+    out: two numbers a feature and class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.moments.features import FeatureMoments
+    >>> shard = FeatureMoments.of(np.array([[0.0], [2.0], [7.0]]), np.array([0, 0, 1], np.int8))
+    >>> both = shard.merge(FeatureMoments.of(np.array([[4.0]]), np.array([0], np.int8)))
+    >>> both.means.tolist(), both.scatters.tolist(), both.mean_difference().tolist()
+    ([[2.0], [7.0]], [[8.0], [0.0]], [5.0])
+    """
+
+    totals: Floats  # (2,) rows of each class
+    means: Floats  # (2, d)
+    scatters: Floats  # (2, d)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.means).all() and np.isfinite(self.scatters).all()):
+            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+
+    @classmethod
+    def empty(cls, n_features: int) -> FeatureMoments:
+        """Statistics of no rows: the identity of `merge`."""
+        return cls(np.zeros(2), np.zeros((2, n_features)), np.zeros((2, n_features)))
+
+    def emptied(self) -> FeatureMoments:
+        """Statistics of no rows with as many features."""
+        return FeatureMoments.empty(self.n_features)
+
+    @classmethod
+    def of(cls, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
+        """Statistics of labelled rows."""
+        totals, means, scatters = np.zeros(2), np.zeros((2, rows.shape[1])), np.zeros((2, rows.shape[1]))
+        for k in np.unique(labels):
+            mine = np.flatnonzero(labels == k)
+            totals[k] = mine.size if weight is None else weight[mine].sum()
+            with np.errstate(over="ignore", invalid="ignore"):
+                means[k], scatters[k] = _moments(rows[mine], None if weight is None else weight[mine], totals[k])
+        return cls(totals, means, scatters)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.means.shape[1])
+
+    @property
+    def counts(self) -> ClassCounts:
+        """Rows of each class, each counted with its weight."""
+        return ClassCounts(*self.totals.tolist())
+
+    def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
+        """Statistics of the rows so far and these."""
+        return self.merge(FeatureMoments.of(rows, labels, weight))
+
+    def merge(self, other: FeatureMoments) -> FeatureMoments:
+        """Statistics of both sets of rows together."""
+        self._refuse_other_width(other)
+        totals = self.totals + other.totals
+        share, product = other.totals / or_one(totals), self.totals * other.totals / or_one(totals)
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = other.means - self.means
+            scatters = self.scatters + (other.scatters + product[:, None] * away**2)
+            return FeatureMoments(totals, self.means + share[:, None] * away, scatters)
+
+    def without(self, other: FeatureMoments) -> FeatureMoments:
+        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
+        self._refuse_other_width(other)
+        left = self.totals - other.totals
+        if (left < -ROUNDING * self.totals).any():
+            k = int(np.argmin(left))
+            raise IncompatibleMoments(
+                f"cannot take out rows of total weight {other.totals[k]:g}: only {self.totals[k]:g} were seen"
+            )
+        some = left > ROUNDING * self.totals
+        left = np.where(some, left, 0.0)
+        away = (other.means - self.means) * (other.totals / or_one(left))[:, None]
+        between = (self.totals * left / or_one(other.totals))[:, None] * away**2
+        scatters = self.scatters - other.scatters - between
+        with np.errstate(over="ignore"):  # sparse rows are summed without centring: digits of the squares are lost
+            lost = ROUNDING * np.maximum(self.scatters, other.scatters) + 1e-14 * self.totals[:, None] * self.means**2
+        if (scatters < -lost)[some].any():
+            feature = int(np.argmin((scatters + lost)[some].min(axis=0)))
+            raise IncompatibleMoments(
+                f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
+            )
+        keep = some[:, None]
+        return FeatureMoments(
+            left, np.where(keep, self.means - away, 0.0), np.where(keep, np.maximum(scatters, 0.0), 0.0)
+        )
+
+    def grown(self, n_features: int) -> FeatureMoments:
+        """Statistics of the same rows with more features, which are zero in all of them."""
+        more = ((0, 0), (0, n_features - self.n_features))
+        return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more))
+
+    def restrict(self, features: ArrayLike) -> FeatureMoments:
+        """Statistics of the given features only, in the given order."""
+        at = np.asarray(features)
+        return FeatureMoments(self.totals, self.means[:, at], self.scatters[:, at])
+
+    def mean_difference(self) -> Floats:
+        """Mean of the positive rows less mean of the negative rows."""
+        difference: Floats = self.means[1] - self.means[0]
+        return difference
+
+    def summary(self, weights: Floats) -> ScoreSummary:
+        """Counts and mean scores, exact, and the score variances that uncorrelated features would give."""
+        variances = self.scatters @ weights**2 / or_one(self.totals)
+        return ScoreSummary(*(tuple(part.tolist()) for part in (self.totals, self.means @ weights, variances)))
+
+    def feature_spread(self) -> FeatureSpread:
+        """Standard deviation of each feature within the classes, pooled over both."""
+        return FeatureSpread.pooled(self.scatters.sum(axis=0), float(self.totals.sum()))
+
+    def to_arrays(self) -> Arrays:
+        """Copies of the three sums, for a file or the network."""
+        return {"counts": self.totals.copy(), "means": self.means.copy(), "scatters": self.scatters.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> FeatureMoments:
+        """Statistics from what `to_arrays` gave, refused unless they can be statistics of rows."""
+        try:
+            totals, means, scatters = (np.array(arrays[key], float) for key in ("counts", "means", "scatters"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise IncompatibleMoments(f"expected numeric arrays counts, means and scatters: {error}") from error
+        if totals.shape != (2,) or means.ndim != 2 or len(means) != 2 or scatters.shape != means.shape:
+            raise IncompatibleMoments(
+                f"expected shapes (2,), (2, d) and (2, d), got {totals.shape}, {means.shape} and {scatters.shape}"
+            )
+        if not all(np.isfinite(part).all() for part in (totals, means, scatters)):
+            raise IncompatibleMoments("counts, means and scatters must be finite")
+        if (totals < 0).any() or (scatters < 0).any():
+            raise IncompatibleMoments("counts and scatters must not be negative")
+        if means[totals == 0].any() or scatters[totals == 0].any():
+            raise IncompatibleMoments("means and scatters must be zero when counts are")
+        return cls(totals, means, scatters)
+
+    def _refuse_other_width(self, other: FeatureMoments) -> None:
+        if other.n_features != self.n_features:
+            raise IncompatibleMoments(
+                f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
+            )
+
+
+def _moments(rows: Rows, weight: Floats | None, count: float) -> tuple[Floats, Floats]:
+    """Return mean and scatter of each feature of at least one row."""
+    if isinstance(rows, np.ndarray):
+        if weight is None:
+            mean = rows.mean(axis=0, dtype=np.float64)
+            return mean, ((rows - mean) ** 2).sum(axis=0)
+        mean = weight @ rows / count
+        return mean, weight @ (rows - mean) ** 2
+    values = rows.data.astype(np.float64)
+    times = values if weight is None else values * np.repeat(weight, np.diff(rows.indptr))
+    sums, squares = (np.bincount(rows.indices, part, minlength=rows.shape[1]) for part in (times, times * values))
+    mean = sums / count
+    return mean, np.maximum(squares - sums * mean, 0.0)

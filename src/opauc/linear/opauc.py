@@ -1,0 +1,185 @@
+"""`OPAUC`: the estimator for both solvers of the square pair loss."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from opauc.core.transaction import reading
+from opauc.linear.drift import Drifting
+from opauc.linear.progressive_selection import ProgressiveSelection, Standing
+from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.sums_estimator import StatisticClassifier
+from opauc.types import RandomState
+
+
+class OPAUC(StatisticClassifier):
+    """Linear scorer that minimises the square pair loss, a consistent surrogate of AUC, in one pass.
+
+    The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
+    and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. Classes weigh the
+    same however rare one of them is. Memory does not grow with the rows.
+
+    Parameters
+    ----------
+    solver : {"auto", "exact", "sgd", "progressive_selection"}, default="auto"
+        "exact" keeps class statistics and solves for the minimiser: no step
+        size, any order of rows, shards can be merged and rows taken out.
+        "sgd" takes one gradient step a row (Algorithm 1 of the paper).
+        "progressive_selection" learns eight scorers at once, O(entries) a row
+        each, and keeps the one with the best progressive AUC, that of rows
+        scored before they are learnt; alpha and the step sizes play no part
+        in it. It is for sparse rows of any lengths, in random order.
+        "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
+        set, else "progressive_selection".
+    alpha : float, default=1e-4
+        Ridge penalty, the paper's lambda if `standardize` is False; zero is allowed.
+    rank : "auto", None or int, default="auto"
+        None keeps full covariance matrices. An integer keeps sketches of that
+        rank, the paper's OPAUCr, at a cost per row that does not depend on
+        the number of features; 0 keeps class means only. "auto" is None
+        while two full matrices take at most 2 GiB (11,585 features), else 0
+        (50 with solver="exact").
+    eta0 : float, default=1e4
+        With learning_rate="constant" or "invsqrt": the step size, or its value
+        at the first row. With "theorem": the ratio curvature * B^2 / L of
+        Theorem 2 (B bounds |w|, L the best loss), a number without unit.
+    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        "theorem" is 1 / (k (1 + sqrt(1 + t / eta0))) at row t, with k the
+        largest curvature met so far, or with `standardize` half the mean
+        curvature: it cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
+    average : bool, default=True
+        Whether "sgd" gives the mean of its iterates rather than the last one;
+        with `standardize` or a rank, that of the t-th weighted by t^2.
+    standardize : bool, default=True
+        Whether features are learnt in units of their own standard deviation
+        (from the mean of their variances in both classes), so that neither
+        units nor shifts of them change a ranking: by "exact" from the
+        statistics after the pass, by "sgd" with a running scale. Weights are in
+        the units of the features either way. False is the paper's plain form.
+        It plays no part with a `rank` or with "progressive_selection".
+    forgetting : float or "auto", default=1.0
+        Factor on the weight of all earlier rows at each new row. With "auto"
+        (solver "exact" only) 1, .9999, .999 or .99, whichever ranks the next
+        rows best as they come; it is in `forgetting_`.
+    horizon : int, default=1000
+        With forgetting="auto": how many rows pass between two updates of the
+        model that scores. The farther ahead rows are ranked, the slower it is
+        best to forget.
+    n_jobs : int, default=None
+        Threads that gather statistics for "exact"; None is one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random codes of a sketch; shards to be merged need different ones.
+    device : str, default=None
+        A device of torch ("cuda", "cuda:1", "cpu") on which dense rows become
+        statistics and the exact minimiser is worked out, in float64; it takes
+        solver="exact" with full covariance. None is this machine, without
+        torch. X may be a torch tensor; one that lies on the device stays there.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels; the second is the positive class.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer: of rows scaled to length one where the candidate
+        that progressive selection took has `unit_rows`, which scoring then does.
+    intercept_ : ndarray of shape (1,)
+        Places score zero midway between the class means.
+    moments_ : ClassMoments or ClassSketch
+        Statistics of the two classes, with full covariance matrices or with a
+        sketch; absent where no covariances are kept.
+    selection_ : Standing
+        With solver="progressive_selection": the candidates, the progressive
+        AUC of each and the number of the one taken.
+    forgetting_ : float
+        The factor in use, which "auto" may change with every chunk.
+    solver_, rank_ : str, int or None
+        What "auto" took.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had string column names.
+
+    Notes
+    -----
+    `predict` cuts midway between the class means, as befits an AUC model of
+    rare events; `predict_proba` uses the observed share of positives, so on
+    imbalanced data the two disagree on purpose. `score` is the AUC.
+
+    Threads may share a model. One at a time changes it, the others wait; rows
+    are scored by the weights before or after a chunk, never in the middle of
+    one. Copying or pickling a model while another thread changes it is the one
+    thing that is not safe: `opauc.save` is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from opauc import OPAUC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OPAUC()
+    >>> for start in range(0, 400, 100):
+    ...     model = model.partial_fit(X[start:start + 100], y[start:start + 100])
+    >>> model.score(X[400:], y[400:]) > 0.99
+    True
+    """
+
+    _published: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
+    _unsaved: ClassVar[tuple[str, ...]] = ("device",)
+    _all_rows: ClassVar[str] = "every row of positive weight"
+
+    solver_: str
+    rank_: int | None
+
+    def __init__(
+        self,
+        *,
+        solver: str = "auto",
+        alpha: float = 1e-4,
+        rank: str | int | None = "auto",
+        eta0: float = 1e4,
+        learning_rate: str = "theorem",
+        average: bool = True,
+        standardize: bool = True,
+        forgetting: float | str = 1.0,
+        horizon: int = 1000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        device: str | None = None,
+    ) -> None:
+        self.solver = solver
+        self.alpha = alpha
+        self.rank = rank
+        self.eta0 = eta0
+        self.learning_rate = learning_rate
+        self.average = average
+        self.standardize = standardize
+        self.forgetting = forgetting
+        self.horizon = horizon
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.device = device
+
+    @property
+    def selection_(self) -> Standing:
+        """How the candidates of progressive selection stand."""
+        with reading(self):
+            learner = self.solution_.learner
+            if isinstance(learner, ProgressiveSelection):
+                return learner.standing(self.solution_.state)
+        raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
+
+    @property
+    def forgetting_(self) -> float:
+        """The factor on the weight of all earlier rows at each new row."""
+        with reading(self):
+            learner = self.solution_.learner
+            if isinstance(learner, Drifting):
+                return learner.standing(self.solution_.state).forgetting
+        return float(self.forgetting)
+
+    def _recipe(self) -> OpaucRecipe:
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        if self.device is None:
+            return OpaucRecipe(parameters, name)
+        from opauc.engines.torch.resolve import DeviceRecipe  # torch, which others do not wait for
+
+        return DeviceRecipe(parameters, name, self.device)

@@ -1,0 +1,277 @@
+"""`OPAUCCV`: both solvers of the square pair loss, with their settings chosen inside the one pass."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from opauc.core.transaction import changing
+from opauc.linear.exact_cv import ExactCV, Selection
+from opauc.linear.grid import GridLearner, GridSelection
+from opauc.linear.resolve import OpaucCVRecipe
+from opauc.linear.sums_estimator import StatisticClassifier
+from opauc.types import Array, Floats, RandomState
+
+
+class OPAUCCV(StatisticClassifier):
+    """OPAUC with nothing to tune: cross-validated in one pass, with no row kept and none read twice.
+
+    The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the
+    mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are put into
+    folds by their number, or by their groups; class statistics are kept for each fold. After the
+    pass, weights learnt from all folds but one are judged on that one by its
+    statistics alone, for every penalty.
+
+    With solver="sgd", Algorithm 1 of the paper runs for every pair of a step
+    size and a penalty at once. Each row is scored before it is learnt, and the
+    pair is taken that ranked the rows best. There are no folds then.
+
+    Parameters
+    ----------
+    solver : {"exact", "sgd"}, default="exact"
+        "exact" solves for the minimiser, "sgd" takes one gradient step a row;
+        folds, criterion, one_standard_error, standardize and n_jobs are for
+        "exact" alone.
+    rank : int or None, default=None
+        None keeps full covariance matrices; with "sgd", an int keeps sketches
+        of that rank, the paper's OPAUCr, for many sparse features.
+    alphas : sequence of float, default=None
+        Ridge penalties to choose from; by default 13 that suit the size of
+        the features, with "sgd" the paper's 2^-10 to 2^2.
+    etas : sequence of float, default=None
+        Constant step sizes for "sgd" to choose from; by default the paper's
+        2^-12 to 2^10, for features between -1 and 1.
+    average : bool, default=True
+        Whether "sgd" gives, and judges, the mean of its iterates rather than
+        the last one; with a `rank` it is always the last.
+    folds : int, default=5
+        Number of folds; it cannot change between calls to `partial_fit`.
+    criterion : {"pair_loss", "auc"}, default="pair_loss"
+        What is judged on the fold held out: its mean pair loss, which is
+        exact, or the AUC that its scores would have if they were normal.
+    one_standard_error : bool, default=False
+        Take the largest penalty whose score is within one standard error of the best.
+    standardize : bool, default=True
+        Let the ridge act on features of unit variance, so that their units
+        play no part. Weights are in the units of the features either way.
+    n_jobs : int, default=None
+        Threads that gather the statistics; None is one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random codes of a sketch.
+    device : str, default=None
+        A device of torch ("cuda", "cuda:1", "cpu") on which solver="sgd" with
+        full covariance steps all pairs, in float64. None is this machine,
+        without torch. X may be a torch tensor of dense rows.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty chosen; with `standardize`, that of standardised features.
+    eta0_ : float
+        The step size chosen by "sgd".
+    cv_results_ : dict of ndarray
+        "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" a fold,
+        the higher the better (a pair loss is negated). With "sgd": "eta0", "alpha" and, as
+        "mean_test_score", the progressive AUC of each pair, zero where it diverged.
+    coef_path_ : ndarray of shape (n_alphas, n_features)
+        Weights of all rows for each penalty; with "sgd", for each pair.
+    moments_ : FoldMoments, ClassMoments or ClassSketch
+        Class statistics, of every fold where there are folds.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from opauc import OPAUCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OPAUCCV().fit(X, y)
+    >>> 0.001 < model.alpha_ < 1.0
+    True
+    """
+
+    _unsaved: ClassVar[tuple[str, ...]] = ("device",)
+
+    def __init__(
+        self,
+        *,
+        solver: str = "exact",
+        rank: int | None = None,
+        alphas: Sequence[float] | None = None,
+        etas: Sequence[float] | None = None,
+        average: bool = True,
+        folds: int = 5,
+        criterion: str = "pair_loss",
+        one_standard_error: bool = False,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        device: str | None = None,
+    ) -> None:
+        self.solver = solver
+        self.rank = rank
+        self.alphas = alphas
+        self.etas = etas
+        self.average = average
+        self.folds = folds
+        self.criterion = criterion
+        self.one_standard_error = one_standard_error
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.device = device
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `OPAUC`. Folds without a row of one class are not judged.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, a patient or a user, say: rows of one group
+            are in one fold, so that none is judged by weights learnt from its
+            own group. The fold is a hash of the group's value, the same in
+            every chunk and shard; no list of groups is kept. Of few groups the
+            folds are uneven: 50 of one size differ by a third or so.
+
+        Returns
+        -------
+        self : OPAUCCV
+
+        Examples
+        --------
+        >>> from opauc import OPAUCCV
+        >>> OPAUCCV(folds=2, alphas=[0.1, 1.0]).fit([[0.0], [1.0], [2.0], [4.0]] * 9, [0, 0, 1, 1] * 9).predict([[3.5]])
+        array([1])
+        """
+        with changing(self):
+            self._fit(X, y, sample_weight, groups)
+            learner = self._learner()
+            if isinstance(learner, ExactCV) and not learner.judged_folds(self.solution_.state):
+                warnings.warn(
+                    f"folds={self.folds}: no fold has rows of both classes in it and outside it, so nothing could be "
+                    "chosen; give more rows or fewer folds",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more chunk of labelled rows.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As in `OPAUC`.
+        groups : array-like of shape (n_samples,), default=None
+            As in `fit`; with every chunk or with none.
+
+        Returns
+        -------
+        self : OPAUCCV
+
+        Examples
+        --------
+        >>> from opauc import OPAUCCV
+        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0]], [0, 1], groups=["ann", "bob"])
+        >>> model.partial_fit([[2.0]], [1])
+        Traceback (most recent call last):
+            ...
+        ValueError: groups must be given with all rows or with none: they were given before and are missing now
+        """
+        return self._partial_fit(X, y, classes, sample_weight, groups)
+
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        row_numbers: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight, row_numbers
+            As in `OPAUC`; `row_numbers`, from 0, where rows were learnt without groups.
+        groups : array-like of shape (n_samples,), default=None
+            The groups with which the rows were learnt.
+
+        Returns
+        -------
+        self : OPAUCCV
+
+        Examples
+        --------
+        >>> from opauc import OPAUCCV
+        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0], [5.0]], [0, 1, 1], groups=[7, 8, 9])
+        >>> model.forget([[5.0]], [1], groups=[9]).moments_.counts
+        ClassCounts(negative=1.0, positive=1.0)
+        """
+        if row_numbers is not None and groups is not None:
+            raise ValueError("forget takes row_numbers or groups, not both")
+        return self._forget(X, y, sample_weight, row_numbers, groups)
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty chosen."""
+        return self._selection().alpha
+
+    @property
+    def eta0_(self) -> float:
+        """The step size chosen."""
+        found = self._selection()
+        if isinstance(found, GridSelection):
+            return found.eta
+        raise AttributeError("eta0_ needs solver='sgd', here it is 'exact'")
+
+    @property
+    def cv_results_(self) -> dict[str, Array]:
+        """What each penalty scored on the folds held out, or each pair on rows it had not learnt."""
+        found = self._selection()
+        if isinstance(found, GridSelection):
+            return {"eta0": found.etas, "alpha": found.alphas, "mean_test_score": found.aucs}
+        splits = {f"split{k}_test_score": column for k, column in enumerate(found.scores.T)}
+        return {
+            "alpha": found.alphas, "mean_test_score": found.means(), "std_test_score": found.deviations(), **splits
+        }  # fmt: skip
+
+    @property
+    def coef_path_(self) -> Floats:
+        """Weights for each penalty, one a row, or for each pair."""
+        learner, state = self._learner(), self.solution_.state
+        if isinstance(learner, ExactCV):
+            return self.path(learner.selection(state).alphas.tolist())
+        return learner.candidates(state).weights
+
+    def _selection(self) -> Selection | GridSelection:
+        return self._learner().selection(self.solution_.state)
+
+    def _learner(self) -> ExactCV | GridLearner[Any]:
+        check_is_fitted(self)
+        learner = self.solution_.learner
+        assert isinstance(learner, ExactCV | GridLearner), "no other is ever chosen"
+        return learner
+
+    def _recipe(self) -> OpaucCVRecipe:
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        if self.device is None:
+            return OpaucCVRecipe(parameters, name)
+        from opauc.engines.torch.resolve import DeviceCVRecipe  # torch, which others do not wait for
+
+        return DeviceCVRecipe(parameters, name, self.device)

@@ -1,1 +1,0 @@
-"""One file a format: its name, its endings, and how to make its reader."""

@@ -1,0 +1,276 @@
+"""Axes of a chart: where a value lies on them, and which values are written beside them."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opauc.report.text import MINUS, safe
+from opauc.types import Floats
+
+ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
+UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A range of finite values, linear or logarithmic, with its ticks and their labels."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+    logarithmic: bool = False
+
+    @classmethod
+    def linear(cls, low: float, high: float, n_ticks: int = 5) -> Axis:
+        """From `low` to `high`, with about `n_ticks` round numbers.
+
+        Examples
+        --------
+        >>> from opauc.report.svg import Axis
+        >>> Axis.linear(0, 1).labels
+        ('0', '0.2', '0.4', '0.6', '0.8', '1')
+        >>> Axis.linear(-3.1, 4.2).labels
+        ('−2', '0', '2', '4')
+        """
+        rough = (high - low) / n_ticks
+        unit = 10.0 ** np.floor(np.log10(rough))
+        step = unit * min(ROUND_STEPS, key=lambda round_step: abs(np.log(round_step * unit / rough)))
+        first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+        ticks = tuple(float(step * at) for at in np.arange(first, last + 1))
+        return cls(low, high, ticks, tuple(_label(tick, step) for tick in ticks))
+
+    @classmethod
+    def fitting(cls, low: float, high: float, room: int = 32) -> Axis:
+        """A linear axis with fewer ticks where five labels would have more than `room` characters in all."""
+        for n_ticks in (5, 4, 3, 2):
+            axis = cls.linear(low, high, n_ticks)
+            if sum(map(len, axis.labels)) <= room:
+                break
+        return axis
+
+    @classmethod
+    def powers(cls, low: float, high: float) -> Axis:
+        """A logarithmic axis with ticks at powers of ten and, where those are few, between them.
+
+        Examples
+        --------
+        >>> from opauc.report.svg import Axis
+        >>> Axis.powers(128, 48_842).labels
+        ('300', '1k', '3k', '10k', '30k')
+        >>> Axis.powers(0.00002, 0.05).labels
+        ('1e−4', '0.001', '0.01')
+        """
+        exponents = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+        for multiples in ((1,), (1, 3), (1, 2, 5)):
+            ticks = tuple(m * 10.0**power for power in exponents for m in multiples if low <= m * 10.0**power <= high)
+            if len(ticks) >= 3:
+                break
+        ticks = ticks[:: -(-len(ticks) // 6)]
+        return cls(low, high, ticks, tuple(_with_unit(tick) for tick in ticks), True)
+
+    def whole(self) -> Axis:
+        """Return the axis with ticks at whole numbers only, as it is where fewer than two would be left.
+
+        Examples
+        --------
+        >>> from opauc.report.svg import Axis
+        >>> Axis.linear(1, 3, 4).labels, Axis.linear(1, 3, 4).whole().labels
+        (('1', '1.5', '2', '2.5', '3'), ('1', '2', '3'))
+        """
+        kept = [(tick, label) for tick, label in zip(self.ticks, self.labels, strict=True) if tick == round(tick)]
+        if len(kept) < 2:
+            return self
+        ticks, labels = zip(*kept, strict=True)
+        return Axis(self.low, self.high, ticks, labels, self.logarithmic)
+
+    def at(self, values: ArrayLike) -> Floats:
+        """Where values lie, 0 at the low end and 1 at the high end; what is beyond an end is put on it."""
+        value = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        if self.logarithmic:
+            reached: Floats = np.log(value / self.low) / np.log(self.high / self.low)
+            return reached
+        return (value - self.low) / (self.high - self.low)
+
+
+def _label(tick: float, step: float) -> str:
+    """Return a tick with as many decimals as its step needs, or a power of ten where those would be many."""
+    power = _power(step)
+    if tick != 0 and (abs(tick) >= 1e5 or power < -3):
+        return _with_power(tick, max(_power(tick) - power, 0))
+    text = f"{tick:.{max(0, -power)}f}" if tick != round(tick) else f"{tick + 0.0:.0f}"
+    return text.replace("-", MINUS)
+
+
+def _power(value: float) -> int:
+    return int(f"{value:.6e}".split("e")[1])
+
+
+def _with_power(tick: float, decimals: int) -> str:
+    leading, power = f"{tick:.{decimals}e}".split("e")
+    return f"{leading}e{int(power)}".replace("-", MINUS)
+
+
+def _with_unit(tick: float) -> str:
+    if tick < 1e-3 or tick >= 1e12:
+        return _with_power(tick, 0)
+    for size, unit in UNITS:
+        if tick >= size:
+            return f"{tick / size:g}{unit}"
+    return f"{tick:g}"
+
+
+WIDTH, HEIGHT = 400, 330
+LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 56
+
+
+class Frame(NamedTuple):
+    """Two axes and what they show; sizes are those of the view box, colours come from the page's style."""
+
+    across: Axis
+    up: Axis
+    x_name: str
+    y_name: str
+
+    def x(self, value: ArrayLike) -> str:
+        """Return where a value lies from the left."""
+        return f"{LEFT + (WIDTH - LEFT - RIGHT) * float(self.across.at(value)):.2f}"
+
+    def y(self, value: ArrayLike) -> str:
+        """Return where a value lies from the top."""
+        return f"{TOP + (HEIGHT - TOP - BOTTOM) * (1 - float(self.up.at(value))):.2f}"
+
+    def path(self, x: ArrayLike, y: ArrayLike) -> str:
+        """Return the drawing commands of a line through the points."""
+        lefts = LEFT + (WIDTH - LEFT - RIGHT) * self.across.at(x)
+        tops = TOP + (HEIGHT - TOP - BOTTOM) * (1 - self.up.at(y))
+        return "M" + "L".join(f"{left:.2f} {top:.2f}" for left, top in zip(lefts, tops, strict=True))
+
+    def dot(self, x: float, y: float, says: str) -> str:
+        """Return a dot that says something when pointed at."""
+        return f'<circle class="dot" cx="{self.x(x)}" cy="{self.y(y)}" r="4"><title>{safe(says)}</title></circle>'
+
+    def chart(self, slug: str, title: str, description: str, marks: str) -> str:
+        """Return the chart: grid, axes and their names around the marks."""
+        bottom, right, middle = HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT + (WIDTH - LEFT - RIGHT) / 2
+        columns = "".join(
+            f'<path class="grid" d="M{self.x(tick)} {TOP}V{bottom}"/>'
+            f'<text x="{self.x(tick)}" y="{bottom + 23}" text-anchor="middle">{label}</text>'
+            for tick, label in zip(self.across.ticks, self.across.labels, strict=True)
+        )
+        lines = "".join(
+            f'<path class="grid" d="M{LEFT} {self.y(tick)}H{right}"/>'
+            f'<text x="{LEFT - 8}" y="{self.y(tick)}" dy=".35em" text-anchor="end">{label}</text>'
+            for tick, label in zip(self.up.ticks, self.up.labels, strict=True)
+        )
+        x_name, y_name = (
+            safe(f"{name}, log scale" if axis.logarithmic else name)
+            for name, axis in ((self.x_name, self.across), (self.y_name, self.up))
+        )
+        centre = TOP + (bottom - TOP) / 2
+        return (
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{slug}-title {slug}-about">'
+            f'<title id="{slug}-title">{safe(title)}</title><desc id="{slug}-about">{safe(description)}</desc>'
+            f'{columns}{lines}<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>{marks}'
+            f'<text class="name" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{x_name}</text>'
+            f'<text class="name" transform="translate(12 {centre}) rotate(-90)" text-anchor="middle">{y_name}</text>'
+            "</svg>"
+        )
+
+
+BAR_WIDTH = 400
+BAR_RIGHT, BAR_TOP, BAR_BOTTOM = 62, 4, 52
+LINE, BAR = 25.0, 13.0
+# Room that a letter of a name takes, and what lies between the names and the bars; letters that take twice as much.
+LETTER, GAP = 8.2, 10.0
+WIDE = ("W", "F")
+
+
+class BarFrame(NamedTuple):
+    """An axis, its name, how many lines there are above it, and how many letters of their names have room."""
+
+    across: Axis
+    x_name: str
+    n_lines: int
+    letters: int
+
+    @property
+    def left(self) -> float:
+        """Where the axis begins."""
+        return LETTER * self.letters + GAP
+
+    @property
+    def height(self) -> float:
+        """Height of the chart."""
+        return BAR_TOP + LINE * self.n_lines + BAR_BOTTOM
+
+    def x(self, value: ArrayLike) -> float:
+        """Return where a value lies from the left."""
+        return self.left + (BAR_WIDTH - self.left - BAR_RIGHT) * float(self.across.at(value))
+
+    def bar(self, line: int, start: float, end: float, says: str) -> str:
+        """Return a bar between two values that says something when pointed at."""
+        left, right = sorted((self.x(start), self.x(end)))
+        look, top = ("up" if end >= start else "down"), self._middle(line) - BAR / 2
+        return (
+            f'<rect class="{look}" x="{left:.2f}" y="{top:.2f}" width="{max(right - left, 0.5):.2f}" height="{BAR:g}">'
+            f"<title>{safe(says)}</title></rect>"
+        )
+
+    def reach(self, line: int, low: float, high: float) -> str:
+        """Return the line of an error from a low value to a high one."""
+        middle = self._middle(line)
+        return f'<path class="whisker" d="M{self.x(low):.2f} {middle:.2f}H{self.x(high):.2f}"/>'
+
+    def words(self, line: int, name: str, figure: str, look: str = "name") -> str:
+        """Return what stands at the left and at the right of a line."""
+        middle, shown = f"{self._middle(line):.2f}", safe(short(name, self.letters))
+        return (
+            f'<text class="{look}" x="{self.left - GAP:g}" y="{middle}" dy=".35em" text-anchor="end">{shown}'
+            f"<title>{safe(name)}</title></text>"
+            f'<text x="{BAR_WIDTH - 2}" y="{middle}" dy=".35em" text-anchor="end">{safe(figure)}</text>'
+        )
+
+    def chart(self, slug: str, title: str, description: str, marks: str) -> str:
+        """Return the chart: the axis, its ticks and its name under the marks."""
+        bottom = BAR_TOP + LINE * self.n_lines
+        ticks = "".join(
+            f'<path class="grid" d="M{self.x(tick):.2f} {BAR_TOP}V{bottom:g}"/>'
+            f'<text x="{self.x(tick):.2f}" y="{bottom + 18:g}" text-anchor="middle">{label}</text>'
+            for tick, label in zip(self.across.ticks, self.across.labels, strict=True)
+        )
+        middle = self.left + (BAR_WIDTH - self.left - BAR_RIGHT) / 2
+        return (
+            f'<svg class="chart" viewBox="0 0 {BAR_WIDTH} {self.height:g}" role="img" '
+            f'aria-labelledby="{slug}-title {slug}-about">'
+            f'<title id="{slug}-title">{safe(title)}</title><desc id="{slug}-about">{safe(description)}</desc>'
+            f'{ticks}<path class="axis" d="M{self.x(0.0):.2f} {BAR_TOP}V{bottom:g}"/>{marks}'
+            f'<text class="name" x="{middle:g}" y="{self.height - 8:g}" text-anchor="middle">{safe(self.x_name)}</text>'
+            "</svg>"
+        )
+
+    def _middle(self, line: int) -> float:
+        return BAR_TOP + LINE * (line + 0.5)
+
+
+def short(name: str, room: int) -> str:
+    """Return a name as far as there is room; wide letters take the room of two.
+
+    Examples
+    --------
+    >>> from opauc.report.svg import short
+    >>> short("native-country = United-States", 15), short("age = 39", 15)
+    ('native-country…', 'age = 39')
+    """
+    left, kept = room, ""
+    for letter in name:
+        left -= 2 if unicodedata.east_asian_width(letter) in WIDE else 1
+        if left < 0:
+            return kept[:-1].rstrip() + "…"
+        kept += letter
+    return kept

@@ -1,0 +1,58 @@
+"""What rows, labels and sums are: the types that every room shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+# An array of any numbers, or of text.
+Array: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+# An array (n, d) of float32 or float64 of any memory order.
+DenseRows: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+# Dense rows, or canonical CSR: indices rise within a row, no entry twice.
+Rows: TypeAlias = DenseRows | csr_array
+# Zero for the negative class, one for the positive.
+Labels: TypeAlias = NDArray[np.int8]
+# A number for each row's group: rows of one group have the same one, on every machine.
+GroupKeys: TypeAlias = NDArray[np.uint64]
+# What a file or a network carries: names and arrays of numbers.
+Arrays: TypeAlias = dict[str, Array]
+NamedArrays: TypeAlias = Mapping[str, Array]
+# What a JSON object holds, to be written and as it is read; parameters by their names.
+Json: TypeAlias = dict[str, Any]
+Settings: TypeAlias = Mapping[str, Any]
+
+
+class ClassCounts(NamedTuple):
+    """Rows of each class, each counted with its weight."""
+
+    negative: float
+    positive: float
+
+    @property
+    def both(self) -> bool:
+        """Whether rows of both classes were seen."""
+        return self.negative > 0.0 and self.positive > 0.0
+
+
+# What random numbers come from: a seed, a generator that goes on, or None for another one each time.
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+def random_key(random_state: RandomState = None) -> int:
+    """Return 64 bits that a random state gives: an integer, a numpy RandomState, or without one the system.
+
+    Examples
+    --------
+    >>> from opauc.types import random_key
+    >>> random_key(0)
+    15793235383387715774
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**32, dtype=np.uint64))
+    return int(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])

@@ -1,0 +1,111 @@
+"""Categories of more levels than there are columns: each level has a weight, and all laws of sums hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from opauc import OnePassGAM, load, save
+from opauc.additive.explain import Effects
+from opauc.additive.settings import AdditiveSettings
+from opauc.additive.state import AdditiveSolution
+from opauc.metrics import exact_auc
+
+CATEGORICAL = np.array([True, True, False])
+SETTINGS = AdditiveSettings(max_columns=80, card_rows=2500, random_state=0)
+
+
+def drawn(seed, n_rows, sizes=(600, 300)):
+    """Two categories of very many levels, each with an effect of its own, and a number."""
+    truth, rng = np.random.default_rng(99), np.random.default_rng(seed)
+    levels = np.stack([rng.integers(0, size, n_rows) for size in sizes], axis=1)
+    number = rng.normal(size=n_rows)
+    score = number + sum(truth.normal(size=size)[levels[:, k]] for k, size in enumerate(sizes))
+    return np.c_[levels, number].astype(float), (rng.random(n_rows) < expit(score)).astype(np.int8)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    rows, labels = drawn(0, 12_000)
+    return AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
+
+
+def scores(solution, seed=7):
+    return solution.scorer.scores(drawn(seed, 2000)[0])
+
+
+def test_scores_rank_as_a_logistic_regression_with_a_column_a_level_does(learnt):
+    (rows, labels), (test, truth) = drawn(0, 12_000), drawn(7, 4000)
+    assert learnt.current.card.n_columns <= 80
+    peer = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=500))
+    levels = test[:, :2].astype(int)
+    theirs = peer.fit(rows[:, :2].astype(int), labels).decision_function(levels) + test[:, 2]
+    ours = exact_auc(truth, learnt.scorer.scores(test))
+    assert ours > exact_auc(truth, theirs) - 0.005
+    card, weights = learnt.current.card, learnt.final.weights
+    assert ours > exact_auc(truth, card.products(test, weights[: card.n_columns])) + 0.05
+
+
+def test_sixteen_shards_of_one_card_score_as_one_stream(learnt):
+    rows, labels = drawn(1, 4000)
+    shards = [learnt.emptied().after(rows[k::16], labels[k::16]) for k in range(16)]
+    merged = learnt
+    for shard in shards:
+        merged = merged.merged(shard)
+    assert_allclose(scores(merged), scores(learnt.after(rows, labels)), atol=1e-8)
+
+
+def test_rows_that_are_forgotten_were_never_seen(learnt):
+    rows, labels = drawn(2, 4000)
+    assert_allclose(scores(learnt.after(rows, labels).without(rows, labels)), scores(learnt), atol=1e-8)
+
+
+def test_arrays_give_the_same_solution_back(learnt):
+    again = AdditiveSolution.from_arrays(learnt.settings, learnt.to_arrays())
+    assert np.array_equal(scores(again), scores(learnt))
+    short = {name: array for name, array in learnt.to_arrays().items() if not name.startswith("model.levels.")}
+    with pytest.raises(ValueError, match="levels"):
+        AdditiveSolution.from_arrays(learnt.settings, short)
+
+
+def test_effects_add_up_to_the_score_and_name_every_level(learnt):
+    effects = Effects(learnt, ("who", "where", "age"), ({}, {}, {}))
+    rows = np.vstack([drawn(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
+    assert_allclose(effects.explained(rows).scores(), learnt.scorer.scores(rows), atol=1e-9)
+    found = {effect.name: effect for effect in effects.all()}
+    card = learnt.current.card
+    for j, name in enumerate(("who", "where")):
+        [shown] = found[name].at
+        assert len(shown) == len(set(shown)) == found[name].value.size == found[name].error.size
+        assert len(shown) == card.kept_numbers()[j].size + 1
+        assert (found[name].error > 0).all()
+    # Over the rows learnt from, an effect has mean zero and the importance is its spread, both weighted by curvature.
+    rows, labels = drawn(0, 12_000)
+    chance = expit(card.products(rows, learnt.current.model.sums.point))
+    margin = np.where(labels == 1, chance, 1 - chance)
+    odds = np.log(margin / (1 - margin))
+    curvature = np.where(odds >= 0, margin * (1 - margin), (margin - 0.5) / odds)
+    explained = effects.explained(rows)
+    means = np.average(explained.contributions, axis=0, weights=curvature)
+    assert_allclose(means, 0.0, atol=1e-8)
+    spreads = np.sqrt(np.average(explained.contributions**2, axis=0, weights=curvature))
+    assert_allclose(spreads, [effects.importances()[name] for name in explained.names], atol=1e-8)
+
+
+def test_a_table_of_many_words_is_learnt_saved_and_served(tmp_path):
+    rows, labels = drawn(3, 9000)
+    table = pd.DataFrame({"who": [f"w{int(n)}" for n in rows[:, 0]], "where": [f"p{int(n)}" for n in rows[:, 1]]})
+    table["age"] = rows[:, 2]
+    model = OnePassGAM(max_columns=80, random_state=0).fit(table, labels)
+    shown = table.head(50).copy()
+    shown.loc[0, "who"], shown.loc[1, "where"] = "never seen", None
+    save(model, tmp_path / "model.opauc")
+    again = load(tmp_path / "model.opauc")
+    assert np.array_equal(again.decision_function(shown), model.decision_function(shown))
+    assert_allclose(model.explain(shown).scores(), model.decision_function(shown), atol=1e-9)
+    known = {effect.name: effect.at[0] for effect in again.effects_ if len(effect.at) == 1}
+    assert {"w0", "w599"} <= set(known["who"])

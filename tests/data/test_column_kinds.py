@@ -1,0 +1,86 @@
+"""What columns are, found by looking."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from opauc.data.schema.infer import SaidKinds, are_codes, found_kind, is_counter
+from opauc.data.schema.numbers import number_of, text_numbers
+
+RANDOM = np.random.default_rng(0)
+N = 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("price", ["1,200", "$5", "?", "7.5"] * 50, "number"),
+        ("price", ["1,5", "2,75", "NULL", "0,1"] * 50, "number"),
+        ("age", ["31", "27", "unknown", "45"] * 50, "number"),
+        ("ticket", ["31", "A/5 27", "PC 45", "C 9", "B 1"] * 50, "category"),
+        ("flag", ["True", "False", ""] * 50, "boolean"),
+        ("when", ["2024-01-31", "2023-12-01", "NA"] * 50, "date"),
+        ("when", ["31.01.2024", "1.12.2023", "5.6.2020"] * 50, "date"),
+        ("when", ["12/31/2024", "1/2/2023", ""] * 50, "date"),
+        ("when", ["2024-01-31T08:00:00.000Z", "2023-12-01T09:30:00+02:00"] * 50, "date"),
+        ("when", ["31.01.2024", "2023-12-01", "5.6.2020"] * 50, "date"),
+        ("none", ["NA", "", "NULL"] * 50, "empty"),
+        ("none", ["?"] * 150, "empty"),
+        ("year", ["2015", "2016", "2017"] * 50, "number"),
+        ("word", ["red", "blue", None] * 50, "category"),
+        ("key", [f"k{i:05d}" for i in range(N)], "identifier"),
+        ("note", [f"it was a fine day, number {i}" for i in range(N)], "free text"),
+        ("n", [str(i) for i in RANDOM.permutation(N)], "identifier"),
+        ("userId", [str(i**2) for i in range(N)], "identifier"),
+        ("time", [str(1_700_000_000 + i) for i in range(N)], "number"),
+        ("amount", [str(value) for value in RANDOM.integers(10**9, size=N) ** 2], "number"),
+        ("same", ["x"] * 50, "constant"),
+        ("same", ["1"] * 50, "constant"),
+        ("nothing", ["", None] * 50, "empty"),
+        ("nothing", [None] * 50, "empty"),
+        ("lists", [[1], [2]] * 50, "other"),
+    ],
+)
+def test_a_column_is_what_it_looks_like(name, values, kind):
+    found = found_kind(name, pa.array(values))
+    assert found.kind == kind
+    assert (found.column is None) == (kind in ("identifier", "free text", "constant", "empty", "other"))
+
+
+def test_what_the_user_says_comes_before_what_it_looks_like():
+    numbers = pa.array([str(i) for i in range(N)])
+    assert found_kind("n", numbers, SaidKinds(categorical={"n"})).kind == "category"
+    assert found_kind("n", numbers, SaidKinds(numeric={"n"})).kind == "number"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_codes_are_told_from_quantities_by_their_neighbours(seed):
+    random = np.random.default_rng(seed)
+    values, rates = random.integers(80, size=30_000), random.random(80)
+    assert are_codes(values * 1.0, random.random(30_000) < rates[values])
+    smooth = 0.5 + 0.4 * np.sin(np.arange(80) / 8)
+    assert not are_codes(values * 1.0, random.random(30_000) < smooth[values])
+    assert not are_codes(values * 1.0, random.random(30_000) < 0.3)
+    assert not are_codes(values + 0.5, random.random(30_000) < rates[values])
+
+
+def test_numbers_as_text_are_what_float_says_and_whatever_else_is_counted():
+    written = [f"{value:.6g}" for value in RANDOM.normal(size=200) * 10.0 ** RANDOM.integers(-5, 5, 200)]
+    found = text_numbers(pa.array([*written, "NaN", " ", "no"]))
+    np.testing.assert_array_equal(found.numbers[:200], [float(word) for word in written])
+    assert np.isnan(found.numbers[200:]).all()
+    assert found.unreadable == 1
+    for word in ("1_000", "0x10", "12a", "1,2,3", "--5", "1e", ""):
+        assert np.isnan(number_of(word)), word
+
+
+def test_infinite_numbers_are_neither_counters_nor_codes_and_no_warning():
+    rows = np.arange(1000.0)
+    assert is_counter("n", rows, rows)
+    rows[7] = np.inf
+    assert not is_counter("n", rows, np.unique(rows))
+    codes = np.repeat(np.arange(100.0), 20)
+    positive = np.repeat(np.random.default_rng(0).random(100) < 0.5, 20)
+    assert are_codes(codes, positive)
+    codes[:20] = -np.inf
+    assert not are_codes(codes, positive)

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from opauc.baselines.solvers.mean_difference import MeanDifference
+from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.linear.moments.features import FeatureMoments
+from tests.problems import problem
+
+
+def test_rows_are_forgotten_and_shards_merge():
+    rows, labels = problem(0, 60, 3)
+    learner = MeanDifference()
+    one, two = (learner.step(learner.start(3), rows[part], labels[part]) for part in (slice(0, 40), slice(40, 60)))
+    whole = learner.merge(one, two)
+    assert_allclose(learner.weights(whole), rows[labels == 1].mean(0) - rows[labels == 0].mean(0))
+    assert_allclose(learner.weights(learner.forget(whole, rows[40:], labels[40:])), learner.weights(one), rtol=1e-9)
+    with pytest.raises(UnsupportedOperation, match="MeanDifference has no penalty"):
+        learner.path(whole, [1.0])
+
+
+def test_scatters_are_the_diagonals_of_the_class_scatters():
+    rows, labels = problem(1, 60, 3, offset=5.0)
+    weight = np.random.default_rng(0).random(60)
+    moments = FeatureMoments.of(rows, labels, weight)
+    for k in (0, 1):
+        mine, w = rows[labels == k], weight[labels == k]
+        mean = np.average(mine, axis=0, weights=w)
+        assert_allclose(moments.means[k], mean)
+        assert_allclose(moments.scatters[k], w @ (mine - mean) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": [-1.0, 0.0]}, "must not be negative"),
+        ({"scatters": [[-1.0], [0.0]]}, "must not be negative"),
+        ({"counts": [1.0]}, "expected shapes"),
+        ({"means": [[np.nan], [0.0]]}, "must be finite"),
+        ({"means": [[1.0], [2.0]]}, "must be zero when counts are"),
+        ({"means": "nonsense"}, "expected numeric arrays"),
+    ],
+)
+def test_arrays_that_cannot_be_statistics_are_refused(change, message):
+    arrays = {"counts": [2.0, 0.0], "means": [[1.0], [0.0]], "scatters": [[1.0], [0.0]]}
+    assert_array_equal(FeatureMoments.from_arrays(arrays).totals, [2.0, 0.0])
+    with pytest.raises(IncompatibleMoments, match=message):
+        FeatureMoments.from_arrays(arrays | change)
+
+
+def test_rows_that_were_never_seen_cannot_be_taken_out():
+    rows, labels = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]), np.zeros(3, np.int8)
+    seen = FeatureMoments.of(rows, labels)
+    with pytest.raises(IncompatibleMoments, match="weight 4: only 3 were seen"):
+        seen.without(FeatureMoments.of(rows[[0, 0, 1, 2]], labels[[0, 0, 1, 2]]))
+    with pytest.raises(IncompatibleMoments, match="never seen: feature 1"):
+        seen.without(FeatureMoments.of(np.array([[0.0, 9.0]]), labels[:1]))

@@ -1,0 +1,147 @@
+"""Calibration bins: they merge, agree with the definitions written out over the rows, and resolve rare events."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binomtest
+
+from opauc.errors import IncompatibleMoments
+from opauc.metrics.calibration import EDGES, N_BINS, CalibrationBins
+
+
+def rows_of(seed, n_rows=300, power=1.0):
+    rng = np.random.default_rng(seed)
+    chances = rng.random(n_rows) ** power
+    return rng.random(n_rows) < chances, chances
+
+
+def literal_groups(chances, n_bins):
+    """Rows of each bin: distinct probabilities in order, each in the bin where the middle of its rows lies."""
+    groups = {}
+    for chance in np.unique(chances):
+        here, before = np.sum(chances == chance), np.sum(chances < chance)
+        group = int(n_bins * (before + here / 2) / chances.size)
+        groups.setdefault(group, []).extend(np.flatnonzero(chances == chance))
+    return list(groups.values())
+
+
+@given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 300), max_size=4))
+def test_bins_do_not_depend_on_how_the_stream_was_cut(seed, cuts):
+    labels, chances = rows_of(seed)
+    whole, merged = CalibrationBins.of(labels, chances), CalibrationBins.empty()
+    for part in np.split(np.arange(300), sorted(cuts)):
+        merged = merged.update(labels[part], chances[part])
+    assert_array_equal(merged.counts, whole.counts)
+    assert_array_equal(merged.positives, whole.positives)
+    # Sums of at most 300 numbers below one.
+    assert_allclose(merged.probability_sums, whole.probability_sums, rtol=1e-13)
+    assert merged.squared_error == pytest.approx(whole.squared_error, rel=1e-13)
+
+
+@given(seed=st.integers(0, 2**32 - 1), power=st.sampled_from([0.3, 1.0, 4.0]))
+def test_brier_score_is_the_mean_squared_error_of_the_rows(seed, power):
+    labels, chances = rows_of(seed, power=power)
+    literal = sum((chance - label) ** 2 for chance, label in zip(chances, labels, strict=True)) / 300
+    assert CalibrationBins.of(labels, chances).brier_score() == pytest.approx(literal, rel=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_values=st.integers(1, 60), n_bins=st.integers(1, 15))
+def test_reliability_is_that_of_the_rows_where_no_two_probabilities_share_a_fine_bin(seed, n_values, n_bins):
+    rng = np.random.default_rng(seed)
+    fine = rng.choice(N_BINS, n_values, replace=False)
+    values = EDGES[fine] + 0.5 * (EDGES[fine + 1] - EDGES[fine])
+    chances = rng.choice(values, 300)
+    labels = rng.random(300) < chances
+    bins, groups = CalibrationBins.of(labels, chances), literal_groups(chances, n_bins)
+    found = bins.reliability(n_bins)
+    assert_array_equal(found.counts, [len(rows) for rows in groups])
+    assert_allclose(found.predicted, [chances[rows].mean() for rows in groups], rtol=1e-12)
+    assert_allclose(found.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
+    error = sum(len(rows) * abs(chances[rows].mean() - labels[rows].mean()) for rows in groups) / 300
+    assert bins.expected_error(n_bins) == pytest.approx(error, rel=1e-9, abs=1e-14)
+
+
+def test_limits_are_those_of_wilson():
+    labels, chances = rows_of(1, power=3.0)
+    found = CalibrationBins.of(labels, chances).reliability()
+    for share, count, low, high in zip(found.observed, found.counts, found.low, found.high, strict=True):
+        limits = binomtest(round(share * count), count).proportion_ci(method="wilson")
+        assert (low, high) == (pytest.approx(limits.low, abs=1e-12), pytest.approx(limits.high, abs=1e-12))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-5])
+def test_bins_hold_a_tenth_of_the_rows_each_also_where_positives_are_rare(scale):
+    chances = scale * np.random.default_rng(2).random(100_000)
+    found = CalibrationBins.of(np.zeros(100_000, bool), chances).reliability()
+    assert found.counts.size == 10
+    # A fine bin spans at most 1.6 % of the scale: that much may be put into the next bin at either end.
+    assert np.all(np.abs(found.counts - 10_000) < 2000)
+    assert np.all(np.diff(found.predicted) > 0)
+
+
+def test_right_probabilities_have_little_error_and_wrong_ones_what_they_are_wrong_by():
+    labels, chances = rows_of(3, n_rows=100_000)
+    # Ten bins of 10,000 rows: an observed share has a standard error of at most 0.005.
+    assert CalibrationBins.of(labels, chances).expected_error() < 0.01
+    # The mean of |0.2 - p / 2| for p even over [0, 1].
+    assert CalibrationBins.of(labels, 0.2 + 0.5 * chances).expected_error() == pytest.approx(0.13, abs=0.01)
+
+
+def test_the_ends_of_the_scale_and_every_edge_have_a_bin():
+    ends = CalibrationBins.of([0, 1], [0.0, 1.0])
+    assert (ends.counts[0], ends.counts[-1], ends.brier_score()) == (1, 1, 0.0)
+    counts = CalibrationBins.of(np.zeros(EDGES.size), EDGES).counts
+    assert_array_equal(counts, [1] * (N_BINS - 1) + [2])
+    found = CalibrationBins.of([0] * 40 + [1] * 40, [0.0] * 40 + [1.0] * 40).reliability()
+    assert found.low[0] == 0.0
+    assert found.high[-1] == 1.0
+
+
+def test_no_rows_have_no_score():
+    empty = CalibrationBins.empty()
+    assert np.isnan([empty.brier_score(), empty.expected_error()]).all()
+    assert empty.reliability().counts.size == 0
+    assert empty.merge(CalibrationBins.of([1], [0.5])).brier_score() == 0.25
+
+
+def test_arrays_out_and_in_again_are_the_same():
+    bins = CalibrationBins.of(*rows_of(4))
+    arrays = bins.to_arrays()
+    back = CalibrationBins.from_arrays(arrays)
+    for key, part in arrays.items():
+        assert_array_equal(back.to_arrays()[key], part)
+        part[...] = 0
+    assert back.n_rows == bins.n_rows == 300
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("counts", lambda part: part[:-1], "2000 bins"),
+        ("counts", lambda part: part.astype(float), "whole numbers"),
+        ("counts", lambda part: part * 0, "between 0 and the counts"),
+        ("positives", lambda part: part - 1, "between 0 and the counts"),
+        ("probability_sums", lambda part: part + 0.01, "within their bins"),
+        ("probability_sums", lambda part: part * np.nan, "within their bins"),
+        ("squared_error", lambda part: part + 1000, "between 0 and the 300 rows"),
+        ("squared_error", lambda part: part * np.nan, "between 0 and the 300 rows"),
+        ("squared_error", lambda _: "nonsense", "expected arrays"),
+    ],
+)
+def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
+    arrays = CalibrationBins.of(*rows_of(5)).to_arrays()
+    with pytest.raises(IncompatibleMoments, match=message):
+        CalibrationBins.from_arrays(arrays | {key: change(arrays[key])})
+    with pytest.raises(IncompatibleMoments, match="expected arrays counts, positives"):
+        CalibrationBins.from_arrays({})
+
+
+def test_what_is_no_probability_is_refused_with_its_row():
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5 at row 1"):
+        CalibrationBins.of([0, 1], [0.5, 1.5])
+    with pytest.raises(ValueError, match="NaN at row 0"):
+        CalibrationBins.of([0, 1], [np.nan, 0.5])
+    with pytest.raises(ValueError, match="n_bins must be at least 1, got 0"):
+        CalibrationBins.empty().reliability(0)

@@ -1,0 +1,108 @@
+"""Methods are compared on splits of the same rows, and settings chosen within the rows that are learnt."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ttest_rel
+
+from opauc.errors import DivergedError
+from opauc.metrics import (
+    FittedMethod,
+    Split,
+    TunedMethod,
+    compare_on_splits,
+    compare_on_stream,
+    exact_auc,
+    paired_t_test,
+    stratified_folds,
+)
+from tests.metrics.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
+
+
+def test_every_method_meets_every_split_afresh(drawn):
+    rows, labels = drawn
+    folds = list(stratified_folds(labels, 4, seed=1))
+    method = MeanDifference()
+    found = compare_on_splits([method, feature(2)], rows, labels, folds)
+    for at, (learnt, held) in enumerate(folds):
+        alone = MeanDifference()
+        alone.learn(rows[learnt], labels[learnt])
+        alone.finish()
+        assert found.aucs[0, at] == exact_auc(labels[held], alone.scores(rows[held]))
+    assert method.sums.size == 0
+    assert found.seconds.shape == (2, 4)
+    test = found.test("mean difference", "feature 2")
+    assert test.outcome() == "win"
+    assert found.test("feature 2", "mean difference").outcome() == "loss"
+    assert found.test("feature 2", "feature 2") == (0.0, 0.0, 1.0)
+
+
+def test_a_split_on_which_a_method_fails_is_nan_with_the_reason_and_left_out_of_the_test(drawn):
+    rows, labels = drawn
+    folds = list(stratified_folds(labels, 4))
+    found = compare_on_splits([Diverging("diverging"), feature(0)], rows, labels, folds)
+    assert np.isnan(found.of("diverging")).tolist() == [False, False, True, False]
+    assert found.troubles[0] == ("", "", "the weights left the range of float64", "")
+    kept = [0, 1, 3]
+    expected = paired_t_test(found.aucs[0, kept], found.aucs[1, kept])
+    assert found.test("diverging", "feature 0") == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_paired_test_is_students(seed):
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(2, 25))
+    found, expected = paired_t_test(first, second), ttest_rel(first, second)
+    assert_allclose(found[1:], (expected.statistic, expected.pvalue), rtol=1e-9)
+
+
+def test_a_constant_difference_is_certain_and_one_split_is_no_test():
+    half = np.array([0.5, 0.75])
+    assert paired_t_test(half + 0.25, half) == (0.25, np.inf, 0.0)
+    assert paired_t_test(half, half + 0.25).outcome() == "loss"
+    with pytest.raises(ValueError, match="at least two splits, got 1"):
+        paired_t_test(half[:1], half[:1])
+
+
+def test_settings_are_chosen_within_the_rows_learnt(drawn):
+    rows, labels = drawn
+    asked = []
+
+    def splits(labels):
+        asked.append(labels.size)
+        return stratified_folds(labels, 3, seed=5)
+
+    tuned = TunedMethod("tuned", [feature(2), NotNumbers("nan"), feature(0), feature(1)], splits)
+    folds = list(stratified_folds(labels, 5))
+    found = compare_on_splits([tuned, feature(0)], rows, labels, folds)
+    assert_array_equal(found.aucs[0], found.aucs[1])
+    assert asked == [800] * 5
+    assert tuned.chosen is None
+
+
+def test_where_no_setting_works_there_is_a_reason(drawn):
+    class Refusing(MeanDifference):
+        def learn(self, *_):
+            raise DivergedError("steps too large")
+
+    found = compare_on_stream([TunedMethod("tuned", [Refusing()])], numbered(*drawn), CHOICE)
+    assert found[0].trouble == "no setting works: steps too large"
+
+
+def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn):
+    def fit(*_):
+        raise ValueError("too few rows")
+
+    (found,) = compare_on_stream([FittedMethod("fit", fit)], numbered(*drawn), CHOICE)
+    assert found.trouble == "too few rows"
+    with pytest.raises(ValueError, match="fit: finish must be called before scores"):
+        FittedMethod("fit", fit).scores(drawn[0])
+
+
+def test_seconds_are_those_of_the_clock_given(drawn):
+    rows, labels = drawn
+    ticks = iter(range(1000))
+    split = Split(*np.split(np.arange(labels.size), [labels.size // 2]))
+    found = compare_on_splits([MeanDifference()], rows, labels, [split], clock=lambda: float(next(ticks)))
+    # Learning and finishing are asked the time before and after; warming up and scoring before alone.
+    assert found.seconds[0, 0] == 2.0

@@ -1,0 +1,176 @@
+"""Methods are compared on the same stream, each judged, timed and refused on its own."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from opauc.errors import InputError
+from opauc.metrics import (
+    FittedMethod,
+    KeptScores,
+    NumberedRows,
+    Ranking,
+    auc_interval,
+    compare_aucs,
+    compare_on_stream,
+    held_out,
+)
+from tests.metrics.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
+
+
+def test_methods_learn_what_is_not_held_out_and_are_judged_by_what_is(drawn):
+    rows, labels = drawn
+    found = compare_on_stream([feature(1), MeanDifference()], numbered(rows, labels), CHOICE)
+    out = held_out(0, 1000, *CHOICE)
+    alone = MeanDifference()
+    alone.learn(rows[~out], labels[~out])
+    alone.finish()
+    best, second = alone.scores(rows[out]), rows[out, 1]
+    assert [one.name for one in found] == ["mean difference", "feature 1"]
+    assert_allclose(found[0][1:4], auc_interval(labels[out], best)[:3], rtol=1e-12)
+    assert_allclose(found[1][1:4], auc_interval(labels[out], second)[:3], rtol=1e-12)
+    assert found[0].p_value is None
+    assert_allclose(found[1].p_value, compare_aucs(labels[out], best, second).p_value, rtol=1e-9)
+    assert all(one.trouble == "" and one.seconds >= 0 for one in found)
+
+
+def test_the_result_does_not_depend_on_how_the_stream_was_cut(drawn):
+    methods = [feature(0), feature(1), feature(2)]
+    whole, parts = (compare_on_stream(methods, numbered(*drawn, size), CHOICE) for size in (1000, 7))
+    assert [one[:5] for one in whole] == [one[:5] for one in parts]
+
+
+def test_sparse_rows_that_become_wider_are_learnt_whole():
+    rng = np.random.default_rng(1)
+    labels = (rng.random(400) < 0.5).astype(np.int8)
+    dense = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.5)
+    dense[:200, 4:] = 0.0
+    rows = sparse.csr_array(dense)
+
+    def read():
+        yield NumberedRows(0, rows[:200, :4], labels[:200])
+        yield NumberedRows(200, rows[200:], labels[200:])
+
+    def second_pass_wide():
+        passes.append(1)
+        return read() if len(passes) == 1 else iter([NumberedRows(0, rows, labels)])
+
+    def collected(rows, labels):
+        learnt.append((rows, labels))
+        return lambda rows: rows[:, [5]].toarray()[:, 0]
+
+    passes, learnt = [], []
+    compare_on_stream([MeanDifference(), FittedMethod("all", collected)], second_pass_wide, CHOICE)
+    out = held_out(0, 400, *CHOICE)
+    assert_array_equal(learnt[0][0].toarray(), rows[~out].toarray())
+    assert_array_equal(learnt[0][1], labels[~out])
+
+
+def test_a_method_that_refuses_is_left_out_with_its_reason_and_the_others_go_on(drawn):
+    failing = Diverging("diverging")
+    found = compare_on_stream([failing, NotNumbers("nan"), feature(0)], numbered(*drawn), CHOICE)
+    assert [one.name for one in found] == ["feature 0", "diverging", "nan"]
+    assert found[1][1:5] == (None,) * 4
+    assert found[1].trouble == "the weights left the range of float64"
+    assert found[2].trouble == "gave scores that are not numbers"
+    assert failing.log.count("learn") == 3
+    assert "finish" not in failing.log
+    assert found[0].auc > 0.7
+
+
+def test_mistakes_in_the_code_of_a_method_are_not_taken_for_refusals(drawn):
+    class Mistaken(MeanDifference):
+        def finish(self):
+            raise KeyError("weights")
+
+    with pytest.raises(KeyError):
+        compare_on_stream([Mistaken()], numbered(*drawn), CHOICE)
+
+
+def test_warming_up_comes_once_before_learning_and_is_not_timed(drawn, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("opauc.metrics.runner.time.perf_counter", lambda: clock[0])
+
+    class Slow(MeanDifference):
+        def warm_up(self, rows):
+            super().warm_up(rows)
+            clock[0] += 100.0
+
+        def learn(self, rows, labels):
+            super().learn(rows, labels)
+            clock[0] += 1.0
+
+        def finish(self):
+            super().finish()
+            clock[0] += 0.5
+
+        def scores(self, rows):
+            clock[0] += 50.0
+            return super().scores(rows)
+
+    slow = Slow()
+    (found,) = compare_on_stream([slow], numbered(*drawn), CHOICE)
+    assert slow.log == ["warm up", *["learn"] * 10, "finish"]
+    assert found.seconds == 10.5
+
+
+def test_beyond_the_rows_kept_the_streaming_auc_stands_in(drawn):
+    exact = compare_on_stream([feature(0), feature(1)], numbered(*drawn), CHOICE)
+    streamed = compare_on_stream([feature(0), feature(1)], numbered(*drawn), CHOICE, exact_rows=50)
+    assert_allclose([one.auc for one in streamed], [one.auc for one in exact], atol=1e-12)
+    assert_allclose([one[2:4] for one in streamed], [one[2:4] for one in exact], atol=1e-9)
+    assert [one.p_value for one in streamed] == [None, None]
+
+
+def test_rows_of_one_class_held_out_are_refused(drawn):
+    rows, labels = drawn
+    with pytest.raises(InputError, match=r"two classes held out, got 0 positives and \d+ negatives"):
+        compare_on_stream([feature(0)], numbered(rows, labels * ~held_out(0, 1000, *CHOICE)), CHOICE)
+
+
+def test_kept_scores_are_exact_up_to_their_limit_and_rank_as_all_rows_do(drawn):
+    rows, labels = drawn
+    few, many = KeptScores(1000), KeptScores(999)
+    for kept in (few, many):
+        for at in range(0, 1000, 300):
+            kept.add(labels[at : at + 300], rows[at : at + 300, 0])
+    assert few.whole is not None
+    assert many.whole is None
+    assert few.interval() == auc_interval(labels, rows[:, 0])
+    assert few.ranking().certain is None
+    assert many.ranking().certain == Ranking.of_stream(many.stream).certain
+    assert (few.n_rows, many.n_rows) == (1000, 1000)
+
+
+def test_methods_of_tables_take_the_columns_and_all_others_the_features(drawn):
+    rows, labels = drawn
+    table = np.where(rows > 1.0, np.nan, rows)
+
+    def read():
+        for at in range(0, 1000, 300):
+            part = slice(at, at + 300)
+            yield NumberedRows(at, rows[part], labels[part], table[part])
+
+    def noting(name):
+        def fit(rows, labels):
+            learnt[name] = rows, labels
+            return lambda rows: scored.setdefault(name, []).append(rows) or np.arange(float(len(rows)))
+
+        return FittedMethod(name, fit)
+
+    learnt, scored = {}, {}
+    compare_on_stream([noting("features")], read, CHOICE, of_tables=[noting("table")])
+    out = held_out(0, 1000, *CHOICE)
+    for name, expected in (("features", rows), ("table", table)):
+        assert_array_equal(learnt[name][0], expected[~out])
+        assert_array_equal(learnt[name][1], labels[~out])
+        assert_array_equal(np.concatenate(scored[name]), expected[out])
+
+
+def test_methods_of_tables_take_the_features_where_there_is_no_table(drawn):
+    with_table, without = (
+        compare_on_stream(*given, numbered(*drawn), CHOICE, of_tables=tables)
+        for given, tables in (([[]], [MeanDifference()]), ([[MeanDifference()]], []))
+    )
+    assert with_table[0].auc == without[0].auc
