@@ -1,7 +1,7 @@
 """Memory and time of `opauc train TABLE` against the number of rows.
 
 `python -m benchmarks.additive_memory [rows...]`: by default 1,000,000 and 4,000,000 rows of a Parquet file with
-numbers, missing values and categories, each learnt in a process of its own; prints its peak memory and its time.
+numbers, missing values and categories, each learned in a process of its own; prints its peak memory and its time.
 """
 
 from __future__ import annotations

@@ -19,23 +19,23 @@ USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
 ADDITIVE, LEARNER = "opauc.training.additive", "opauc.learners.additive"
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
-    "effects": [(f"{ADDITIVE}.card_fit", "", "_effects")],
-    "encoding": [("opauc.additive.basis.basis", "Card", "rows")],
+    "effects": [(f"{ADDITIVE}.initial_fit", "", "_effects")],
+    "encoding": [("opauc.additive.basis.basis", "Basis", "rows")],
     "pair search": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_candidates")],
     "pair columns": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_with_pairs")],
-    "part fits": [(f"{LEARNER}.penalised_fit", "", "_steps")],
+    "part fits": [(f"{LEARNER}.penalized_fit", "", "_steps")],
     "full fits": [
         (f"{ADDITIVE}.interaction_search", "", "finished_fit"),
-        (f"{LEARNER}.penalised_fit", "", "finished_fit"),
+        (f"{LEARNER}.penalized_fit", "", "finished_fit"),
     ],
-    "REML": [(f"{LEARNER}.penalised_fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
-    "Grams": [("opauc.additive.sums", "LinearisedSums", "update_all")],
+    "REML": [(f"{LEARNER}.penalized_fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
+    "Grams": [("opauc.additive.sums", "LinearizedSums", "update_all")],
     "codes": [(f"{ADDITIVE}.tree_search", "TreeSearch", "of")],
     "trees tried": [(f"{ADDITIVE}.tree_search", "TreeSearch", "tried")],
     "trees": [(f"{ADDITIVE}.tree_search", "TreeSearch", "fitted")],
     "ladder": [
         ("opauc.additive.model", "AdditiveLogistic", "with_ladder"),
-        (f"{LEARNER}.ladder", "Ladder", "update"),
+        (f"{LEARNER}.ladder", "CandidateModels", "update"),
     ],
     "final": [("opauc.additive.model", "AdditiveLogistic", "final")],
 }
@@ -101,8 +101,8 @@ def main():
 def _columns(scores_of):
     """Return how many columns the model has, and how many of them are main effects and leaves."""
     [model] = [cell.cell_contents for cell in scores_of.__closure__]
-    card = model.card_
-    return f"{card.n_columns} ({card.main_columns()}, {card.together.size if card.together else 0})"
+    basis = model.basis_
+    return f"{basis.n_columns} ({basis.main_columns()}, {basis.together.size if basis.together else 0})"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""CPU time of a row that OnePassGAM learns after its card, by the columns of the card.
+"""CPU time of a row that OnePassGAM learns after its basis, by the columns of the basis.
 
 python -m benchmarks.additive_stream
 """
@@ -29,18 +29,18 @@ def main():
     later, marks = rows_and_labels(1, N_ROWS)
     for width, interactions in ((800, 45), (1500, 45), (1500, "auto")):
         model = OnePassGAM(max_columns=width, interactions=interactions, random_state=0).fit(rows, labels)
-        solution = model.solution_.with_card()
+        solution = model.solution_.with_basis()
         solution.after(later[:1024], marks[:1024])
         times = []
         for _ in range(REPEATS):
             began = time.process_time()
             solution.after(later, marks)
             times.append(time.process_time() - began)
-        card = model.card_
-        entries = card.rows(later[:1000]).nnz / 1000
+        basis = model.basis_
+        entries = basis.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
-        leaves = card.together.size if card.together else 0
-        print(f"{card.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries a row: {best:.1f} µs a row")
+        leaves = basis.together.size if basis.together else 0
+        print(f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries a row: {best:.1f} µs a row")
 
 
 if __name__ == "__main__":

@@ -141,9 +141,9 @@ def files(folder):
 
 
 def tables(folder):
-    """Print what the additive model of a raw table takes, and how much of that is before the shards: its card."""
+    """Print what the additive model of a raw table takes, and how much of that is before the shards: its basis."""
     header(
-        "table", "MB", "one core s", "two cores, n_jobs 1 s", "n_jobs 2 s", "over one core", "over n_jobs 1", "card s"
+        "table", "MB", "one core s", "two cores, n_jobs 1 s", "n_jobs 2 s", "over one core", "over n_jobs 1", "basis s"
     )
     for path in raw_files(folder):
         label = ("--label", "bought")
@@ -154,8 +154,9 @@ def tables(folder):
             turns=1,
         )
         options = ReadOptions(label="bought")
-        card, _ = best(lambda: additive_shards([path], options, GamRecipe({"random_state": 0}), ClassLabels()), turns=1)  # noqa: B023
-        found = (one, both, jobs, one / jobs, both / jobs, card)
+        recipe = GamRecipe({"random_state": 0})
+        basis, _ = best(lambda: additive_shards([path], options, recipe, ClassLabels()), turns=1)  # noqa: B023
+        found = (one, both, jobs, one / jobs, both / jobs, basis)
         row(Path(path).suffix, f"{os.path.getsize(path) / 1e6:,.0f}", *(f"{value:.2f}" for value in found))
 
 
@@ -220,11 +221,11 @@ def cost_of(folder, n_features):
     learning = linear_shards(FilesToLearn(paths, OpaucRecipe({}), {}))
     plan = ShardPlan(ShardReader(learning.options, learning.encoder), learning)
     [shard, *_] = file_shards(paths, learning.options, 2**28, ThreadScheduler(1))
-    learning, learnt = best(lambda: plan.learnt(shard))
-    merging, _ = best(lambda: learnt.merge(learnt))
-    solving, _ = best(lambda: replace(learnt.model.solution).scorer)
+    learning, learned = best(lambda: plan.learned(shard))
+    merging, _ = best(lambda: learned.merge(learned))
+    solving, _ = best(lambda: replace(learned.model.solution).scorer)
     row_bytes = os.path.getsize(paths[0]) / (rows_a_group(n_features) * GROUPS_A_FILE)
-    return Cost(n_features, learnt.rows / learning, row_bytes, len(pickle.dumps(learnt, 5)), merging, solving)
+    return Cost(n_features, learned.rows / learning, row_bytes, len(pickle.dumps(learned, 5)), merging, solving)
 
 
 def best(work, turns=5):

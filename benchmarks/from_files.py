@@ -45,7 +45,7 @@ IMPORTS = """
 from opauc.data.open_stream import open_stream
 from opauc.cli import main
 """
-# One small file is learnt first, so that nothing is compiled within the time.
+# One small file is learned first, so that nothing is compiled within the time.
 WARM = (
     IMPORTS
     + """
@@ -146,7 +146,7 @@ def parquet_table(folder, gigabytes):
 
 
 def learn(path, ahead):
-    """Return what is learnt of a file in this process, with its reader in a thread of its own or not."""
+    """Return what is learned of a file in this process, with its reader in a thread of its own or not."""
     training, stream = StreamTraining(OpaucRecipe({})), open_stream([path])
     for chunk in stream.chunks() if ahead else stream._chunks():
         training.learn(chunk)

@@ -17,7 +17,7 @@ ALPHAS = 2.0 ** np.arange(-10, 3)
 
 
 def exact_table(loads):
-    print("\n### Exact fit: one pass and the minimiser\n")
+    print("\n### Exact fit: one pass and the minimizer\n")
     print("Each number is opauc's time divided by the other's; below 1 opauc is faster.\n")
     header = [
         "data", "SGDClassifier epoch", "same, with a 13-alpha path", "epoch, shuffle=False",
@@ -84,7 +84,7 @@ def descent_table(loads):
     print("\n### SGD, standardize=False unless said otherwise: time per row\n")
     header = [
         "data", "opauc / SGDClassifier", "opauc / same, shuffle=False", "opauc / numba univariate SGD",
-        "NumPy as in the paper / opauc", "NumPy Welford / opauc", "opauc µs", "standardised / opauc",
+        "NumPy as in the paper / opauc", "NumPy Welford / opauc", "opauc µs", "standardized / opauc",
     ]  # fmt: skip
     heading(header)
     for load, n_rows in loads:

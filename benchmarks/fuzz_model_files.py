@@ -15,8 +15,8 @@ from tests.core.test_files import mutate
 from tests.problems import problem
 
 import opauc
-from opauc import OPAUC, UnreadableFile
-from opauc.core.checksummed_file import read_sealed
+from opauc import OPAUC, UnreadableFileError
+from opauc.core.checksummed_file import read_checksummed
 
 KINDS = [
     {"solver": "exact"}, {"solver": "sgd"}, {"solver": "sgd", "rank": 3}, {"solver": "exact", "rank": 3},
@@ -46,16 +46,16 @@ def main():
             try:
                 opauc.load(path)
                 outcomes["read, as nothing had changed" if damaged == whole else "READ THOUGH DAMAGED"] += 1
-            except UnreadableFile as error:
+            except UnreadableFileError as error:
                 outcomes["refused" if str(error).startswith(f"{path}: ") else "REFUSED WITHOUT ITS NAME"] += 1
         for whole in wholes:
             path.write_bytes(whole)
-            for _, described, arrays in hostile(*read_sealed(path)):
+            for _, described, arrays in hostile(*read_checksummed(path)):
                 write_hostile(path, described, arrays)
                 try:
                     opauc.load(path)
                     outcomes["spoilt, and harmless"] += 1
-                except UnreadableFile as error:
+                except UnreadableFileError as error:
                     outcomes["refused" if str(error).startswith(f"{path}: ") else "REFUSED WITHOUT ITS NAME"] += 1
     for outcome, count in outcomes.items():
         print(f"{count:7,} {outcome}")

@@ -21,7 +21,7 @@ import numpy as np
 KINDS = {
     "exact": ["--solver", "exact"],
     "exact, penalty chosen": ["--alpha", "auto"],
-    "exact, forgetting chosen": ["--forgetting", "auto", "--horizon", "200"],
+    "exact, forgetting chosen": ["--forgetting-factor", "auto", "--horizon", "200"],
     "exact, sketched": ["--solver", "exact", "--rank", "8"],
     "sgd": ["--solver", "sgd"],
     "sgd, sketched": ["--solver", "sgd", "--rank", "8"],

@@ -91,7 +91,7 @@ def univariate_csr(data, indices, indptr, labels, eta0, weights):
 
 
 def literal_sketched_descent(rows, labels, codes, alpha, eta0, n_rows):
-    """OPAUCr in NumPy as the paper states it, centred, for the first rows only: d x rank numbers touched a row."""
+    """OPAUCr in NumPy as the paper states it, centered, for the first rows only: d x rank numbers touched a row."""
     d, rank = rows.shape[1], codes.shape[1]
     counts, means, sketches, sums = (
         [0, 0],
@@ -122,7 +122,7 @@ def literal_sketched_descent(rows, labels, codes, alpha, eta0, n_rows):
 
 @njit(nogil=True, fastmath=True)
 def oam_gradient(data, indices, indptr, labels, buffer_size, penalty, random, weights):
-    """Online AUC maximisation by gradient (Zhao and others): a reservoir of each class, sparse rows."""
+    """Online AUC maximization by gradient (Zhao and others): a reservoir of each class, sparse rows."""
     buffers = np.zeros((2, buffer_size), np.int64)
     seen = np.zeros(2, np.int64)
     for i in range(indptr.size - 1):

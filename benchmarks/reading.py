@@ -10,8 +10,8 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.formats.libsvm import LibsvmReader
 from opauc.data.sources import ByteSource
 

@@ -17,11 +17,11 @@ from pyarrow import csv, parquet
 
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
+from opauc.core.batch import BEGINNING
 from opauc.data.arrow_columns import number_matrix
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.formats.arrow import BATCH_ROWS, ArrowReader
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.data.formats.csv.values import PIECE_BYTES
@@ -36,10 +36,10 @@ from opauc.data.formats.arrow import ArrowReader
 from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.batch import BEGINNING
-from opauc.data.encode.onehot import TableEncoder
+from opauc.core.batch import BEGINNING
+from opauc.data.encode.onehot import OneHotEncoder
 reader = CsvReader() if sys.argv[1].endswith("csv") else ArrowReader()
-encoder = TableEncoder()
+encoder = OneHotEncoder()
 for part in reader.parts(ByteSource(sys.argv[1]), BEGINNING, BadRows()):
     encoder.encode(part, sys.argv[1], BadRows())
 with open("/proc/self/status") as status:
@@ -59,7 +59,7 @@ def mixed(n_rows):
     return pd.DataFrame({
         "label": rng.choice(["yes", "no"], n_rows),
         **{f"x{j}": rng.normal(size=n_rows).round(4) for j in range(8)},
-        "colour": rng.choice(["red", "green", "blue"], n_rows),
+        "color": rng.choice(["red", "green", "blue"], n_rows),
         "said": rng.choice(["a, b", 'he said "c"', "d"], n_rows),
     })  # fmt: skip
 
@@ -100,12 +100,12 @@ def arrow_csv(text, kinds, piece_bytes):
 def text_table(folder):
     print("\n### Reading and encoding text, against reading it whole\n")
     heading(["text", "MB/s", "speed / pandas.read_csv", "speed / polars.read_csv, one thread"])
-    words = TableColumns(categorical=["colour", "said"])
+    words = TableColumns(categorical=["color", "said"])
     for name, table, columns in (("50 numbers", numbers(60_000), TableColumns()), ("mixed", mixed(400_000), words)):
         path = folder / "table.csv"
         table.to_csv(path, index=False)
         best = race({
-            "opauc": lambda path=path, columns=columns: encode_all(CsvReader(columns), path, TableEncoder(columns)),
+            "opauc": lambda path=path, columns=columns: encode_all(CsvReader(columns), path, OneHotEncoder(columns)),
             "pandas": lambda path=path: pd.read_csv(path),
             "polars": lambda path=path: pl.read_csv(path),
         }, turns=4)  # fmt: skip
@@ -123,7 +123,7 @@ def parquet_table(folder):
         best = race({
             "alone": lambda: drain(parquet.ParquetFile(path).iter_batches(BATCH_ROWS, use_threads=False)),
             "reader": lambda: drain(ArrowReader().parts(ByteSource(str(path)), BEGINNING, BadRows())),
-            "encode": lambda: encode_all(ArrowReader(), path, TableEncoder()),
+            "encode": lambda: encode_all(ArrowReader(), path, OneHotEncoder()),
             "learn": lambda: learn_all(path),
         }, turns=6)  # fmt: skip
         shares = [f"{best['alone'] / best[step]:.0%}" for step in ("reader", "encode", "learn")]
@@ -136,7 +136,7 @@ def drain(items):
 
 
 def learn_all(path):
-    encoder = TableEncoder()
+    encoder = OneHotEncoder()
     for part in ArrowReader().parts(ByteSource(str(path)), BEGINNING, BadRows()):
         rows, labels, *_ = encoder.encode(part, str(path), BadRows())
         accumulate(rows, labels)

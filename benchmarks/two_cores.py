@@ -14,15 +14,15 @@ from pathlib import Path
 
 from benchmarks.__main__ import processor
 from benchmarks.engines import header, parquet_files, row
+from opauc.core.batch import BEGINNING
+from opauc.core.blas import one_blas_thread
 from opauc.data import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.sources import ByteSource
 from opauc.engines.files import ShardPlan
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.shards import ShardReader, file_shards
 from opauc.engines.threads import ThreadScheduler
-from opauc.linear.moments.accumulate import one_blas_thread
 from opauc.linear.resolve import OpaucRecipe
 
 TURNS = 3
@@ -47,13 +47,13 @@ def as_rows(path):
             pass
 
 
-def learnt(path):
+def learned(path):
     plan, shards = plan_of(path)
     for shard in shards:
-        plan.learnt(shard)
+        plan.learned(shard)
 
 
-STAGES = {"decode": decoded, "and make rows": as_rows, "and sum": learnt}
+STAGES = {"decode": decoded, "and make rows": as_rows, "and sum": learned}
 
 
 def timed(stage, path, clock):

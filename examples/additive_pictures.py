@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 from million_rows import purchases
+from opauc.cli.shown_terms import explained_row, shown_terms
 
 from opauc import OnePassGAM
-from opauc.cli.shown_effects import explained_row, shown_effects
 from opauc.report.style import style_sheet
 from opauc.report.svg import Axis, Frame
 from opauc.report.term_charts import curve_chart, level_chart, surface_chart
@@ -26,7 +26,7 @@ def main() -> None:
         table = purchases(number).drop_columns(["purchase"])
         model.partial_fit(table.drop_columns(["fraud"]), table["fraud"].to_numpy(), classes=["no", "yes"])
     effects = model._effects()
-    shown = {effect.name: effect for effect in shown_effects(effects)}
+    shown = {effect.name: effect for effect in shown_terms(effects)}
     rows = purchases(N_FILES).drop_columns(["purchase", "fraud"])
     numbers = model.columns_.read(rows).rows
     riskiest = int(np.argmax(model.decision_function(rows)))

@@ -2,7 +2,7 @@
 
 First scikit-learn's bundled breast-cancer measurements as a CSV file nobody cleaned (`messy_table.py` says what
 was done to them), trained with no options and set beside logistic regression; then a million made-up purchases
-in a folder of Parquet files (`million_rows.py`), learnt in constant memory.
+in a folder of Parquet files (`million_rows.py`), learned in constant memory.
 """
 
 import json

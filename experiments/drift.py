@@ -1,7 +1,7 @@
 """Forgetting on a stream that drifts: `python -m experiments.drift [SET]`.
 
 Rows in the order in which they were recorded. Each block of 50 rows is scored
-by weights that are renewed every so many rows, always before it is learnt; what
+by weights that are renewed every so many rows, always before it is learned; what
 is printed is the mean, over all blocks but those of the first 5,000 rows, of
 the AUC within the block.
 """
@@ -54,7 +54,7 @@ def progressive(
             gone = slice(max(0, begin - window), end - window)
             model.forget(rows[gone], labels[gone])
         seconds += time.perf_counter() - began
-        factors.append(model.forgetting_)
+        factors.append(model.forgetting_factor_)
     return Found(np.array(aucs), np.array(factors), seconds)
 
 
@@ -68,13 +68,16 @@ def table(rows: Rows, labels: Labels) -> None:
         print(f"| {name} | {means} | {1e6 * found[2].seconds / labels.size:.2f} |", flush=True)
 
     for factor in FACTORS:
-        settings = {"solver": "exact", "forgetting": factor}
-        line(f"forgetting={factor:g}", [progressive(OPAUC(**settings), rows, labels, update) for update in UPDATES])
-    chosen = [progressive(OPAUC(forgetting="auto", horizon=update), rows, labels, update) for update in UPDATES]
-    line('forgetting="auto", horizon as the updates', chosen)
+        settings = {"solver": "exact", "forgetting_factor": factor}
+        line(
+            f"forgetting_factor={factor:g}",
+            [progressive(OPAUC(**settings), rows, labels, update) for update in UPDATES],
+        )
+    chosen = [progressive(OPAUC(forgetting_factor="auto", horizon=update), rows, labels, update) for update in UPDATES]
+    line('forgetting_factor="auto", horizon as the updates', chosen)
     line(
-        'forgetting="auto"',
-        [progressive(OPAUC(forgetting="auto"), rows, labels, update) for update in UPDATES],
+        'forgetting_factor="auto"',
+        [progressive(OPAUC(forgetting_factor="auto"), rows, labels, update) for update in UPDATES],
     )
     for width in WINDOWS:
         line(
@@ -92,7 +95,7 @@ def main() -> None:
     """Print the table of a set."""
     for name in sys.argv[1:] or available(("rialto",)):
         rows, labels = load(name)
-        progressive(OPAUC(forgetting="auto"), rows[:2000], labels[:2000], 1000)  # compiles
+        progressive(OPAUC(forgetting_factor="auto"), rows[:2000], labels[:2000], 1000)  # compiles
         print(f"{name}: {labels.size:,} rows, {rows.shape[1]} features, in their order\n")
         table(rows, labels)
 

@@ -43,8 +43,8 @@ def one_split(rows: Rows, labels: Labels, seed: int) -> Found:
     True
     """
     order = np.random.default_rng(seed).permutation(labels.size)[:MOST_ROWS]
-    learnt, held_out = order[: int(0.8 * order.size)], order[int(0.8 * order.size) :]
-    X, y, rest, truth = rows[learnt], labels[learnt], rows[held_out], labels[held_out]
+    learned, held_out = order[: int(0.8 * order.size)], order[int(0.8 * order.size) :]
+    X, y, rest, truth = rows[learned], labels[learned], rows[held_out], labels[held_out]
     figures = []
     for average in (False, True):
         grid = DescentGrid(average=average)

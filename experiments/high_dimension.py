@@ -4,7 +4,7 @@ Run `python -m experiments.high_dimension STORE.jsonl`: results are appended
 one a line, so a run that was cut short goes on where it stopped, and the
 tables are printed at the end. Random 80/20 splits. "Untuned" is a method's
 default; "tuned" the best of its grid on the held-out part itself, an upper
-bound that favours the method tuned.
+bound that favors the method tuned.
 """
 
 import json
@@ -23,10 +23,10 @@ from sklearn.svm import LinearSVC
 
 from experiments.datasets import FOLDER, available, load
 from experiments.methods import aucs_on, weights_method
-from experiments.one_pass_rivals import adagrad_logistic
+from experiments.one_pass_competitors import adagrad_logistic
 from opauc.baselines.solvers.uni_exp import UniExp
 from opauc.baselines.solvers.uni_squ import UniSqu
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.linear.means import ClassMeans
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_exact import SketchedExact
@@ -41,23 +41,23 @@ ONE_PASS, BATCH = "one pass", "batch"
 Fit: TypeAlias = Callable[[Rows, Labels], Floats]
 
 
-def learnt(learner: Learner[Any]) -> Fit:
+def learned(learner: Solver[Any]) -> Fit:
     """Weights of a learner after one pass."""
     return lambda rows, labels: learner.weights(learner.step(learner.start(rows.shape[1]), rows, labels))
 
 
 def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Fit]]:
     """Family, kind, whether it is the untuned default, and how to fit it."""
-    yield "default (progressive selection)", ONE_PASS, True, learnt(ProgressiveSelection())
-    yield "means only", ONE_PASS, True, learnt(ClassMeans())
+    yield "default (progressive selection)", ONE_PASS, True, learned(ProgressiveSelection())
+    yield "means only", ONE_PASS, True, learned(ClassMeans())
     for alpha, power, average in product((0.0, 1e-5, 1e-4, 1e-3), (0.0, 0.25, 0.5), (True, False)):
-        yield "means only", ONE_PASS, False, learnt(ClassMeans(alpha=alpha, scale_power=power, average=average))
-    yield "OPAUCr, rank 50", ONE_PASS, True, learnt(SketchedSGD(rank=50))
+        yield "means only", ONE_PASS, False, learned(ClassMeans(alpha=alpha, scale_power=power, average=average))
+    yield "OPAUCr, rank 50", ONE_PASS, True, learned(SketchedSGD(rank=50))
     for alpha, eta0, average in product((1e-5, 1e-4, 1e-3), (0.1, 0.5, 1.0), (True, False)):
         setting = SketchedSGD(alpha, eta0, "constant", average, rank=50)
-        yield "OPAUCr, rank 50", ONE_PASS, False, learnt(setting)
+        yield "OPAUCr, rank 50", ONE_PASS, False, learned(setting)
     for alpha in (1e-3, 1e-2, 1e-1, 1.0):
-        yield "closed form of the sketch", ONE_PASS, False, learnt(SketchedExact(alpha, rank=50))
+        yield "closed form of the sketch", ONE_PASS, False, learned(SketchedExact(alpha, rank=50))
     for alpha, average in product((1e-3, 1e-4, 1e-5, 1e-6, 1e-7), (False, True)):
         yield "SGDClassifier, one epoch", ONE_PASS, False, lambda rows, labels, alpha=alpha, average=average: (
             SGDClassifier(loss="log_loss", alpha=alpha, average=average, max_iter=1, tol=None, random_state=0)
@@ -65,7 +65,7 @@ def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Fit]]:
         )  # fmt: skip
     for loss, eta0 in product(("Uni-Squ", "Uni-Exp"), 2.0 ** np.arange(-6, 3)):
         univariate = UniExp if loss == "Uni-Exp" else UniSqu
-        yield f"online {loss}", ONE_PASS, False, learnt(univariate(float(eta0), "constant", average=False))
+        yield f"online {loss}", ONE_PASS, False, learned(univariate(float(eta0), "constant", average=False))
     for eta0, start in product((0.1, 0.3, 1.0), (1e-4, 1e-2, 1.0)):
         yield (
             "AdaGrad, balanced logistic",
@@ -97,12 +97,12 @@ def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Fit]]:
             lambda rows, labels, alpha=alpha: pairwise_least_squares(rows, labels, alpha),
         )
     for alpha, eta0, average in product((1e-5, 1e-4, 1e-3), (0.1, 0.5, 1.0), (True, False)):
-        setting = SketchedSGD(alpha, eta0, "constant", average, rank=50, centring="printed")
-        yield "OPAUCr as printed", ONE_PASS, False, learnt(setting)
+        setting = SketchedSGD(alpha, eta0, "constant", average, rank=50, centering="printed")
+        yield "OPAUCr as printed", ONE_PASS, False, learned(setting)
 
 
 def pairwise_least_squares(rows: csr_array, labels: Labels, alpha: float) -> Floats:
-    """The exact minimiser of the pair loss, covariances only ever multiplied with vectors."""
+    """The exact minimizer of the pair loss, covariances only ever multiplied with vectors."""
     parts = [rows[labels == k] for k in (0, 1)]
     means = [np.asarray(part.mean(axis=0)).ravel() for part in parts]
     difference = means[1] - means[0]

@@ -2,7 +2,7 @@
 
     python -m experiments.made_up_tables [NAME ...]
 
-Each is learnt three times with other random numbers; the peers are those of `experiments.tables`.
+Each is learned three times with other random numbers; the peers are those of `experiments.tables`.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How well the penalty chosen inside the pass ranks new rows: `python -m experiments.one_pass_selection [SET ...]`.
 
-Five random 80/20 splits of every set. "Best" is the exact minimiser with the
+Five random 80/20 splits of every set. "Best" is the exact minimizer with the
 penalty, of 40, that is best on the held-out part itself: what no one can have.
 """
 
@@ -37,8 +37,8 @@ def one_split(rows: Rows, labels: Labels, seed: int) -> Found:
     True
     """
     order = np.random.default_rng(seed).permutation(labels.size)
-    learnt, held_out = order[: int(0.8 * labels.size)], order[int(0.8 * labels.size) :]
-    X, y, rest, truth = rows[learnt], labels[learnt], rows[held_out], labels[held_out]
+    learned, held_out = order[: int(0.8 * labels.size)], order[int(0.8 * labels.size) :]
+    X, y, rest, truth = rows[learned], labels[learned], rows[held_out], labels[held_out]
     plain, chosen = OPAUC(solver="exact", standardize=False).fit(X, y), OPAUCCV().fit(X, y)
     variances = np.diagonal(plain.moments_.covariance_sum())
 

@@ -50,7 +50,7 @@ TABLES = [
     RTable("modeldata", "taxi", "tip", "yes"),
     RTable("modeldata", "cells", "class", "PS", ("case",)),
     RTable("modeldata", "grants_other", "class", "successful"),
-    RTable("AER", "CreditCard", "card", "yes", ("expenditure", "share")),
+    RTable("AER", "CreditCard", "basis", "yes", ("expenditure", "share")),
     RTable("AER", "Fertility", "morekids", "yes"),
     RTable("AER", "HealthInsurance", "insurance", "yes"),
     RTable("AER", "PSID1982", "wage", MEDIAN),

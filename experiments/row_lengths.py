@@ -48,11 +48,11 @@ def lengths(rows: csr_array) -> Floats:
 
 def aucs(rows: csr_array, labels: Labels, seed: int) -> list[float]:
     """AUCs of the default, of all candidates with rows as they come, and of rows scaled beforehand."""
-    learnt, held_out = np.split(np.random.RandomState(seed).permutation(labels.size), [labels.size * 4 // 5])
+    learned, held_out = np.split(np.random.RandomState(seed).permutation(labels.size), [labels.size * 4 // 5])
     at_length_one, found = csr_array(sparse.diags_array(1.0 / lengths(rows)) @ rows), []
     for given, unit in ((rows, 1.0), (rows, 0.0), (at_length_one, 1.0)):
         start = LEARNER.start(rows.shape[1])._replace(unit=np.full(1, unit))
-        state = LEARNER.step(start, given[learnt], labels[learnt])
+        state = LEARNER.step(start, given[learned], labels[learned])
         scored = at_length_one if LEARNER.scores_unit_rows(state) else given
         found.append(float(exact_auc(labels[held_out], scored[held_out] @ LEARNER.weights(state))))
     return found

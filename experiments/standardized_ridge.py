@@ -1,8 +1,8 @@
-"""Whether the ridge should act on standardised features: `python -m experiments.standardized_ridge [SET ...]`.
+"""Whether the ridge should act on standardized features: `python -m experiments.standardized_ridge [SET ...]`.
 
 Five random 80/20 splits of each set, of covtype and kddcup04_bio a random
-100,000 rows. The figures are held-out AUCs of the exact minimiser for a fixed
-penalty, less that of the penalty, of 25 on standardised features, that is best
+100,000 rows. The figures are held-out AUCs of the exact minimizer for a fixed
+penalty, less that of the penalty, of 25 on standardized features, that is best
 on the held-out part itself; once on features as they come, once scaled to [-1, 1].
 """
 
@@ -22,15 +22,15 @@ PENALTIES = tuple((10.0 ** np.linspace(-6.0, 2.0, 25)).tolist())
 
 
 def one_split(rows: DenseRows, labels: Labels, seed: int) -> Floats:
-    """Return the best AUC, then those of each of ALPHAS plain, and standardised.
+    """Return the best AUC, then those of each of ALPHAS plain, and standardized.
 
     >>> labels = (np.arange(400) % 2).astype(np.int8)
     >>> rows = np.random.default_rng(0).normal(size=(400, 3)) + labels[:, None]
     >>> one_split(rows, labels, 0).shape
     (5,)
     """
-    learnt, held_out = np.split(np.random.default_rng(seed).permutation(labels.size), [int(0.8 * labels.size)])
-    moments, rest, truth = ClassMoments.of(rows[learnt], labels[learnt]), rows[held_out], labels[held_out]
+    learned, held_out = np.split(np.random.default_rng(seed).permutation(labels.size), [int(0.8 * labels.size)])
+    moments, rest, truth = ClassMoments.of(rows[learned], labels[learned]), rows[held_out], labels[held_out]
     plain, standard = (Exact(standardize=standardize) for standardize in (False, True))
     paths = standard.path(moments, PENALTIES), plain.path(moments, ALPHAS), standard.path(moments, ALPHAS)
     best, *others = ([exact_auc(truth, rest @ weights) for weights in path] for path in paths)
@@ -39,7 +39,7 @@ def one_split(rows: DenseRows, labels: Labels, seed: int) -> Floats:
 
 def main() -> None:
     """Print a line a set."""
-    titles = [f"{form}, {alpha:g}" for form in ("plain", "standardised") for alpha in ALPHAS]
+    titles = [f"{form}, {alpha:g}" for form in ("plain", "standardized") for alpha in ALPHAS]
     print("| set | best | " + " | ".join(f"{view}: {title}" for view in ("raw", "scaled") for title in titles) + " |")
     print("| --- " * (2 + 2 * len(titles)) + "|")
     for name in sys.argv[1:] or available():

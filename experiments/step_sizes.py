@@ -2,7 +2,7 @@
 
 Run `python -m experiments.step_sizes`; the table goes to docs/step-sizes.md.
 Each set is read once, in random order, 80 % to learn from and 20 % held out;
-the figures are held-out AUC less that of the exact minimiser.
+the figures are held-out AUC less that of the exact minimizer.
 """
 
 from collections import defaultdict

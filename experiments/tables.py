@@ -75,7 +75,7 @@ def gam(table: Table, labels: Labels) -> Callable[[Table], Floats]:
 
 
 def logistic(table: Table, labels: Labels) -> Callable[[Table], Floats]:
-    """Return the scores of logistic regression on standardised and one-hot columns, its ridge cross-validated."""
+    """Return the scores of logistic regression on standardized and one-hot columns, its ridge cross-validated."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegressionCV

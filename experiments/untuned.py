@@ -3,7 +3,7 @@
 Five random 80/20 splits of each set; the figures are held-out AUCs. Of the
 larger sets a random part is taken, the same for all methods.
 
-"Best penalty" is the exact minimiser, on features as they are or standardised,
+"Best penalty" is the exact minimizer, on features as they are or standardized,
 with the penalty that is best on the held-out part itself. Plain descent is
 tuned on features scaled to [-1, 1] over the paper's 23 step sizes and 13
 penalties, last iterate, in two ways: with the pair that is best on the
@@ -53,17 +53,17 @@ def one_split(rows: DenseRows, labels: Labels, seed: int) -> Found:
     True
     """
     order, unit = np.random.default_rng(seed).permutation(labels.size), scaled(rows)
-    learnt, held_out = np.split(order, [int(0.8 * labels.size)])
+    learned, held_out = np.split(order, [int(0.8 * labels.size)])
 
     def auc(weights: Floats, features: DenseRows = rows) -> float:
         return float(exact_auc(labels[held_out], features[held_out] @ weights))
 
     def fitted(model: OPAUC | OPAUCCV, features: DenseRows = rows) -> float:
-        return auc(model.fit(features[learnt], labels[learnt]).coef_[0], features)
+        return auc(model.fit(features[learned], labels[learned]).coef_[0], features)
 
     paths = []
     for standardize in (False, True):
-        exact = OPAUC(solver="exact", standardize=standardize).fit(rows[learnt], labels[learnt])
+        exact = OPAUC(solver="exact", standardize=standardize).fit(rows[learned], labels[learned])
         variance = np.diagonal(exact.moments_.covariance_sum()).mean()
         paths.append(exact.path((PENALTIES * (2.0 if standardize else variance)).tolist()))
     return Found(
@@ -71,8 +71,8 @@ def one_split(rows: DenseRows, labels: Labels, seed: int) -> Found:
         default_penalty=fitted(OPAUC(solver="exact")),
         chosen_penalty=fitted(OPAUCCV()),
         plain=fitted(OPAUC(solver="sgd", standardize=False)),
-        best_pair=pair_aucs(unit, labels, learnt, held_out).max(),
-        validated_pair=auc(validated(unit[learnt], labels[learnt]), unit)
+        best_pair=pair_aucs(unit, labels, learned, held_out).max(),
+        validated_pair=auc(validated(unit[learned], labels[learned]), unit)
         if rows.shape[1] <= MOST_VALIDATED
         else np.nan,
         untuned=fitted(OPAUC(solver="sgd")),
@@ -80,9 +80,9 @@ def one_split(rows: DenseRows, labels: Labels, seed: int) -> Found:
     )
 
 
-def pair_aucs(rows: DenseRows, labels: Labels, learnt: Floats, held_out: Floats) -> Floats:
+def pair_aucs(rows: DenseRows, labels: Labels, learned: Floats, held_out: Floats) -> Floats:
     """AUC of each pair of the grid, 0.5 for those that diverged."""
-    weights = pair_weights(rows[learnt], labels[learnt])
+    weights = pair_weights(rows[learned], labels[learned])
     return np.array([exact_auc(labels[held_out], rows[held_out] @ pair) for pair in weights])
 
 
@@ -101,7 +101,7 @@ def validated(rows: DenseRows, labels: Labels) -> Floats:
 
 
 def main() -> None:
-    """Print two lines of tables a set: first the exact minimiser's, then descent's."""
+    """Print two lines of tables a set: first the exact minimizer's, then descent's."""
     lines = []
     for name in sys.argv[1:] or available():
         rows, labels = load(name)

@@ -17,7 +17,7 @@ def objective(w, rows, labels, alpha):
     return alpha / 2 * w @ w + np.mean((1 - pairs @ w) ** 2) / 2
 
 
-def minimiser(rows, labels, alpha):
+def minimizer(rows, labels, alpha):
     negative, positive = rows[labels == 0], rows[labels == 1]
     difference = positive.mean(0) - negative.mean(0)
     matrix = alpha * np.eye(rows.shape[1]) + covariance(negative) + covariance(positive)
@@ -46,7 +46,7 @@ def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
     return np.array(iterates).reshape(-1, rows.shape[1])
 
 
-def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred", weights=None):
+def sketched_descent(rows, labels, codes, alpha, step_sizes, centering="centered", weights=None):
     """All iterates of OPAUCr with dense sketches, one a row; `codes` without the closing one."""
     d, rank = rows.shape[1], codes.shape[1]
     w, counts, sums = np.zeros(d), np.zeros(2), np.zeros((2, d))
@@ -60,10 +60,10 @@ def sketched_descent(rows, labels, codes, alpha, step_sizes, centring="centred",
         if counts[1 - k]:
             mean, z, s, n = sums[1 - k] / counts[1 - k], sketches[1 - k], code_sums[1 - k], counts[1 - k]
             covariance = {
-                "centred": lambda z=z, m=mean, s=s, n=n: (z - np.outer(m, s)) @ (z - np.outer(m, s)).T / n,
+                "centered": lambda z=z, m=mean, s=s, n=n: (z - np.outer(m, s)) @ (z - np.outer(m, s)).T / n,
                 "printed": lambda z=z, m=mean, s=s, n=n: z @ z.T / n - np.outer(m, m) * (s @ s) / n**2,
                 "mean": lambda z=z, m=mean, n=n: z @ z.T / n - np.outer(m, m),
-            }[centring]()
+            }[centering]()
             gap = x - mean
             w = w - step * (alpha * w + weight * ((w @ gap - (2.0 * k - 1)) * gap + covariance @ w))
         iterates.append(w)

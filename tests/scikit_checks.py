@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from opauc.linear.estimator import StreamClassifier
 
-# scikit-learn declares the same two of SGDClassifier expected failures: where rows are learnt in their order, a weight
+# scikit-learn declares the same two of SGDClassifier expected failures: where rows are learned in their order, a weight
 # is a factor on a step and not a number of copies.
 NOT_COPIES = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
 

@@ -41,9 +41,9 @@ def test_a_purchase_is_fraud_as_often_as_its_log_odds_say_and_one_in_twenty_in_a
     table = runpy.run_path(str(EXAMPLES / "million_rows.py"))["purchases"](3, True)
     fraud, odds = table["fraud"].to_numpy() == "yes", table["truth"].to_numpy()
     assert fraud.mean() == pytest.approx(0.05, abs=0.01)
-    chances = 1 / (1 + np.exp(-odds))
+    probabilities = 1 / (1 + np.exp(-odds))
     for part in np.array_split(np.argsort(odds), 5):
-        error = np.sqrt((chances[part] * (1 - chances[part])).sum()) / part.size
-        assert abs(fraud[part].mean() - chances[part].mean()) < 4 * error
+        error = np.sqrt((probabilities[part] * (1 - probabilities[part])).sum()) / part.size
+        assert abs(fraud[part].mean() - probabilities[part].mean()) < 4 * error
     assert len(set(table["purchase"].to_pylist())) == table.num_rows
     assert table["age"].null_count == pytest.approx(0.05 * table.num_rows, rel=0.1)

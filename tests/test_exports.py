@@ -8,18 +8,18 @@ import pytest
 
 NAMES = {
     "opauc": {
-        "DivergedError", "DivergenceWarning", "IncompatibleMoments", "InputChanged", "InputError", "MalformedRow",
-        "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError", "StatisticsOverflow", "TooManyBadRows", "UnreadableFile",
-        "UnsupportedOperation",
+        "DivergedError", "DivergenceWarning", "IncompatibleMomentsError", "InputChangedError", "InputError",
+        "MalformedRowError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError", "StatisticsOverflowError", "TooManyBadRowsError",
+        "UnreadableFileError", "UnsupportedOperationError",
         "__version__", "load", "save",
     },
     "opauc.baselines": {
         "AdaOAM", "BatchUniSqu", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp", "RandomWeights",
         "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
     },
-    "opauc.statistics": {
+    "opauc.linear.moments": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
-        "LinearisedSums", "Mergeable", "Statistic",
+        "Mergeable", "Statistic",
     },
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ def full(golden):
 
 
 @pytest.mark.parametrize("i", [0, 1, 2])
-def test_the_exact_minimiser_and_its_objective(full, i):
+def test_the_exact_minimizer_and_its_objective(full, i):
     data, rows, labels = full
     alpha = float(data[f"exact_{i}_alpha"])
     learner = Exact(alpha=alpha)
@@ -54,16 +54,16 @@ def sketched(golden):
     return data, (data["y"] > 0).astype(np.int8), codes
 
 
-@pytest.mark.parametrize("centring", CENTRINGS)
-def test_opaucr_with_every_centring(sketched, centring):
+@pytest.mark.parametrize("centering", CENTRINGS)
+def test_opaucr_with_every_centring(sketched, centering):
     data, labels, codes = sketched
     settings = {"alpha": float(data["alpha"]), "eta0": float(data["eta0"]), "rank": data["codes"].shape[1]}
-    learner = SketchedSGD(**settings, learning_rate="constant", average=False, centring=centring)
+    learner = SketchedSGD(**settings, learning_rate="constant", average=False, centering=centering)
     state = learner.step(learner.start(data["X"].shape[1]), data["X"], labels, codes=codes)
-    assert_allclose(learner.weights(state), data[f"weights_{centring}"], rtol=1e-9)
+    assert_allclose(learner.weights(state), data[f"weights_{centering}"], rtol=1e-9)
 
 
-def test_the_closed_form_of_the_centred_sketch(sketched):
+def test_the_closed_form_of_the_centered_sketch(sketched):
     data, labels, codes = sketched
     sums = np.stack([data["X"][labels == k].T @ codes[labels == k] for k in (0, 1)], axis=1)
     code_sums = np.stack([codes[labels == k].sum(axis=0) for k in (0, 1)])

@@ -2,7 +2,7 @@
 
 Run `python -m experiments.paper.class_partitions [SET ...]`. The paper drew
 one partition into equal halves and does not say which. For every partition,
-or 200 random ones where there are more, the exact minimiser (alpha = 2^-10)
+or 200 random ones where there are more, the exact minimizer (alpha = 2^-10)
 learns from four fifths of the rows and is judged by the rest; on the sets
 whose printed AUC we want to reach, OPAUC does so too, with the setting that was
 chosen most often in the store.
@@ -88,7 +88,7 @@ def descent_aucs(rows: DenseRows, classes: NDArray[np.integer], eta0: float, alp
 
 
 def _shuffled(rows: DenseRows, classes: NDArray[np.integer]) -> tuple[DenseRows, NDArray[np.integer], int]:
-    """Rows and classes in a random order, and how many of them are learnt."""
+    """Rows and classes in a random order, and how many of them are learned."""
     order = np.random.default_rng(0).permutation(classes.size)[:MOST_ROWS]
     return rows[order], classes[order], order.size * 4 // 5
 
@@ -102,7 +102,7 @@ def multi_class() -> dict[str, DataSet]:
 
 
 def main() -> None:
-    """Print a line a set, and one more where OPAUC itself is learnt on every partition."""
+    """Print a line a set, and one more where OPAUC itself is learned on every partition."""
     print("| set | method | partitions | least | median | largest AUC | ours | printed | below print | within ± |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in sys.argv[1:] or multi_class():

@@ -32,10 +32,10 @@ class Context(NamedTuple):
     trial: int
 
 
-# The weights of many settings learnt from the same rows, one after the other; None where a setting fails.
+# The weights of many settings learned from the same rows, one after the other; None where a setting fails.
 Family: TypeAlias = Callable[[Sequence[Setting], Rows, Labels, Context], Iterable[Floats | None]]
 RowMap: TypeAlias = Callable[[Rows, Context], Rows]
-# Points of a figure from the rows learnt and those held out: places on its axes, and an AUC at the end of each.
+# Points of a figure from the rows learned and those held out: places on its axes, and an AUC at the end of each.
 Curve: TypeAlias = list[list[float]]
 Trace: TypeAlias = Callable[[Setting, Context, Task, Task], Curve]
 
@@ -44,7 +44,7 @@ Trace: TypeAlias = Callable[[Setting, Context, Task, Task], Curve]
 class Cost:
     """What learning costs on one core of 2026: microseconds a row and a fit of one setting.
 
-    `share` is what a setting costs where many are learnt together, `passes`
+    `share` is what a setting costs where many are learned together, `passes`
     how many of a grid's settings have to be paid for: those that diverge leave early.
     """
 
@@ -71,7 +71,7 @@ class Column:
     `made` gives the method with one setting. Where there is a `grid`, the
     setting is chosen by cross-validation; where a `family` learns all settings
     together, it serves that. `row_map` maps the rows before a choice is made,
-    for methods that work on mapped rows. `most_rows` are learnt from at most.
+    for methods that work on mapped rows. `most_rows` are learned from at most.
     `trace` gives the points of a figure in the first trial; a study is nothing else.
     `worth` is a factor on the budget: what all others are compared with is thinned least.
     """
@@ -98,9 +98,9 @@ class Column:
             if family is None:
                 return compare_on_splits(methods, mapped, labels, splits)
             aucs = []
-            for learnt, held_out in splits:
+            for learned, held_out in splits:
                 asked, truth = mapped[held_out], labels[held_out]
-                candidates = family(settings, mapped[learnt], labels[learnt], context)
+                candidates = family(settings, mapped[learned], labels[learned], context)
                 aucs.append([_auc(weights, asked, truth) for weights in candidates])
             return _without_times(tuple(map(str, settings)), np.array(aucs).T)
 

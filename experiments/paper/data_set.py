@@ -1,4 +1,4 @@
-"""A data set of the evaluation: where it comes from, how it is labelled and scaled, what it may be compared with."""
+"""A data set of the evaluation: where it comes from, how it is labeled and scaled, what it may be compared with."""
 
 from __future__ import annotations
 

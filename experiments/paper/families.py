@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from experiments.paper.column import Context, Family, Setting
 from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
 from opauc.linear.exact import Exact
-from opauc.linear.grid import DescentGrid, GridLearner, State
+from opauc.linear.grid import DescentGrid, GridSolver, State
 from opauc.linear.sketch_grid import SketchedGrid
 from opauc.types import Floats, Labels, Rows
 
@@ -24,19 +24,19 @@ FEW_FEATURES = 150
 def descent_family(average: bool) -> Family:
     """Algorithm 1 with constant steps, for all pairs of step size and penalty in one pass."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
         return _of_grid(DescentGrid(*_axes(settings), average), rows, labels)
 
-    return learnt
+    return learned
 
 
 def sketch_family(rank: int) -> Family:
     """OPAUCr with constant steps, for all pairs of step size and penalty in one pass."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:
         return _of_grid(SketchedGrid(*_axes(settings), rank, context.trial), rows, labels)
 
-    return learnt
+    return learned
 
 
 def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -47,32 +47,32 @@ def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, 
     return etas, alphas
 
 
-def _of_grid(grid: GridLearner[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+def _of_grid(grid: GridSolver[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
     return grid.each_candidate(grid.step(grid.start(rows.shape[1]), rows, labels))
 
 
 def exact_family(factor: float = 1.0) -> Family:
     """The closed form for all penalties, each times `factor`, from one reduction of the statistics."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
         learner = Exact()
         state = learner.step(learner.start(rows.shape[1]), rows, labels)
         yield from learner.path(state, [factor * setting["alpha"] for setting in settings])
 
-    return learnt
+    return learned
 
 
 def hinge_family(unit: float, gap_of: str) -> Family:
     """The pairwise hinge loss for all penalties; C = unit / alpha."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
         Cs = np.array([unit / setting["alpha"] for setting in settings])
         order = np.argsort(Cs)  # planes of a small C are a start for a larger one
         path = PairwiseHinge(gap_of=gap_of).path(rows, labels, Cs[order].tolist())
         by_place = dict(zip(order.tolist(), (found.weights for found in path), strict=True))
         yield from (by_place[place] for place in range(Cs.size))
 
-    return learnt
+    return learned
 
 
 def logistic_family(

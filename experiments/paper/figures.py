@@ -18,7 +18,7 @@ from opauc.types import Floats
 
 ONLINE = ("online Uni-Squ", "online Uni-Exp", "OAM_gra", "OAM_seq")
 PROJECTED = ("OPAUC_f", "OPAUC_rp", "OPAUC_pca")
-# The place of a column in this list is its look: colour and shape.
+# The place of a column in this list is its look: color and shape.
 LOOKS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 MOST_CHARTS = 4
 LEFT, WIDTH, LINE, TOP, BOTTOM = 176, 720, 26, 10, 44
@@ -84,7 +84,7 @@ def convergences(evidence: Evidence) -> Iterator[Figure]:
         if shown < MOST_CHARTS and all(curve is not None for curve in curves.values()):
             shown += 1
             series = {column: (curve[:, 0], curve[:, 1]) for column, curve in curves.items() if curve is not None}
-            drawing = _lines(series, "Rows learnt", f"convergence-{name}")
+            drawing = _lines(series, "Rows learned", f"convergence-{name}")
             yield Figure(f"Figure 6: convergence, {name}", "AUC of held-out rows", drawing, columns)
 
 

@@ -110,9 +110,9 @@ def standalone(figure: Figure) -> str:
 def _looks() -> str:
     def rules(place: int) -> str:
         return "".join(
-            f".{look}{{--look:{colours[place]}}}.chart .series.{look}{{stroke:{colours[place]}}}"
-            f".chart .point.{look}{{fill:{colours[place]}}}"
-            for look, colours in COLOURS.items()
+            f".{look}{{--look:{colors[place]}}}.chart .series.{look}{{stroke:{colors[place]}}}"
+            f".chart .point.{look}{{fill:{colors[place]}}}"
+            for look, colors in COLOURS.items()
         )
 
     return rules(0) + f"@media screen and (prefers-color-scheme:dark){{{rules(1)}}}"
@@ -194,7 +194,7 @@ def _protocol(evidence: Evidence) -> str:
     troubles = "".join(f"<dt>{plain(count)}</dt><dd>{safe(why)}</dd>" for why, count in failed.items())
     note = (
         f"Profile {profile.name}: up to {profile.trials} trials of 5-fold cross-validation; settings chosen by 5-fold "
-        f"cross-validation within the rows learnt. Where the model of costs says more than {profile.budget:g} s of one "
+        f"cross-validation within the rows learned. Where the model of costs says more than {profile.budget:g} s of one "
         "core for a method on a set, the protocol is thinned by these rules in their order, from the third on where "
         f"it then still says {RELUCTANT:g} times as much:"
     )

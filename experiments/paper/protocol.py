@@ -58,7 +58,7 @@ def _chooses(column: Column, shape: Shape) -> bool:  # noqa: ARG001
 def _selection_rows(limit: int) -> Rule:
     return Rule(
         f"setting chosen on {limit:,} rows",
-        lambda column, shape: bool(column.grid) and learnt_rows(column, shape) > limit,
+        lambda column, shape: bool(column.grid) and learned_rows(column, shape) > limit,
         lambda thinning: replace(thinning, selection_rows=limit),
         RELUCTANT,
     )
@@ -102,7 +102,7 @@ PROFILES = {
 }
 
 
-def learnt_rows(column: Column, shape: Shape) -> int:
+def learned_rows(column: Column, shape: Shape) -> int:
     """How many rows a method learns from in a fold."""
     rows = shape.n_rows * (FOLDS - 1) // FOLDS
     return rows if column.most_rows is None else min(rows, column.most_rows)
@@ -112,7 +112,7 @@ def estimated_seconds(column: Column, shape: Shape, thinning: Thinning) -> float
     """What the model of costs says for a method on a set, all trials."""
     if thinning.set_rows is not None:
         shape = shape._replace(n_rows=min(shape.n_rows, thinning.set_rows))
-    rows = learnt_rows(column, shape)
+    rows = learned_rows(column, shape)
     held_out = shape.n_rows / FOLDS
     fits = FOLDS * thinning.trials
     seconds = fits * (column.cost.alone(shape, rows) + 1e-6 * RANKING * held_out + 2e-3)

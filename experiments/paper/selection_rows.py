@@ -1,7 +1,7 @@
-"""What it costs to choose step size and penalty on fewer rows than are learnt.
+"""What it costs to choose step size and penalty on fewer rows than are learned.
 
 Run `python -m experiments.paper.selection_rows [SET ...]`: one trial of OPAUC,
-its setting chosen once, on all rows learnt and on parts of them.
+its setting chosen once, on all rows learned and on parts of them.
 """
 
 import sys
@@ -38,7 +38,7 @@ def main() -> None:
             exponents = (int(np.log2(value)) for value in (choice.setting or {}).values())
             setting = " | ".join(f"2^{exponent}" for exponent in exponents)
             auc = np.mean([line.auc for line in folds if line.auc is not None])
-            print(f"| {name} | {'all rows learnt' if rows is None else f'{rows:,} rows'} | {setting} | {auc:.4f} |")
+            print(f"| {name} | {'all rows learned' if rows is None else f'{rows:,} rows'} | {setting} | {auc:.4f} |")
 
 
 if __name__ == "__main__":

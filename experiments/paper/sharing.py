@@ -18,7 +18,7 @@ from opauc.errors import OpaucError
 SETS = ("ijcnn1", "a9a", "usps", "mnist", "webkb", "news20", "nsmc")
 COLUMNS = ("OPAUC", "OPAUCr", "OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "SOLAM")
 MOST_ENTRIES = 1_000_000
-# Alone, every so many settings are timed; those left out are like their neighbours.
+# Alone, every so many settings are timed; those left out are like their neighbors.
 STRIDE = 5
 
 
@@ -47,12 +47,12 @@ def line(data: DataSet, task: Task, column: Column) -> str:
     settings, context = settings_of(column.grid), Context(data.suite, 0)
     few = Task(task.rows[:50], task.labels[:50])
     assert column.family is not None, "only such columns are named above"
-    learnt_together(column, settings, context, few)
-    learnt_alone(column, settings[:1], context, few)
+    learned_together(column, settings, context, few)
+    learned_alone(column, settings[:1], context, few)
     unit = 1e6 / task.labels.size
-    together = unit * learnt_together(column, settings, context, task) / len(settings)
+    together = unit * learned_together(column, settings, context, task) / len(settings)
     some = settings[::STRIDE]
-    alone = unit * learnt_alone(column, some, context, task) / len(some)
+    alone = unit * learned_alone(column, some, context, task) / len(some)
     shape = f"{task.labels.size:,} | {data.shape.n_features:,}"
     return (
         f"| {data.name} | {shape} | {column.name} | {len(settings)} "
@@ -60,7 +60,7 @@ def line(data: DataSet, task: Task, column: Column) -> str:
     )
 
 
-def learnt_together(column: Column, settings: list[dict[str, float]], context: Context, task: Task) -> float:
+def learned_together(column: Column, settings: list[dict[str, float]], context: Context, task: Task) -> float:
     """Seconds of processor time of all settings in one pass."""
     assert column.family is not None
     began = time.process_time()
@@ -69,7 +69,7 @@ def learnt_together(column: Column, settings: list[dict[str, float]], context: C
     return time.process_time() - began
 
 
-def learnt_alone(column: Column, settings: list[dict[str, float]], context: Context, task: Task) -> float:
+def learned_alone(column: Column, settings: list[dict[str, float]], context: Context, task: Task) -> float:
     """Seconds of processor time of one setting after the other."""
     began = time.process_time()
     for setting in settings:

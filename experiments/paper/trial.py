@@ -82,14 +82,14 @@ def part_of(task: Task, most: int | None) -> Task:
 def ordered(split: Split, work: Work, fold: int) -> Split:
     """The split with the rows to learn from in a random order, cut to what the method may see."""
     random = np.random.default_rng([work.trial, fold])
-    learnt = random.permutation(split.learnt)
-    return Split(learnt[: work.column.most_rows], split.held_out)
+    learned = random.permutation(split.learned)
+    return Split(learned[: work.column.most_rows], split.held_out)
 
 
 def chosen_setting(work: Work, context: Context, task: Task, split: Split) -> tuple[Setting, float]:
     """The best setting by cross-validation within the rows to learn from, and the seconds it took to find."""
     began = time.thread_time()
-    rows = selection_rows(task.labels, split.learnt, work.thinning.selection_rows)
+    rows = selection_rows(task.labels, split.learned, work.thinning.selection_rows)
     settings = settings_of(work.thinning.grid(work.column))
     tuned = tuned_method(work.column, settings, context)
     best = settings[tuned.choice(task.rows[rows], task.labels[rows])]
@@ -103,12 +103,12 @@ def tuned_method(column: Column, settings: list[Setting], context: Context) -> T
     return TunedMethod(column.name, candidates, folds, column.judge(settings, context))
 
 
-def selection_rows(labels: Labels, learnt: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
-    """The rows a setting is chosen on: the first of those learnt, and enough of a rare class for folds of folds."""
-    part = learnt if most is None else learnt[:most]
+def selection_rows(labels: Labels, learned: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
+    """The rows a setting is chosen on: the first of those learned, and enough of a rare class for folds of folds."""
+    part = learned if most is None else learned[:most]
     for label in (0, 1):
         if np.count_nonzero(labels[part] == label) < FEWEST:
-            others = learnt[labels[learnt] == label][:FEWEST]
+            others = learned[labels[learned] == label][:FEWEST]
             if others.size < INNER_FOLDS:
                 raise OpaucError(f"a choice needs {INNER_FOLDS} rows of each class, got {others.size}")
             part = np.concatenate([part[labels[part] != label], others])

@@ -1,4 +1,4 @@
-"""Models judged by AUC, learnt in one pass over the data: additive ones of tables, linear ones of any rows.
+"""Models judged by AUC, learned in one pass over the data: additive ones of tables, linear ones of any rows.
 
 >>> from opauc import OPAUC
 >>> OPAUC()
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from opauc.errors import (
     DivergedError,
     DivergenceWarning,
-    IncompatibleMoments,
-    InputChanged,
+    IncompatibleMomentsError,
+    InputChangedError,
     InputError,
-    MalformedRow,
+    MalformedRowError,
     OpaucError,
-    StatisticsOverflow,
-    TooManyBadRows,
-    UnreadableFile,
-    UnsupportedOperation,
+    StatisticsOverflowError,
+    TooManyBadRowsError,
+    UnreadableFileError,
+    UnsupportedOperationError,
 )
 from opauc.version import __version__
 
@@ -34,16 +34,16 @@ __all__ = [
     "OPAUCCV",
     "DivergedError",
     "DivergenceWarning",
-    "IncompatibleMoments",
-    "InputChanged",
+    "IncompatibleMomentsError",
+    "InputChangedError",
     "InputError",
-    "MalformedRow",
+    "MalformedRowError",
     "OnePassGAM",
     "OpaucError",
-    "StatisticsOverflow",
-    "TooManyBadRows",
-    "UnreadableFile",
-    "UnsupportedOperation",
+    "StatisticsOverflowError",
+    "TooManyBadRowsError",
+    "UnreadableFileError",
+    "UnsupportedOperationError",
     "__version__",
     "load",
     "save",

@@ -1,18 +1,18 @@
 """The exceptions this library raises.
 
 OpaucError
-├── StatisticsOverflow   (ValueError)  sums of the data left the range of float64
-├── IncompatibleMoments  (ValueError)  statistics that do not belong together, or not to those rows
+├── StatisticsOverflowError   (ValueError)  sums of the data left the range of float64
+├── IncompatibleMomentsError  (ValueError)  statistics that do not belong together, or not to those rows
 ├── UnknownNameError     (ValueError)  a solver, format or estimator of an unknown name
-├── UnsupportedOperation (ValueError)  something this kind of model cannot do: merge, forget, take weights
+├── UnsupportedOperationError (ValueError)  something this kind of model cannot do: merge, forget, take weights
 ├── EngineError          (ValueError)  a cluster or a device that did not do its part
-│   └── MissingEngine                  one that is not installed, or not there
+│   └── MissingEngineError                  one that is not installed, or not there
 ├── DivergedError        (ValueError)  a step size so large that the weights left the range of float64
 ├── InputError           (ValueError)  data that cannot be read
-│   ├── MalformedRow                   a row that says nothing clear; names file, line and column
-│   ├── TooManyBadRows                 more rows skipped than allowed
-│   └── InputChanged                   a file that is not what it was when reading began
-└── UnreadableFile       (ValueError)  a model, statistics or checkpoint file that is broken or from elsewhere
+│   ├── MalformedRowError                   a row that says nothing clear; names file, line and column
+│   ├── TooManyBadRowsError                 more rows skipped than allowed
+│   └── InputChangedError                   a file that is not what it was when reading began
+└── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or from elsewhere
 
 DivergenceWarning        (UserWarning) weights that do far worse than none: the step size looks too large
 
@@ -30,11 +30,11 @@ class OpaucError(Exception):
     """Anything this library refuses to do, with the reason as its message."""
 
 
-class StatisticsOverflow(OpaucError, ValueError):
+class StatisticsOverflowError(OpaucError, ValueError):
     """Sums of the data left the range of float64."""
 
 
-class IncompatibleMoments(OpaucError, ValueError):
+class IncompatibleMomentsError(OpaucError, ValueError):
     """Statistics that cannot be merged, taken out or loaded."""
 
 
@@ -45,7 +45,7 @@ class UnknownNameError(OpaucError, KeyError, ValueError):
         return str(self.args[0])  # KeyError shows its argument in quotes
 
 
-class UnsupportedOperation(OpaucError, ValueError):
+class UnsupportedOperationError(OpaucError, ValueError):
     """Something this kind of model cannot do, whatever the data."""
 
 
@@ -53,7 +53,7 @@ class EngineError(OpaucError, ValueError):
     """A cluster or a device that did not do its part: a worker out of memory, too small a device."""
 
 
-class MissingEngine(EngineError):
+class MissingEngineError(EngineError):
     """A cluster or a device that is not installed, or not there."""
 
 
@@ -61,16 +61,16 @@ class DivergedError(OpaucError, ValueError):
     """Descent left the range of float64: the step size is too large for the data."""
 
 
-# The value of a remedy that is a switch.
+# The value of a hint that is a switch.
 TRUE_OR_FALSE = "True or False"
 
 
-class Remedy(NamedTuple):
+class Hint(NamedTuple):
     """A parameter that would help, with its value where that is known, as a message names it: in brackets.
 
-    >>> from opauc.errors import Remedy
-    >>> str(Remedy("categorical", "colour")), str(Remedy("label"))
-    ('(categorical=colour)', '(label=...)')
+    >>> from opauc.errors import Hint
+    >>> str(Hint("categorical", "color")), str(Hint("label"))
+    ('(categorical=color)', '(label=...)')
     """
 
     parameter: str
@@ -81,57 +81,57 @@ class Remedy(NamedTuple):
 
 
 class InputError(OpaucError, ValueError):
-    """Data that cannot be read; `remedies` are the parameters its message names.
+    """Data that cannot be read; `hints` are the parameters its message names.
 
-    >>> from opauc.errors import InputError, Remedy
-    >>> error = InputError(f"a.csv: name the label {Remedy('label')}", Remedy("label"))
-    >>> error.reworded(lambda remedy: f"(--{remedy.parameter})")
+    >>> from opauc.errors import InputError, Hint
+    >>> error = InputError(f"a.csv: name the label {Hint('label')}", Hint("label"))
+    >>> error.reworded(lambda hint: f"(--{hint.parameter})")
     'a.csv: name the label (--label)'
     """
 
-    def __init__(self, message: str, *remedies: Remedy) -> None:
+    def __init__(self, message: str, *hints: Hint) -> None:
         super().__init__(message)
-        self.remedies = remedies
+        self.hints = hints
 
-    def reworded(self, wording: Callable[[Remedy], str]) -> str:
-        """Return the message with its remedies in other words: a command names its flags."""
+    def reworded(self, wording: Callable[[Hint], str]) -> str:
+        """Return the message with its hints in other words: a command names its flags."""
         message = str(self)
-        for remedy in self.remedies:
-            message = message.replace(str(remedy), wording(remedy))
+        for hint in self.hints:
+            message = message.replace(str(hint), wording(hint))
         return message
 
 
-class MalformedRow(InputError):
+class MalformedRowError(InputError):
     """A row that says nothing clear.
 
-    >>> from opauc.errors import MalformedRow
-    >>> str(MalformedRow("a9a.txt.gz", 17, "feature index 3 follows 9; libsvm indices must increase"))
+    >>> from opauc.errors import MalformedRowError
+    >>> str(MalformedRowError("a9a.txt.gz", 17, "feature index 3 follows 9; libsvm indices must increase"))
     'a9a.txt.gz, line 17: feature index 3 follows 9; libsvm indices must increase'
-    >>> str(MalformedRow("a.csv", 2, "'x' is not a number", column="age"))
+    >>> str(MalformedRowError("a.csv", 2, "'x' is not a number", column="age"))
     "a.csv, line 2, column age: 'x' is not a number"
     """
 
     def __init__(
-        self, source: str, line: int, message: str, column: str | int | None = None, remedies: tuple[Remedy, ...] = ()
+        self, source: str, line: int, message: str, column: str | int | None = None, hints: tuple[Hint, ...] = ()
     ) -> None:
         where = f"{source}, line {line}" if column is None else f"{source}, line {line}, column {column}"
-        super().__init__(f"{where}: {message}", *remedies)
+        super().__init__(f"{where}: {message}", *hints)
         self.source, self.line, self.column, self.reason = source, line, column, message
 
-    def __reduce__(self) -> tuple[type[MalformedRow], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[MalformedRowError], tuple[object, ...]]:
         """Say how to make the error anew where it was sent to."""
-        return type(self), (self.source, self.line, self.reason, self.column, self.remedies)
+        return type(self), (self.source, self.line, self.reason, self.column, self.hints)
 
 
-class TooManyBadRows(InputError):
+class TooManyBadRowsError(InputError):
     """More rows skipped than allowed."""
 
 
-class InputChanged(InputError):
+class InputChangedError(InputError):
     """A file that is not what it was when reading began."""
 
 
-class UnreadableFile(OpaucError, ValueError):
+class UnreadableFileError(OpaucError, ValueError):
     """A model, statistics or checkpoint file that is broken or was not made by this library."""
 
 

@@ -171,13 +171,13 @@ def test_trees_are_as_many_as_serve_rows_held_out_best_with_the_better_weights(n
     for seed in range(8):
         codes, labels, weight, scores = drawn(seed, 1200, noise)
         rows, held = rows_of(codes, labels, weight), np.arange(1, 1200, 4)
-        n_trees, as_grown, learnt = literal_trial(rows, scores, held, 40)
+        n_trees, as_grown, learned = literal_trial(rows, scores, held, 40)
         trial = tried(rows, scores, held, 40)
         assert trial.n_trees == n_trees
         if n_trees:
-            assert trial.stay == (as_grown.sum() <= learnt.sum())
+            assert trial.stay == (as_grown.sum() <= learned.sum())
             stays.add(trial.stay)
-        expected = as_grown if trial.stay else learnt
+        expected = as_grown if trial.stay else learned
         assert_allclose(trial.losses, expected, rtol=1e-9)
         numbers.add(n_trees)
     assert stay in (None, stays)

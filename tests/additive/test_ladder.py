@@ -1,4 +1,4 @@
-"""The guard's ladder and the occupancy of columns: sums, and what is told from them."""
+"""The guard's ladder and the bin_counts of columns: sums, and what is told from them."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-from opauc.additive.drift import Occupancy
+from opauc.additive.drift import BinCounts
 from opauc.additive.penalties import Penalties
-from opauc.additive.selection import WITHOUT_LEAVES, Ladder, rung_weights
-from opauc.additive.sums import LinearisedSums
-from opauc.errors import IncompatibleMoments
+from opauc.additive.selection import WITHOUT_LEAVES, CandidateModels, rung_weights
+from opauc.additive.sums import LinearizedSums
+from opauc.errors import IncompatibleMomentsError
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -28,7 +28,7 @@ def scored(seed, n_rows=500):
 @given(seeds)
 def test_aucs_of_the_rungs_are_the_exact_ones_to_the_width_of_a_bin(seed):
     rows, labels, rungs, weight = scored(seed)
-    found = Ladder.of(rungs).update(rows, labels, weight).judgement()
+    found = CandidateModels.of(rungs).update(rows, labels, weight).selection()
     for name, rung in zip(WITHOUT_LEAVES, rungs, strict=True):
         assert_allclose(found.aucs[name], roc_auc_score(labels, rows @ rung, sample_weight=weight), atol=2e-3)
 
@@ -36,12 +36,12 @@ def test_aucs_of_the_rungs_are_the_exact_ones_to_the_width_of_a_bin(seed):
 @given(seeds)
 def test_the_ladder_merges_and_forgets(seed):
     rows, labels, rungs, _ = scored(seed)
-    start = Ladder.of(rungs)
+    start = CandidateModels.of(rungs)
     one, two = start.update(rows[:200], labels[:200]), start.update(rows[200:], labels[200:])
     whole = start.update(rows, labels)
     assert_array_equal(one.merge(two).counts, whole.counts)
-    assert_array_equal(whole.without(two).counts, one.counts)
-    assert_array_equal(Ladder.from_arrays(whole.to_arrays()).counts, whole.counts)
+    assert_array_equal(whole.subtract(two).counts, one.counts)
+    assert_array_equal(CandidateModels.from_arrays(whole.to_arrays()).counts, whole.counts)
 
 
 def test_the_full_model_stays_unless_another_is_better_by_more_than_chance():
@@ -50,10 +50,10 @@ def test_the_full_model_stays_unless_another_is_better_by_more_than_chance():
     signal = labels + rng.normal(size=20_000)
     rows = csr_array(np.column_stack([np.ones(20_000), signal, signal + 0.02 * rng.normal(size=20_000)]))
     alike = np.array([[0, 1.0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]])
-    assert Ladder.of(alike).update(rows, labels).judgement().rung == "full"
+    assert CandidateModels.of(alike).update(rows, labels).selection().rung == "full"
     worse = np.array([[0, 1.0, 0], [0, 0, 0], [0, -1, 1], [0, 0, -1.0]])
-    assert Ladder.of(worse).update(rows, labels).judgement().rung == "linear"
-    assert Ladder.of(worse).judgement().rung == "full"
+    assert CandidateModels.of(worse).update(rows, labels).selection().rung == "linear"
+    assert CandidateModels.of(worse).selection().rung == "full"
 
 
 @given(seeds)
@@ -62,7 +62,7 @@ def test_a_rung_is_the_solution_of_its_columns_alone(seed):
     groups = ColumnGroups.of(
         [Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LINEAR, 1, 1), Group(GroupKind.PAIR, 2, 2)]
     )
-    sums = LinearisedSums.empty(4).update(rows, labels)
+    sums = LinearizedSums.empty(4).update(rows, labels)
     strengths = np.array([0.0, 5.0, 2.0])
     found = rung_weights(sums, Penalties(groups, (None, None, None)), strengths, np.array([0, 1]))
     gram = sums.full_gram()[:2, :2] + np.diag([0.0, 1.0])  # a straight line is held back by no more than one
@@ -71,14 +71,14 @@ def test_a_rung_is_the_solution_of_its_columns_alone(seed):
 
 def test_what_does_not_belong_together_or_cannot_be_is_refused():
     rows, labels, rungs, _ = scored(1)
-    with pytest.raises(IncompatibleMoments, match="different rungs"):
-        Ladder.of(rungs).merge(Ladder.of(rungs + 1))
-    with pytest.raises(IncompatibleMoments, match="expected four or five rungs"):
-        Ladder.from_arrays({"rungs": rungs, "counts": np.full((4, 2, 7), 1.0)})
-    with pytest.raises(IncompatibleMoments, match="different cards"):
-        Occupancy.of(rows).merge(Occupancy.of(rows[:10]))
-    with pytest.raises(IncompatibleMoments, match="two vectors"):
-        Occupancy.from_arrays({"first": np.zeros(3), "later": np.zeros(2)})
+    with pytest.raises(IncompatibleMomentsError, match="different rungs"):
+        CandidateModels.of(rungs).merge(CandidateModels.of(rungs + 1))
+    with pytest.raises(IncompatibleMomentsError, match="expected four or five rungs"):
+        CandidateModels.from_arrays({"rungs": rungs, "counts": np.full((4, 2, 7), 1.0)})
+    with pytest.raises(IncompatibleMomentsError, match="different bases"):
+        BinCounts.of(rows).merge(BinCounts.of(rows[:10]))
+    with pytest.raises(IncompatibleMomentsError, match="two vectors"):
+        BinCounts.from_arrays({"first": np.zeros(3), "later": np.zeros(2)})
     assert labels.any()
 
 
@@ -97,7 +97,7 @@ def test_rows_drawn_alike_are_not_taken_for_shifted_and_others_are(n_rows):
     rng = np.random.default_rng(0)
     even = [0.25] * 4
     for _ in range(20):
-        seen = Occupancy.of(occupied(rng, n_rows, even, 0.3))
+        seen = BinCounts.of(occupied(rng, n_rows, even, 0.3))
         assert seen.update(occupied(rng, n_rows, even, 0.3)).shifts(GROUPS) == []
     levels = seen.update(occupied(rng, n_rows, [0.7, 0.1, 0.1, 0.1], 0.3)).shifts(GROUPS)
     assert [shift.group for shift in levels] == [1]
@@ -107,9 +107,9 @@ def test_rows_drawn_alike_are_not_taken_for_shifted_and_others_are(n_rows):
 
 def test_occupancies_merge_and_forget():
     rng = np.random.default_rng(1)
-    seen, more = Occupancy.of(occupied(rng, 50, [0.25] * 4, 0.5)), occupied(rng, 80, [0.4, 0.3, 0.2, 0.1], 0.5)
+    seen, more = BinCounts.of(occupied(rng, 50, [0.25] * 4, 0.5)), occupied(rng, 80, [0.4, 0.3, 0.2, 0.1], 0.5)
     whole = seen.update(more)
     parts = seen.update(more[:30]).merge(seen.update(more[30:]))
     assert_allclose(parts.later, whole.later)
-    assert_allclose(whole.without(seen.update(more[30:])).later, seen.update(more[:30]).later)
-    assert_array_equal(Occupancy.from_arrays(whole.to_arrays()).later, whole.later)
+    assert_allclose(whole.subtract(seen.update(more[30:])).later, seen.update(more[:30]).later)
+    assert_array_equal(BinCounts.from_arrays(whole.to_arrays()).later, whole.later)

@@ -1,4 +1,4 @@
-"""Weights of leaves learnt all at once, held against dense equations."""
+"""Weights of leaves learned all at once, held against dense equations."""
 
 import numpy as np
 import pytest

@@ -6,15 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 from scipy.special import expit
 
-from opauc.additive import fit as penalised_fit
+from opauc.additive import fit as penalized_fit
 from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaves import Leaves
-from opauc.additive.explain import Effects
+from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveSolution
 
 CATEGORICAL = np.array([True, True, False, False, False])
-SETTINGS = AdditiveSettings(max_columns=260, card_rows=4000, random_state=0)
+SETTINGS = AdditiveSettings(max_columns=260, init_size=4000, random_state=0)
 SIZES = 2500, 40
 
 
@@ -36,26 +36,26 @@ TEST, _ = drawn(1, 1000)
 @pytest.fixture(params=[False, True])
 def stay(request, monkeypatch):
     """Whether leaves are to keep the values they were grown with while rows are few."""
-    monkeypatch.setattr(penalised_fit, "MANY_ROWS", 1500)
-    monkeypatch.setattr(penalised_fit, "LEAST_PART", 700)
+    monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
+    monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
     tried = tree_search.tried
     monkeypatch.setattr(tree_search, "tried", lambda *rows: tried(*rows)._replace(stay=request.param))
     return request.param
 
 
-def learnt(n_rows):
+def learned(n_rows):
     solution = AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
-    card = solution.current.card
-    assert isinstance(card.together, Leaves)
-    assert card.finer.size > 500
-    assert solution.final.judgement.rung == "full"
+    basis = solution.current.basis
+    assert isinstance(basis.together, Leaves)
+    assert basis.finer.size > 500
+    assert solution.final.selection.rung == "full"
     return solution
 
 
 def dense_system(solution, n_rows):
-    """The penalised Gram matrix and moment of columns and levels, from all rows at once."""
-    card, final, point = solution.current.card, solution.final, solution.current.model.sums.point
-    columns, levels = card.rows(ROWS[:n_rows]).toarray(), card.finer.rows(ROWS[:n_rows]).toarray()
+    """The penalized Gram matrix and moment of columns and levels, from all rows at once."""
+    basis, final, point = solution.current.basis, solution.final, solution.current.model.sums.point
+    columns, levels = basis.rows(ROWS[:n_rows]).toarray(), basis.finer.rows(ROWS[:n_rows]).toarray()
     sign, known = 2.0 * LABELS[:n_rows] - 1.0, columns @ point
     margin = sign * known
     doubt = 1.0 / (1.0 + np.exp(margin))
@@ -63,48 +63,48 @@ def dense_system(solution, n_rows):
     all_columns = np.hstack([columns, levels])
     gram = (all_columns.T * curvature) @ all_columns
     moment = all_columns.T @ (curvature * known + sign * doubt)
-    parts = zip(final.strengths, card.groups.sizes, card.roughness, strict=True)
+    parts = zip(final.strengths, basis.groups.sizes, basis.roughness, strict=True)
     penalty = block_diag(*(s * (np.eye(size) if rough is None else rough) for s, size, rough in parts))
-    of_levels = np.diag(final.level_strengths[card.finer.owners()])
+    of_levels = np.diag(final.level_strengths[basis.finer.owners()])
     return gram + block_diag(penalty, of_levels), moment
 
 
 @pytest.mark.parametrize("n_rows", [4000, 7999, 8000, 9000])
 def test_weights_of_columns_leaves_and_levels_solve_one_dense_system(n_rows, stay):
-    solution = learnt(n_rows)
-    card, weights = solution.current.card, solution.final.weights
+    solution = learned(n_rows)
+    basis, weights = solution.current.basis, solution.final.weights
     matrix, moment = dense_system(solution, n_rows)
     expected = np.linalg.solve(matrix, moment)
     leaves = np.zeros(weights.size, bool)
-    leaves[card.effects[()]] = True
+    leaves[basis.effects[()]] = True
     if stay and n_rows < 8000:
-        expected[leaves] = solution.current.model.sums.point[card.effects[()]]
+        expected[leaves] = solution.current.model.sums.point[basis.effects[()]]
         assert_array_equal(weights[leaves], expected[leaves])
         rest = moment[~leaves] - matrix[np.ix_(~leaves, leaves)] @ expected[leaves]
         expected[~leaves] = np.linalg.solve(matrix[np.ix_(~leaves, ~leaves)], rest)
     else:
-        assert np.abs(weights[leaves] - solution.current.model.sums.point[card.effects[()]]).max() > 0.1
+        assert np.abs(weights[leaves] - solution.current.model.sums.point[basis.effects[()]]).max() > 0.1
     assert_allclose(weights, expected, atol=1e-6 * np.abs(expected).max())
-    assert np.abs(weights[card.n_columns :]).max() > 0.1
+    assert np.abs(weights[basis.n_columns :]).max() > 0.1
     assert np.abs(weights[leaves]).max() > 0.1
 
 
 def test_shards_are_one_stream_and_what_is_forgotten_was_never_seen(stay):
-    begun, whole = learnt(4000), learnt(9000)
-    assert begun.current.card.together.stay is stay
+    begun, whole = learned(4000), learned(9000)
+    assert begun.current.basis.together.stay is stay
     merged = begun
     for k in range(5):
-        merged = merged.merged(begun.emptied().after(ROWS[4000 + k : 9000 : 5], LABELS[4000 + k : 9000 : 5]))
+        merged = merged.merged(begun.empty_copy().after(ROWS[4000 + k : 9000 : 5], LABELS[4000 + k : 9000 : 5]))
     assert_allclose(merged.scorer.scores(TEST), whole.scorer.scores(TEST), atol=1e-7)
-    fewer = whole.without(ROWS[6000:], LABELS[6000:])
-    assert_allclose(fewer.scorer.scores(TEST), learnt(6000).scorer.scores(TEST), atol=1e-7)
+    fewer = whole.subtract(ROWS[6000:], LABELS[6000:])
+    assert_allclose(fewer.scorer.scores(TEST), learned(6000).scorer.scores(TEST), atol=1e-7)
 
 
 def test_arrays_give_the_same_solution_back_and_effects_add_up(stay):
-    solution = learnt(5000)
+    solution = learned(5000)
     again = AdditiveSolution.from_arrays(solution.settings, solution.to_arrays())
-    assert again.current.card.together.stay is stay
+    assert again.current.basis.together.stay is stay
     assert_array_equal(again.scorer.scores(TEST), solution.scorer.scores(TEST))
-    effects = Effects(solution, ("who", "where", "a", "b", "c"), ({},) * 5)
+    effects = Terms(solution, ("who", "where", "a", "b", "c"), ({},) * 5)
     assert_allclose(effects.explained(TEST).scores(), solution.scorer.scores(TEST), atol=1e-9)
     assert {"a, with others", "b, with others", "c, with others"} <= set(effects.importances())

@@ -12,7 +12,7 @@ from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import BorderedSystem, LevelSums, smoothed_with_levels
 from opauc.additive.smoothing import solved
-from opauc.additive.sums import LinearisedSums
+from opauc.additive.sums import LinearizedSums
 
 GROUPS = (Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LINEAR, 1, 3))
 COLUMNS = Penalties(ColumnGroups.of(GROUPS), (None, None))
@@ -21,9 +21,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 def sums_of(rows, labels, levels, owners):
     """Sums of columns and of levels at zero, and those of one matrix of both."""
-    sums = LinearisedSums.empty(4).update(rows, labels)
+    sums = LinearizedSums.empty(4).update(rows, labels)
     of_levels = LevelSums.empty(owners.size, 4).update_all([((rows, labels, None), levels)], sums.point)
-    both = LinearisedSums.empty(4 + owners.size).update(csr_array(hstack([rows, levels])), labels)
+    both = LinearizedSums.empty(4 + owners.size).update(csr_array(hstack([rows, levels])), labels)
     return sums, of_levels, both
 
 
@@ -93,6 +93,6 @@ def test_levels_without_a_row_weigh_nothing():
     owners = np.zeros(6, np.int64)
     sums, of_levels, _ = sums_of(rows, labels, wide, owners)
     assert not smoothed_with_levels(sums, of_levels, owners, COLUMNS, np.array([0.0, 1.0])).of_levels[4:].any()
-    fit = smoothed_with_levels(sums, of_levels.emptied(), owners, COLUMNS, np.array([0.0, 1.0]))
+    fit = smoothed_with_levels(sums, of_levels.empty_copy(), owners, COLUMNS, np.array([0.0, 1.0]))
     assert np.isfinite(fit.weights).all()
     assert not fit.of_levels.any()

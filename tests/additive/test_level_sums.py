@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.additive.random_effects import LevelSums
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 
 N_LEVELS, N_COLUMNS = 9, 4
 seeds = st.integers(0, 2**32 - 1)
@@ -34,7 +34,7 @@ def point(seed):
 
 
 def literal(parts, at):
-    """All rows as dense columns, those of levels behind: gram and moment of the loss linearised at the point."""
+    """All rows as dense columns, those of levels behind: gram and moment of the loss linearized at the point."""
     rows = np.vstack([np.c_[rows.toarray(), levels.toarray()] for (rows, _, _), levels in parts])
     labels, weight = (np.concatenate([part[number] for part, _ in parts]) for number in (1, 2))
     scores = rows[:, :N_COLUMNS] @ at
@@ -72,9 +72,9 @@ def test_merging_is_learning_both_and_taking_out_undoes_it(seed):
     first, second = (empty.update_all([part], point(seed)) for part in (one, other))
     assert_same(first.merge(second), empty.update_all([one, other], point(seed)))
     assert_same(first.merge(second), second.merge(first))
-    assert_same(first.merge(second).without(second), first)
-    assert_same(first.without(first), first.emptied())
-    assert not first.without(first).curvature.any()
+    assert_same(first.merge(second).subtract(second), first)
+    assert_same(first.subtract(first), first.empty_copy())
+    assert not first.subtract(first).curvature.any()
 
 
 @given(seeds)
@@ -99,12 +99,12 @@ def test_arrays_give_the_sums_back_bit_by_bit(seed):
 )
 def test_arrays_that_no_rows_can_have_given_are_refused(name, change):
     arrays = LevelSums.empty(N_LEVELS, N_COLUMNS).update_all([drawn(0)], point(0)).to_arrays()
-    with pytest.raises(IncompatibleMoments, match="levels"):
+    with pytest.raises(IncompatibleMomentsError, match="levels"):
         LevelSums.from_arrays({**arrays, name: change(arrays[name])})
 
 
 def test_sums_of_other_levels_do_not_merge():
-    with pytest.raises(IncompatibleMoments, match="different levels"):
+    with pytest.raises(IncompatibleMomentsError, match="different levels"):
         LevelSums.empty(3, 2).merge(LevelSums.empty(4, 2))
-    with pytest.raises(IncompatibleMoments, match="expected"):
+    with pytest.raises(IncompatibleMomentsError, match="expected"):
         LevelSums.from_arrays({})

@@ -10,13 +10,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from opauc import OnePassGAM, load, save
-from opauc.additive.explain import Effects
+from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveSolution
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([True, True, False])
-SETTINGS = AdditiveSettings(max_columns=80, card_rows=2500, random_state=0)
+SETTINGS = AdditiveSettings(max_columns=80, init_size=2500, random_state=0)
 
 
 def drawn(seed, n_rows, sizes=(600, 300)):
@@ -29,7 +29,7 @@ def drawn(seed, n_rows, sizes=(600, 300)):
 
 
 @pytest.fixture(scope="module")
-def learnt():
+def learned():
     rows, labels = drawn(0, 12_000)
     return AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
 
@@ -38,54 +38,54 @@ def scores(solution, seed=7):
     return solution.scorer.scores(drawn(seed, 2000)[0])
 
 
-def test_scores_rank_as_a_logistic_regression_with_a_column_a_level_does(learnt):
+def test_scores_rank_as_a_logistic_regression_with_a_column_a_level_does(learned):
     (rows, labels), (test, truth) = drawn(0, 12_000), drawn(7, 4000)
-    assert learnt.current.card.n_columns <= 80
+    assert learned.current.basis.n_columns <= 80
     peer = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=500))
     levels = test[:, :2].astype(int)
     theirs = peer.fit(rows[:, :2].astype(int), labels).decision_function(levels) + test[:, 2]
-    ours = exact_auc(truth, learnt.scorer.scores(test))
+    ours = exact_auc(truth, learned.scorer.scores(test))
     assert ours > exact_auc(truth, theirs) - 0.005
-    card, weights = learnt.current.card, learnt.final.weights
-    assert ours > exact_auc(truth, card.products(test, weights[: card.n_columns])) + 0.05
+    basis, weights = learned.current.basis, learned.final.weights
+    assert ours > exact_auc(truth, basis.products(test, weights[: basis.n_columns])) + 0.05
 
 
-def test_sixteen_shards_of_one_card_score_as_one_stream(learnt):
+def test_sixteen_shards_of_one_card_score_as_one_stream(learned):
     rows, labels = drawn(1, 4000)
-    shards = [learnt.emptied().after(rows[k::16], labels[k::16]) for k in range(16)]
-    merged = learnt
+    shards = [learned.empty_copy().after(rows[k::16], labels[k::16]) for k in range(16)]
+    merged = learned
     for shard in shards:
         merged = merged.merged(shard)
-    assert_allclose(scores(merged), scores(learnt.after(rows, labels)), atol=1e-8)
+    assert_allclose(scores(merged), scores(learned.after(rows, labels)), atol=1e-8)
 
 
-def test_rows_that_are_forgotten_were_never_seen(learnt):
+def test_rows_that_are_forgotten_were_never_seen(learned):
     rows, labels = drawn(2, 4000)
-    assert_allclose(scores(learnt.after(rows, labels).without(rows, labels)), scores(learnt), atol=1e-8)
+    assert_allclose(scores(learned.after(rows, labels).subtract(rows, labels)), scores(learned), atol=1e-8)
 
 
-def test_arrays_give_the_same_solution_back(learnt):
-    again = AdditiveSolution.from_arrays(learnt.settings, learnt.to_arrays())
-    assert np.array_equal(scores(again), scores(learnt))
-    short = {name: array for name, array in learnt.to_arrays().items() if not name.startswith("model.levels.")}
+def test_arrays_give_the_same_solution_back(learned):
+    again = AdditiveSolution.from_arrays(learned.settings, learned.to_arrays())
+    assert np.array_equal(scores(again), scores(learned))
+    short = {name: array for name, array in learned.to_arrays().items() if not name.startswith("model.levels.")}
     with pytest.raises(ValueError, match="levels"):
-        AdditiveSolution.from_arrays(learnt.settings, short)
+        AdditiveSolution.from_arrays(learned.settings, short)
 
 
-def test_effects_add_up_to_the_score_and_name_every_level(learnt):
-    effects = Effects(learnt, ("who", "where", "age"), ({}, {}, {}))
+def test_effects_add_up_to_the_score_and_name_every_level(learned):
+    effects = Terms(learned, ("who", "where", "age"), ({}, {}, {}))
     rows = np.vstack([drawn(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
-    assert_allclose(effects.explained(rows).scores(), learnt.scorer.scores(rows), atol=1e-9)
+    assert_allclose(effects.explained(rows).scores(), learned.scorer.scores(rows), atol=1e-9)
     found = {effect.name: effect for effect in effects.all()}
-    card = learnt.current.card
+    basis = learned.current.basis
     for j, name in enumerate(("who", "where")):
         [shown] = found[name].at
         assert len(shown) == len(set(shown)) == found[name].value.size == found[name].error.size
-        assert len(shown) == card.kept_numbers()[j].size + 1
+        assert len(shown) == basis.kept_numbers()[j].size + 1
         assert (found[name].error > 0).all()
-    # Over the rows learnt from, an effect has mean zero and the importance is its spread, both weighted by curvature.
+    # Over the rows learned from, an effect has mean zero and the importance is its spread, both weighted by curvature.
     rows, labels = drawn(0, 12_000)
-    chance = expit(card.products(rows, learnt.current.model.sums.point))
+    chance = expit(basis.products(rows, learned.current.model.sums.point))
     margin = np.where(labels == 1, chance, 1 - chance)
     odds = np.log(margin / (1 - margin))
     curvature = np.where(odds >= 0, margin * (1 - margin), (margin - 0.5) / odds)
@@ -107,5 +107,5 @@ def test_a_table_of_many_words_is_learnt_saved_and_served(tmp_path):
     again = load(tmp_path / "model.opauc")
     assert np.array_equal(again.decision_function(shown), model.decision_function(shown))
     assert_allclose(model.explain(shown).scores(), model.decision_function(shown), atol=1e-9)
-    known = {effect.name: effect.at[0] for effect in again.effects_ if len(effect.at) == 1}
+    known = {effect.name: effect.at[0] for effect in again.terms_ if len(effect.at) == 1}
     assert {"w0", "w599"} <= set(known["who"])

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.additive import newton as module
-from opauc.additive.newton import PenalisedLoss, newton_descent
+from opauc.additive.newton import PenalizedLoss, newton_descent
 
 
 def problem(seed, n_rows=600, size=8):
@@ -36,10 +36,10 @@ def _patient(monkeypatch):
 
 @pytest.mark.usefixtures("_patient")
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.2, 1.0, 5.0]))
-def test_it_leads_where_scipys_minimiser_leads_whatever_the_preconditioner(seed, wrong_by):
+def test_it_leads_where_scipys_minimizer_leads_whatever_the_preconditioner(seed, wrong_by):
     rows, labels, weight, penalty = problem(seed)
     gram = wrong_by * np.tril(rows.T @ (0.2 * weight[:, None] * rows))
-    found = newton_descent(PenalisedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
+    found = newton_descent(PenalizedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
     best = minimize(literal_loss, np.zeros(8), (rows, labels, weight, penalty), method="BFGS", options={"gtol": 1e-7})
     assert_allclose(literal_loss(found, rows, labels, weight, penalty), best.fun, rtol=1e-8)
     assert_allclose(rows @ found, rows @ best.x, atol=2e-3)
@@ -49,6 +49,6 @@ def test_it_leads_where_scipys_minimiser_leads_whatever_the_preconditioner(seed,
 def test_by_default_it_is_within_a_thousandth_of_the_least_loss(seed):
     rows, labels, weight, penalty = problem(seed)
     gram = np.tril(rows.T @ (0.2 * weight[:, None] * rows))
-    found = newton_descent(PenalisedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
+    found = newton_descent(PenalizedLoss(csr_array(rows), labels, weight, csr_array(penalty)), np.zeros(8), gram)
     best = minimize(literal_loss, np.zeros(8), (rows, labels, weight, penalty), method="BFGS")
     assert literal_loss(found, rows, labels, weight, penalty) < best.fun * 1.001

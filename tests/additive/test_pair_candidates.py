@@ -59,9 +59,9 @@ def test_where_there_are_many_inputs_those_that_gain_most_have_more_levels(monke
 def test_two_categories_that_say_nothing_alone_and_all_together(n_levels):
     rng = np.random.default_rng(3)
     levels, table = rng.integers(0, n_levels, (30_000, 2)), 1.5 * rng.normal(size=(n_levels, n_levels))
-    chances = expit(table[levels[:, 0], levels[:, 1]])
-    labels = rng.random(30_000) < chances
+    probabilities = expit(table[levels[:, 0], levels[:, 1]])
+    labels = rng.random(30_000) < probabilities
     frame = pd.DataFrame({"a": [f"a{j}" for j in levels[:, 0]], "b": [f"b{j}" for j in levels[:, 1]]})
     model = OnePassGAM().fit(frame[:24_000], labels[:24_000])
-    best = roc_auc_score(labels[24_000:], chances[24_000:])
+    best = roc_auc_score(labels[24_000:], probabilities[24_000:])
     assert roc_auc_score(labels[24_000:], model.decision_function(frame[24_000:])) > best - 0.02

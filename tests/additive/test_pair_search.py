@@ -61,6 +61,6 @@ def test_of_pairs_of_noise_about_as_few_are_certain_as_said_and_true_ones_are_fo
 
 
 def test_discoveries_are_those_of_benjamini_and_hochberg():
-    chances = np.array([0.9, 0.001, 0.02, 0.03, 0.5])
-    assert _discoveries(chances, 0.1).tolist() == [False, True, True, True, False]
+    probabilities = np.array([0.9, 0.001, 0.02, 0.03, 0.5])
+    assert _discoveries(probabilities, 0.1).tolist() == [False, True, True, True, False]
     assert not _discoveries(np.array([0.9, 0.8]), 0.1).any()

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.additive.basis.basis import Card
-from opauc.additive.drift import Occupancy
-from opauc.additive.explain import Effects
+from opauc.additive.basis.basis import Basis
+from opauc.additive.drift import BinCounts
+from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.shares import row_shares
 from opauc.additive.state import AdditiveSolution
@@ -15,8 +15,8 @@ from opauc.additive.state import AdditiveSolution
 
 def shares(column, categorical=False, n_knots=8):
     rows = np.asarray(column, float)[:, None]
-    card = Card.of(rows, np.ones(len(rows)), np.array([categorical]), n_knots)
-    return row_shares(card, Occupancy.of(card.rows(rows)), np.empty(0), 0)
+    basis = Basis.of(rows, np.ones(len(rows)), np.array([categorical]), n_knots)
+    return row_shares(basis, BinCounts.of(basis.rows(rows)), np.empty(0), 0)
 
 
 def test_values_that_are_knots_are_counted():
@@ -48,11 +48,11 @@ def test_there_is_a_share_for_every_value_at_which_the_effect_is_given():
     rows[rng.random(800) < 0.2, 0] = np.nan
     labels = (np.nan_to_num(rows[:, 0]) + rows[:, 1] + rng.normal(size=800) > 0).astype(np.int8)
     categorical = np.array([False, False, True, False])
-    learnt = AdditiveSolution.start(AdditiveSettings(interactions=0), categorical, 0).after(rows, labels)
+    learned = AdditiveSolution.start(AdditiveSettings(interactions=0), categorical, 0).after(rows, labels)
     names = ("number", "truth", "word", "count")
-    effects = {effect.name: effect for effect in Effects(learnt, names, [{}] * 4).all()}
+    effects = {effect.name: effect for effect in Terms(learned, names, [{}] * 4).all()}
     for j, name in enumerate(names):
-        model = learnt.current.model
-        found = row_shares(learnt.current.card, model.occupancy, model.levels.counts, j)
+        model = learned.current.model
+        found = row_shares(learned.current.basis, model.bin_counts, model.levels.counts, j)
         assert found.shape == effects[name].value.shape
         assert found.sum() == pytest.approx(1.0)

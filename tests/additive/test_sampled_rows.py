@@ -1,4 +1,4 @@
-"""Rows drawn for a card are known again, and no others."""
+"""Rows drawn for a basis are known again, and no others."""
 
 from collections import Counter
 

@@ -10,12 +10,12 @@ from scipy.special import expit
 from opauc.additive import fit as fits
 from opauc.additive import search
 from opauc.additive import trees as tree_search
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.knots import balanced_mass
 from opauc.additive.basis.leaves import Leaves, Probe
 from opauc.additive.basis.main_effects import main_effects
 from opauc.additive.boosting import FIRST_STRENGTH, FREER, USUAL, Trial
-from opauc.additive.fit import PenalisedFit, part_of
+from opauc.additive.fit import PenalizedFit, part_of
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.trees import (
@@ -57,14 +57,14 @@ def sample(seed, kind, n_rows=4000, rare=0.0):
 
 
 def searched(some, more_rows=False, **settings):
-    """The card that the search finds, checked with its fit."""
+    """The basis that the search finds, checked with its fit."""
     effects = main_effects(some.numbers, some.mass, some.weight, np.zeros(some.numbers.shape[1], bool), 8)
     settings = AdditiveSettings(**settings)
-    card, fit = search.InteractionSearch(Card.of_effects(effects), effects, some, settings, more_rows).fitted()
-    assert fit.weights.size == card.n_columns <= settings.max_columns
-    assert fit.strengths.size == card.groups.kinds.size
-    assert_allclose(fit.scores, card.products(some.numbers, fit.weights), rtol=1e-9, atol=1e-9)
-    return card, fit
+    basis, fit = search.InteractionSearch(Basis.of_effects(effects), effects, some, settings, more_rows).fitted()
+    assert fit.weights.size == basis.n_columns <= settings.max_columns
+    assert fit.strengths.size == basis.groups.kinds.size
+    assert_allclose(fit.scores, basis.products(some.numbers, fit.weights), rtol=1e-9, atol=1e-9)
+    return basis, fit
 
 
 def taken(probe, more_rows, n_judges=FEW_JUDGES):
@@ -103,9 +103,9 @@ def test_a_gain_is_taken_if_it_is_large_and_no_chance(judges, errors):
 @pytest.mark.parametrize("n_rows", [400, 999, 1000, 1001, 1602, 4000, 12_345])
 def test_rows_that_judge_were_seen_by_no_fit(n_rows):
     some = sample(0, "noise", n_rows)
-    card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
+    basis = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
     part = part_of(n_rows, some_left_out=True)
-    held = TreeSearch.of(card, np.zeros(card.n_columns), some, part).held
+    held = TreeSearch.of(basis, np.zeros(basis.n_columns), some, part).held
     assert not np.isin(held, part).any()
     assert n_rows / 13 <= held.size <= n_rows / 4 + 1
     assert np.unique(held).size == held.size
@@ -115,10 +115,10 @@ def test_rows_that_judge_were_seen_by_no_fit(n_rows):
 @pytest.mark.parametrize("rare", [0.0, 3.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_are_taken_where_three_inputs_act_together(seed, rare, more_rows):
-    card, _ = searched(sample(seed, "three", 4000 if rare == 0.0 else 8000, rare), more_rows)
-    assert isinstance(card.together, Leaves)
-    assert taken(card.probe, more_rows)
-    assert card.probe.share > (0.2 if rare else 0.4)
+    basis, _ = searched(sample(seed, "three", 4000 if rare == 0.0 else 8000, rare), more_rows)
+    assert isinstance(basis.together, Leaves)
+    assert taken(basis.probe, more_rows)
+    assert basis.probe.share > (0.2 if rare else 0.4)
 
 
 @pytest.mark.parametrize("more_rows", [False, True])
@@ -128,18 +128,18 @@ def test_trees_are_taken_where_three_inputs_act_together(seed, rare, more_rows):
 def test_they_are_refused_where_inputs_act_alone_or_in_pairs_or_not_at_all(seed, kind, rare, more_rows):
     some = sample(seed, kind, 4000 if rare == 0.0 else 12_000, rare)
     assert kind != "noise" or rare == 0.0 or 0.04 < some.labels.mean() < 0.06
-    card, _ = searched(some, more_rows)
-    assert card.together is None
-    assert card.probe is not None
-    assert not taken(card.probe, more_rows)
+    basis, _ = searched(some, more_rows)
+    assert basis.together is None
+    assert basis.probe is not None
+    assert not taken(basis.probe, more_rows)
 
 
 @pytest.mark.parametrize("more_rows", [False, True])
 def test_a_small_gain_that_is_beyond_doubt_is_taken(monkeypatch, more_rows):
     some = sample(1, "faint three", 16_000)
-    card, _ = searched(some, more_rows)
-    assert isinstance(card.together, Leaves)
-    assert SMALLER_SHARE < card.probe.share < SMALLEST_SHARE
+    basis, _ = searched(some, more_rows)
+    assert isinstance(basis.together, Leaves)
+    assert SMALLER_SHARE < basis.probe.share < SMALLEST_SHARE
     monkeypatch.setattr(tree_search, "FEWEST_ERRORS" if more_rows else "BEYOND_DOUBT", 20.0)
     assert searched(some, more_rows)[0].together is None
 
@@ -151,17 +151,17 @@ def test_a_small_gain_is_held_against_all_pairs(monkeypatch):
     for smallest, kept in ((0.9, True), (0.02, False)):
         for module in (search, tree_search):
             monkeypatch.setattr(module, "SMALLEST_SHARE", smallest)
-        card, _ = searched(some, more_rows=True)
-        assert (card.together is None) == kept
-        assert bool(len(card.tables.pairs)) == kept
+        basis, _ = searched(some, more_rows=True)
+        assert (basis.together is None) == kept
+        assert bool(len(basis.tables.pairs)) == kept
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_stay_beside_trees_where_they_are_smooth_and_matter(seed):
     some = sample(seed, "smooth pairs", 8000)
-    card, _ = searched(some, more_rows=True)
-    assert isinstance(card.together, Leaves)
-    assert {(j, j + 1) for j in range(3, 18)} <= set(map(tuple, card.tables.pairs.tolist()))
+    basis, _ = searched(some, more_rows=True)
+    assert isinstance(basis.together, Leaves)
+    assert {(j, j + 1) for j in range(3, 18)} <= set(map(tuple, basis.tables.pairs.tolist()))
     plain, _ = searched(sample(seed, "three", 8000), more_rows=True)
     assert isinstance(plain.together, Leaves)
     assert not len(plain.tables.pairs)
@@ -181,27 +181,27 @@ def test_trees_are_held_against_few_pairs_where_that_saves_columns_of_many_rows(
     assert len(searched(some, more_rows=True)[0].tables.pairs)
     monkeypatch.setattr(search, "ENOUGH_FOR_FEW", 0)
     monkeypatch.setattr(search, "FEW_PAIRS", 0.02)  # all columns of the share are curves
-    card, _ = searched(some, more_rows=True)
-    assert isinstance(card.together, Leaves)
-    assert not len(card.tables.pairs)
+    basis, _ = searched(some, more_rows=True)
+    assert isinstance(basis.together, Leaves)
+    assert not len(basis.tables.pairs)
 
 
 @pytest.mark.parametrize(("beside", "taken"), [(-1, False), (0, True), (140, True)])
 def test_there_are_no_trees_without_room_for_them(beside, taken):
     some = sample(0, "three")
-    mains = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8).n_columns
+    mains = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8).n_columns
     beside += search.FEWEST_LEAVES
-    card, _ = searched(some, max_columns=mains + beside)
-    assert (card.together is not None) == (card.probe is not None) == taken
+    basis, _ = searched(some, max_columns=mains + beside)
+    assert (basis.together is not None) == (basis.probe is not None) == taken
     if taken:
-        assert card.together.n_entries <= beside // FREER.limits.n_leaves
+        assert basis.together.n_entries <= beside // FREER.limits.n_leaves
 
 
 @pytest.mark.parametrize("interactions", [0, 2, 100, ((0, 1), (1, 2)), ()])
 def test_there_are_none_where_pairs_were_asked_for(interactions):
-    card, _ = searched(sample(0, "three"), interactions=interactions)
-    assert card.together is None
-    assert card.probe is None
+    basis, _ = searched(sample(0, "three"), interactions=interactions)
+    assert basis.together is None
+    assert basis.probe is None
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_there_are_none_where_pairs_were_asked_for(interactions):
 def test_there_are_none_where_rows_are_too_few_to_try_them_on(n_rows, rare, tried):
     some = sample(0, "three", n_rows, rare)
     assert n_rows == 399 or (some.rarer >= 200) == tried
-    card, _ = searched(some)
-    assert (card.probe is not None) == tried
-    assert tried or card.together is None
+    basis, _ = searched(some)
+    assert (basis.probe is not None) == tried
+    assert tried or basis.together is None
 
 
 def test_of_few_rows_that_can_be_explained_whole_trees_are_grown_more_freely(monkeypatch):
@@ -220,8 +220,8 @@ def test_of_few_rows_that_can_be_explained_whole_trees_are_grown_more_freely(mon
     rows = rng.integers(0, 2, (900, 8)).astype(float)
     labels, ones = (rows[:, :4].sum(axis=1) % 2).astype(np.int8), np.ones(900)
     some = SampleRows(rows, labels, ones, balanced_mass(labels, ones))
-    card = Card.of(rows, some.mass, np.zeros(8, bool), n_knots=8)
-    kept = TreeSearch.of(card, np.zeros(card.n_columns), some, part_of(900, some_left_out=True))
+    basis = Basis.of(rows, some.mass, np.zeros(8, bool), n_knots=8)
+    kept = TreeSearch.of(basis, np.zeros(basis.n_columns), some, part_of(900, some_left_out=True))
     found = kept.tried(np.zeros(900), room=2000)
     assert found.growth == FREER
     monkeypatch.setattr(tree_search, "MANY_ROWS", 900)
@@ -229,8 +229,8 @@ def test_of_few_rows_that_can_be_explained_whole_trees_are_grown_more_freely(mon
     assert usual.growth == USUAL
     assert found.losses.sum() < 0.5 * usual.losses.sum()
     grown = kept.fitted(
-        card,
-        PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(900)),
+        basis,
+        PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(900)),
         found,
         Probe(9.0, 0.9),
     )[0]
@@ -243,14 +243,14 @@ def test_of_few_rows_that_can_be_explained_whole_trees_are_grown_more_freely(mon
 @pytest.mark.parametrize("stay", [False, True])
 def test_the_trees_of_a_card_are_grown_on_all_rows_from_its_fit(stay):
     some = sample(1, "three")
-    card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
+    basis = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
     rng = np.random.default_rng(0)
-    weights, strengths = rng.normal(size=card.n_columns), np.ones(card.groups.kinds.size)
-    fit = PenalisedFit(weights, strengths, card.products(some.numbers, weights))
-    tries = TreeSearch.of(card, weights, some, part_of(4000, some_left_out=True))
+    weights, strengths = rng.normal(size=basis.n_columns), np.ones(basis.groups.kinds.size)
+    fit = PenalizedFit(weights, strengths, basis.products(some.numbers, weights))
+    tries = TreeSearch.of(basis, weights, some, part_of(4000, some_left_out=True))
     trees = list(tries.rows.trees(fit.scores, np.arange(4000), 4))
     worse = tuple(tree._replace(values=-tree.values) for tree in trees)
-    after, found = tries.fitted(card, fit, Trial(worse, np.zeros(9), USUAL, stay), Probe(5.0, 0.3))
+    after, found = tries.fitted(basis, fit, Trial(worse, np.zeros(9), USUAL, stay), Probe(5.0, 0.3))
     assert after.together.n_entries == 4
     assert after.together.stay is stay
     assert after.probe == (5.0, 0.3)
@@ -258,7 +258,7 @@ def test_the_trees_of_a_card_are_grown_on_all_rows_from_its_fit(stay):
     assert_array_equal(found.strengths, np.append(strengths, FIRST_STRENGTH))
     assert_allclose(found.scores, trees[-1].scores, rtol=1e-12, atol=1e-12)
     assert_allclose(after.products(some.numbers, found.weights), found.scores, rtol=1e-9, atol=1e-9)
-    again = Card.from_arrays(after.to_arrays())
+    again = Basis.from_arrays(after.to_arrays())
     assert_array_equal(again.products(some.numbers, found.weights), after.products(some.numbers, found.weights))
 
 
@@ -266,23 +266,23 @@ def test_a_card_on_which_no_tree_can_be_grown_stays_as_it_is():
     some = sample(0, "noise")
     some.numbers[:] = 1.0
     some.numbers[:10] = 2.0  # so few rows are no leaf
-    card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
-    fit = PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(4000))
-    tries = TreeSearch.of(card, fit.weights, some, part_of(4000, some_left_out=True))
+    basis = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
+    fit = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(4000))
+    tries = TreeSearch.of(basis, fit.weights, some, part_of(4000, some_left_out=True))
     assert tries.tried(fit.scores, 1000).n_trees == 0
     assert searched(some)[0].together is None
 
 
 def test_trees_that_were_judged_are_kept_where_those_grown_on_all_rows_are_worse(monkeypatch):
     some = sample(1, "three")
-    card = Card.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
-    fit = PenalisedFit(np.zeros(card.n_columns), np.ones(card.groups.kinds.size), np.zeros(4000))
-    tries = TreeSearch.of(card, fit.weights, some, part_of(4000, some_left_out=True))
+    basis = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8)
+    fit = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(4000))
+    tries = TreeSearch.of(basis, fit.weights, some, part_of(4000, some_left_out=True))
     trial = tries.tried(np.full(4000, 0.1), 400)
     poor = [tree._replace(values=np.zeros_like(tree.values)) for tree in trial.trees]
     monkeypatch.setattr(type(tries.rows), "trees", lambda *_: iter(poor))
-    after, found = tries.fitted(card, fit, trial, Probe(5.0, 0.3))
-    assert_array_equal(found.weights[card.n_columns :], np.concatenate([tree.values for tree in trial.trees]))
+    after, found = tries.fitted(basis, fit, trial, Probe(5.0, 0.3))
+    assert_array_equal(found.weights[basis.n_columns :], np.concatenate([tree.values for tree in trial.trees]))
     assert_allclose(after.products(some.numbers, found.weights), found.scores, rtol=1e-9, atol=1e-9)
 
 
@@ -308,10 +308,10 @@ def test_inputs_without_values_and_rows_that_repeat_do_no_harm(case):
         some.numbers[:] *= 1e150
     else:
         some.numbers[:] = some.numbers > 0
-    card, fit = searched(some)
-    assert isinstance(card.together, Leaves)
+    basis, fit = searched(some)
+    assert isinstance(basis.together, Leaves)
     assert np.isfinite(fit.weights).all()
-    assert_array_equal(Card.from_arrays(card.to_arrays()).rows(some.numbers).data, card.rows(some.numbers).data)
+    assert_array_equal(Basis.from_arrays(basis.to_arrays()).rows(some.numbers).data, basis.rows(some.numbers).data)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -321,6 +321,6 @@ def test_the_order_of_levels_does_not_tell_trees_of_the_rows_that_judge_them(see
     labels, ones, words = rng.integers(0, 2, 4000).astype(np.int8), np.ones(4000), np.array([True, True, False])
     some = SampleRows(numbers, labels, ones, balanced_mass(labels, ones))
     effects = main_effects(numbers, some.mass, ones, words, 8, 450)
-    card, _ = search.InteractionSearch(Card.of_effects(effects), effects, some, AdditiveSettings()).fitted()
-    assert card.together is None
-    assert card.probe.share < 0.01
+    basis, _ = search.InteractionSearch(Basis.of_effects(effects), effects, some, AdditiveSettings()).fitted()
+    assert basis.together is None
+    assert basis.probe.share < 0.01

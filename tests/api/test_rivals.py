@@ -1,4 +1,4 @@
-"""Methods of other libraries: learnt as they are there, within bounds, and only where asked for and installed."""
+"""Methods of other libraries: learned as they are there, within bounds, and only where asked for and installed."""
 
 import subprocess
 import sys
@@ -10,15 +10,15 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from opauc.api.competitors import find_rival, rival_names
-from opauc.errors import UnsupportedOperation
+from opauc.api.competitors import feature_method_names, find_feature_method
+from opauc.errors import UnsupportedOperationError
 from opauc.metrics import FittedMethod, exact_auc
 from tests.problems import problem
 
 ROWS, LABELS = problem(0, 400, 5)
 
 
-def learnt(method, *chunks):
+def learned(method, *chunks):
     method = method.fresh()
     for rows, labels in chunks:
         method.learn(rows, labels)
@@ -26,17 +26,17 @@ def learnt(method, *chunks):
     return method
 
 
-@pytest.mark.parametrize("name", rival_names())
+@pytest.mark.parametrize("name", feature_method_names())
 def test_every_file_declares_the_rival_of_its_name(name):
-    assert find_rival(name).name == name
-    assert np.isfinite(find_rival(name).most_bytes)
+    assert find_feature_method(name).name == name
+    assert np.isfinite(find_feature_method(name).most_bytes)
 
 
 @pytest.mark.parametrize("rows", [ROWS, sparse.csr_array(ROWS)], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", rival_names())
+@pytest.mark.parametrize("name", feature_method_names())
 def test_chunks_of_rows_are_learnt_as_a_whole(name, rows):
     halves = [(rows[part], LABELS[part]) for part in (slice(0, 150), slice(150, 400))]
-    whole, cut = learnt(find_rival(name), (rows, LABELS)), learnt(find_rival(name), *halves)
+    whole, cut = learned(find_feature_method(name), (rows, LABELS)), learned(find_feature_method(name), *halves)
     assert_allclose(cut.scores(rows), whole.scores(rows))
     assert exact_auc(LABELS, whole.scores(rows)) > 0.65
 
@@ -44,14 +44,14 @@ def test_chunks_of_rows_are_learnt_as_a_whole(name, rows):
 def test_logistic_regression_is_that_of_scikit_learn_on_features_of_unit_variance():
     scaled = StandardScaler().fit_transform(ROWS)
     expected = LogisticRegression(max_iter=1000).fit(scaled, LABELS).decision_function(scaled)
-    assert_allclose(learnt(find_rival("logistic_regression"), (ROWS, LABELS)).scores(ROWS), expected)
+    assert_allclose(learned(find_feature_method("logistic_regression"), (ROWS, LABELS)).scores(ROWS), expected)
 
 
 @pytest.mark.parametrize("rows", [ROWS, sparse.csr_array(ROWS)], ids=["dense", "sparse"])
 def test_more_rows_than_fit_are_refused_and_let_go_of(rows):
     method = FittedMethod("small", lambda *_: np.asarray, most_bytes=1.9 * ROWS.nbytes)
     method.learn(rows, LABELS)
-    with pytest.raises(UnsupportedOperation, match=r"needs all rows in memory and takes at most \S+ GiB"):
+    with pytest.raises(UnsupportedOperationError, match=r"needs all rows in memory and takes at most \S+ GiB"):
         method.learn(rows, LABELS)
     assert method.collected.rows == []
 

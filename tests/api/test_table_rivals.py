@@ -7,8 +7,8 @@ from scipy import sparse
 
 from opauc import OnePassGAM
 from opauc.api import competitors_gam as gam
-from opauc.api.competitors import find_table_rival, table_rival_names
-from opauc.errors import OpaucError, UnsupportedOperation
+from opauc.api.competitors import find_table_method, table_method_names
+from opauc.errors import OpaucError, UnsupportedOperationError
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([False, True, False])
@@ -24,7 +24,7 @@ def table(n_rows, seed=0):
     return rows, labels
 
 
-def learnt(method, *chunks):
+def learned(method, *chunks):
     method = method.fresh()
     for rows, labels in chunks:
         method.learn(rows, labels)
@@ -35,32 +35,32 @@ def learnt(method, *chunks):
 def small_cards(monkeypatch, rows=1000):
     monkeypatch.setattr(gam, "ALL_WAIT", rows)
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
-    for room in ("waiting_rows", "card_sample"):
+    for room in ("waiting_rows", "sample_initial_rows"):
         monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
 
 
-@pytest.mark.parametrize("name", table_rival_names())
+@pytest.mark.parametrize("name", table_method_names())
 def test_every_file_declares_what_makes_the_rival_of_its_name(name):
     pytest.importorskip("lightgbm" if name == "lightgbm" else "opauc")
     rows, labels = table(1200)
     halves = [(rows[part], labels[part]) for part in (slice(0, 500), slice(500, 1200))]
-    method = find_table_rival(name)(CATEGORICAL)
+    method = find_table_method(name)(CATEGORICAL)
     assert method.name == name
-    whole, cut = learnt(method, (rows, labels)), learnt(method, *halves)
+    whole, cut = learned(method, (rows, labels)), learned(method, *halves)
     assert_allclose(cut.scores(rows), whole.scores(rows))
     others, truth = table(2000, seed=1)
     assert exact_auc(truth, whole.scores(others)) > 0.72
     strange = np.where(CATEGORICAL, -1.0, others)  # a category that nothing is known of
     assert np.isfinite(whole.scores(strange)).all()
-    with pytest.raises((UnsupportedOperation, OpaucError), match="takes tables, these rows are sparse"):
-        learnt(method, (sparse.csr_array(np.nan_to_num(rows)), labels))
+    with pytest.raises((UnsupportedOperationError, OpaucError), match="takes tables, these rows are sparse"):
+        learned(method, (sparse.csr_array(np.nan_to_num(rows)), labels))
 
 
 def test_few_rows_are_learnt_as_the_estimator_learns_them():
     rows, labels = table(600)
     numbers = rows[:, [0, 2]]
     expected = OnePassGAM(random_state=0).fit(numbers, labels).decision_function(numbers)
-    assert_allclose(learnt(gam.GamMethod(None), (numbers, labels)).scores(numbers), expected, atol=1e-9)
+    assert_allclose(learned(gam.GamMethod(None), (numbers, labels)).scores(numbers), expected, atol=1e-9)
 
 
 def test_a_card_is_made_of_rows_from_all_over_whatever_their_order(monkeypatch):
@@ -69,13 +69,13 @@ def test_a_card_is_made_of_rows_from_all_over_whatever_their_order(monkeypatch):
     others, truth = table(4000, seed=1)
     order = np.lexsort([rows[:, 1], labels])  # by label, and by a category within
     by_order = [
-        exact_auc(truth, learnt(gam.GamMethod(CATEGORICAL), (rows[at], labels[at])).scores(others))
+        exact_auc(truth, learned(gam.GamMethod(CATEGORICAL), (rows[at], labels[at])).scores(others))
         for at in (np.arange(6000), order)
     ]
     assert abs(by_order[0] - by_order[1]) < 0.005
-    method = learnt(gam.GamMethod(CATEGORICAL), (rows[order], labels[order]))
+    method = learned(gam.GamMethod(CATEGORICAL), (rows[order], labels[order]))
     assert method.solution.counts == (np.sum(labels == 0), np.sum(labels == 1))
-    assert method.solution.sampled.keys.size == gam.drawn_rows(labels, 2000, 3).size == 2000
+    assert method.solution.sampled.keys.size == gam.sample_rows(labels, 2000, 3).size == 2000
 
 
 def test_beyond_the_memory_for_waiting_the_card_is_made_of_what_waits(monkeypatch):
@@ -90,17 +90,17 @@ def test_beyond_the_memory_for_waiting_the_card_is_made_of_what_waits(monkeypatc
     method.finish()
     assert sum(method.solution.counts) == 6000
     others, truth = table(4000, seed=1)
-    whole = learnt(gam.GamMethod(CATEGORICAL), (rows, labels))
+    whole = learned(gam.GamMethod(CATEGORICAL), (rows, labels))
     assert abs(exact_auc(truth, method.scores(others)) - exact_auc(truth, whole.scores(others))) < 0.01
 
 
 def test_more_rows_are_drawn_where_one_class_is_rare():
     labels = np.zeros(100_000, np.int8)
     labels[:2000] = 1
-    drawn = gam.drawn_rows(labels, 20_000, n_inputs=3)
+    drawn = gam.sample_rows(labels, 20_000, n_inputs=3)
     assert_array_equal(drawn, np.unique(drawn))
     assert 900 < labels[drawn].sum() < 1300
-    assert gam.drawn_rows(np.zeros(100_000, np.int8), 20_000, n_inputs=3) is None
+    assert gam.sample_rows(np.zeros(100_000, np.int8), 20_000, n_inputs=3) is None
 
 
 def test_rows_of_one_class_are_a_refusal():

@@ -25,7 +25,7 @@ from opauc.baselines.random_weights import RandomWeights
 from opauc.baselines.svm_or import SVMOR
 from opauc.baselines.svm_perf import SVMPerf
 from opauc.baselines.uni_log import UniLog
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from tests.linear.test_pairwise_hinge import direct_minimum, objective
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
@@ -265,7 +265,7 @@ def test_mean_difference_is_what_it_says_far_from_the_origin_too(make):
 
 
 def test_mean_difference_refuses_rows_that_overflow():
-    with pytest.raises(StatisticsOverflow, match="scale the features down"):
+    with pytest.raises(StatisticsOverflowError, match="scale the features down"):
         MeanDifference().fit([[1e200], [-1e200], [0.0]], [0, 0, 1])
 
 

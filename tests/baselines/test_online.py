@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, minmax_scale
 import opauc.baselines
 from opauc.baselines import OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
 from opauc.core.registry import BASELINES
-from opauc.errors import DivergedError, StatisticsOverflow
+from opauc.errors import DivergedError, StatisticsOverflowError
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 
@@ -115,8 +115,8 @@ def test_untuned_they_rank_real_data_well(model):
 def test_probabilities_tell_the_share_of_positives(model):
     """Calibration rests on score means and variances that some learners estimate as rows come."""
     rows, labels = problem(2, 4000, 4, positives=0.2)
-    chances = clone(model).fit(rows, labels).predict_proba(rows)[:, 1]
-    assert chances.mean() == pytest.approx(labels.mean(), abs=0.05)
+    probabilities = clone(model).fit(rows, labels).predict_proba(rows)[:, 1]
+    assert probabilities.mean() == pytest.approx(labels.mean(), abs=0.05)
 
 
 def test_a_seed_fixes_the_reservoirs_and_other_seeds_give_others():
@@ -172,8 +172,8 @@ def test_adaptive_steps_refuse_more_features_than_two_matrices_fit():
         (UniSqu(eta0=1e9, learning_rate="constant"), DivergedError),
         (SPAUC(eta0=1e9, learning_rate="constant"), DivergedError),
         (AdaOAM(eta0=1e200), DivergedError),
-        (OAM(C=1e290), StatisticsOverflow),
-        (SOLAM(eta0=1e150), StatisticsOverflow),
+        (OAM(C=1e290), StatisticsOverflowError),
+        (SOLAM(eta0=1e150), StatisticsOverflowError),
     ],
     ids=repr,
 )

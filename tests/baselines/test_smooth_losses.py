@@ -24,7 +24,7 @@ def test_the_least_squares_machine_is_the_exact_solver(alpha):
         exact = OPAUC(solver="exact", alpha=alpha, standardize=False).fit(rows, labels)
         assert_allclose(ours.coef_, exact.coef_, rtol=1e-10, atol=1e-10 * np.abs(exact.coef_).max())
         assert_allclose(ours.predict_proba(rows), exact.predict_proba(rows), rtol=1e-8)
-        assert_allclose(ours.coef_[0], literal.minimiser(rows, labels, alpha), rtol=1e-8)
+        assert_allclose(ours.coef_[0], literal.minimizer(rows, labels, alpha), rtol=1e-8)
 
 
 def test_the_least_squares_machine_refuses_more_features_than_fit():

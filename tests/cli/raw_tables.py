@@ -1,4 +1,4 @@
-"""A table as people have them, and small cards, so that a small file is sampled."""
+"""A table as people have them, and small bases, so that a small file is sampled."""
 
 import csv
 import os
@@ -45,10 +45,10 @@ def write_csv(path, frame, **options):
 
 
 def small_cards(monkeypatch, rows=1500):
-    """Let cards be made of few rows, and small files be sampled."""
+    """Let bases be made of few rows, and small files be sampled."""
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
     monkeypatch.setattr("opauc.additive.file_sample.ALL_WAIT", rows)
-    for room in ("waiting_rows", "card_sample"):
+    for room in ("waiting_rows", "sample_initial_rows"):
         monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
 
 

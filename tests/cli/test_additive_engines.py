@@ -38,7 +38,7 @@ def test_threads_learn_what_one_learns_and_tell_it(opauc):
     assert "6 columns, additive model of 8 features" in two.err
     assert "progressive AUC" not in two.err  # which only rows in order have
     found, right = same_scores("two", "one")
-    assert found.guard_ == right.guard_
+    assert found.selection_ == right.selection_
     assert found.random_state == right.random_state == 0
     assert opauc("inspect", "two").code == 0
     assert [record["rows"] for record in load_any("two").provenance["inputs"]] == [4000]
@@ -67,7 +67,10 @@ def test_shards_like_a_model_merge_with_it(opauc):
     [
         (("rows.csv", "--label", "bought", "--engine", "cuda"), "--engine cuda is for linear scorers (--solver exact)"),
         (("rows.csv", "--label", "bought", "--engine", "abacus"), "--engine must be one of dask, spark, cuda"),
-        (("few.csv", "--label", "bought", "--engine", "dask"), "make no card for shards: they are learnt by one core"),
+        (
+            ("few.csv", "--label", "bought", "--engine", "dask"),
+            "make no basis for shards: they are learned by one core",
+        ),
         (("rows.csv", "--label", "bought", "--engine", "dask", "--resume"), "checkpoints are for rows in order"),
         (("rows.csv", "other.csv", "--label", "bought", "--n-jobs", "2"), "other.csv: no column city"),
     ],

@@ -108,9 +108,9 @@ def test_labels_that_are_no_two_classes_are_told_of_with_their_line(opauc):
     write_csv("rows.csv", frame)
     assert "rows.csv, line 19, column bought: the label is missing" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS.assign(bought="no"))
-    assert "learning needs rows of two classes, got 4000 rows, all labelled no" in refused(train(opauc, "rows.csv"))
+    assert "learning needs rows of two classes, got 4000 rows, all labeled no" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS.assign(bought=1))
-    assert "got 4000 rows, all labelled 1\n" in refused(train(opauc, "rows.csv"))
+    assert "got 4000 rows, all labeled 1\n" in refused(train(opauc, "rows.csv"))
 
 
 def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
@@ -210,12 +210,12 @@ def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch)
 
 def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
     frame = raw_table(3000)
-    model = library.OnePassGAM(card_rows=1000, random_state=0).fit(frame.drop(columns="bought"), frame["bought"])
+    model = library.OnePassGAM(init_size=1000, random_state=0).fit(frame.drop(columns="bought"), frame["bought"])
     kinds = {column.name: column.kind for column in model.columns_.columns}
     assert kinds["age"] == kinds["income"] == "number"
     assert kinds["since"] == "date"
     assert kinds["city"] == "category"
-    assert model.left_out_ == ("name",)
+    assert model.dropped_columns_ == ("name",)
     test = raw_table(2000, seed=1)
     assert roc_auc_score(test["bought"], model.decision_function(test.drop(columns="bought"))) > 0.75
     library.save(model, "saved")

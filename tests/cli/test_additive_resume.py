@@ -65,7 +65,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc):
     data = write_csv(tmp_path / "rows.csv", raw_table(150_000)[["age", "income", "city", "bought"]])
     words = train(data, tmp_path / "model", OPTIONS)
     words.remove("--quiet")
-    for _ in range(5):  # on a busy machine all rows may be learnt before the signal comes
+    for _ in range(5):  # on a busy machine all rows may be learned before the signal comes
         running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         while running.poll() is None and not (tmp_path / "model.checkpoint").exists():
             time.sleep(0.001)

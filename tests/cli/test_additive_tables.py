@@ -164,13 +164,13 @@ def test_sparse_rows_are_learnt_by_a_linear_scorer_and_dense_arrays_by_an_additi
 
 def test_shards_that_begin_like_one_model_merge_to_that_of_all_rows_and_a_file_can_be_forgotten(opauc):
     write_csv("rows.csv", ROWS)
-    assert opauc("train", "rows.csv", "--label", "bought", "-o", "card").code == 0
+    assert opauc("train", "rows.csv", "--label", "bought", "-o", "basis").code == 0
     for number in range(4):
         write_csv(f"part-{number}.csv", ROWS.iloc[number::4])
-        ran = opauc("train", f"part-{number}.csv", "--like", "card", "-o", f"shard-{number}")
+        ran = opauc("train", f"part-{number}.csv", "--like", "basis", "-o", f"shard-{number}")
         assert ran.code == 0, ran.err
     assert opauc("merge", *[f"shard-{number}" for number in range(4)], "-o", "merged").code == 0
-    scores = library.load("card").decision_function(TEST)
+    scores = library.load("basis").decision_function(TEST)
     assert_allclose(library.load("merged").decision_function(TEST), scores, atol=1e-8)
     assert opauc("forget", "merged", "part-0.csv", "part-2.csv", "-o", "less").code == 0
     assert opauc("merge", "shard-1", "shard-3", "-o", "wanted").code == 0
@@ -179,17 +179,17 @@ def test_shards_that_begin_like_one_model_merge_to_that_of_all_rows_and_a_file_c
     assert opauc("train", "part-0.csv", "--label", "bought", "-o", "alone").code == 0
     refused = opauc("merge", "alone", "shard-1", "-o", "m")
     assert refused.code == 2
-    assert "card" in refused.err
+    assert "basis" in refused.err
 
 
 def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc):
     write_csv("rows.csv", ROWS)
     said = ("--label", "bought", "--drop", "income,name", "--categorical", "grade", "--seed", "3")
-    assert opauc("train", "rows.csv", *said, "-o", "card").code == 0
+    assert opauc("train", "rows.csv", *said, "-o", "basis").code == 0
     for more in ((), said, ("--label", "bought"), ("--drop", "income,name", "--classes", "no,yes")):
-        ran = opauc("train", "rows.csv", "--like", "card", *more, "-o", "again")
+        ran = opauc("train", "rows.csv", "--like", "basis", *more, "-o", "again")
         assert ran.code == 0, ran.err
-        assert library.load("again").columns_.to_json() == library.load("card").columns_.to_json()
+        assert library.load("again").columns_.to_json() == library.load("basis").columns_.to_json()
     for option, value, was in (
         ("--label", "paid", "with --label bought"),
         ("--drop", "age", "with --drop income,name"),
@@ -200,15 +200,15 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
         ("--classes", "maybe,yes", "with --classes no,yes"),
         ("--seed", "4", "with --seed 3"),
     ):
-        ran = opauc("train", "rows.csv", "--like", "card", option, value, "-o", "m")
-        said = f"opauc: {option} is settled by --like: rows are read as those of card were, {was}\n"
+        ran = opauc("train", "rows.csv", "--like", "basis", option, value, "-o", "m")
+        said = f"opauc: {option} is settled by --like: rows are read as those of basis were, {was}\n"
         assert (ran.code, ran.err) == (2, said)
-    ran = opauc("train", "rows.csv", "--like", "card", "--no-header", "--label", "paid", "-o", "m")
+    ran = opauc("train", "rows.csv", "--like", "basis", "--no-header", "--label", "paid", "-o", "m")
     assert "--label, --header are settled" in ran.err
     assert ran.err.endswith("with --label bought, without --header\n")
     write_csv("rows.csv", ROWS[["age", "paid", "bought"]], sep="^")
-    assert opauc("train", "rows.csv", "--delimiter", "^", "--label", "bought", "-o", "card").code == 0
-    ran = opauc("train", "rows.csv", "--like", "card", "-o", "again")
+    assert opauc("train", "rows.csv", "--delimiter", "^", "--label", "bought", "-o", "basis").code == 0
+    ran = opauc("train", "rows.csv", "--like", "basis", "-o", "again")
     assert ran.code == 0, ran.err
 
 
@@ -216,9 +216,9 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
 def test_a_model_of_python_is_begun_like_with_the_label_of_the_file(opauc, more):
     columns = ["age", "income", "city", "since"]
     model = library.OnePassGAM().fit(ROWS[columns], ROWS["bought"])
-    library.save(model, "card")
+    library.save(model, "basis")
     write_csv("rows.csv", ROWS)
-    ran = opauc("train", "rows.csv", "--like", "card", "--label", "bought", *more, "-o", "again")
+    ran = opauc("train", "rows.csv", "--like", "basis", "--label", "bought", *more, "-o", "again")
     assert ran.code == 0, ran.err
     again = library.load("again")
     assert_allclose(again.decision_function(TEST[columns]), model.decision_function(TEST[columns]), atol=1e-8)
@@ -264,7 +264,7 @@ def test_a_sorted_stream_is_noticed_by_name_and_still_ranks(opauc):
     with piped("rows.csv", frame.drop(columns=["order", "id"])):
         ran = opauc("train", "rows.csv", "--label", "bought", "-o", "model")
     assert ran.code == 0, ran.err
-    assert "opauc: warning: income: later rows do not look like those of the card" in ran.err
+    assert "opauc: warning: income: later rows do not look like those of the basis" in ran.err
     assert roc_auc_score(TEST["bought"], library.load("model").decision_function(TEST)) > 0.7
 
 

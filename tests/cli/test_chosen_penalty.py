@@ -54,11 +54,11 @@ def test_the_model_is_that_of_the_estimator(files, opauc):
 
 @pytest.mark.parametrize("second", ["two.csv", "two.parquet"])
 def test_groups_are_a_column_that_is_no_feature_in_any_order_and_format(files, opauc, second):
-    options = ["--alpha", "auto", "--groups", "patient", "--folds", "4", "-q"]
+    options = ["--alpha", "auto", "--groups", "patient", "--cv", "4", "-q"]
     assert opauc("train", "one.csv", second, *options, "-o", "model").code == 0
     model = library.load("model")
     assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    fitted = OPAUCCV(folds=4).fit(files[["a", "b", "c", "d"]], files["label"], groups=files["patient"])
+    fitted = OPAUCCV(cv=4).fit(files[["a", "b", "c", "d"]], files["label"], groups=files["patient"])
     for k in range(4):
         assert model.moments_.fold(k).counts == fitted.moments_.fold(k).counts
     assert_allclose(model.coef_, fitted.coef_, rtol=1e-7)
@@ -95,14 +95,14 @@ def test_rows_without_a_group_are_bad_rows(files, opauc):
         (["--alpha", "auto", "--solver", "progressive_selection"], "for solver exact or sgd, .*; leave --solver out"),
         (["--alpha", "auto", "--rank", "5"], "--alpha auto with a --rank needs --solver sgd"),
         (["--alpha", "auto", "--solver", "sgd", "--groups", "patient"], "--groups is for solver exact"),
-        (["--alpha", "auto", "--forgetting", "0.9"], "leave --forgetting out"),
+        (["--alpha", "auto", "--forgetting-factor", "0.9"], "leave --forgetting-factor out"),
         (["--alpha", "much"], "--alpha must be a number or auto, got 'much'"),
-        (["--forgetting", "fast"], "--forgetting must be a number or auto, got 'fast'"),
-        (["--folds", "3"], "--folds is for a penalty to be chosen; add --alpha auto"),
+        (["--forgetting-factor", "fast"], "--forgetting-factor must be a number or auto, got 'fast'"),
+        (["--cv", "3"], "--cv is for a penalty to be chosen; add --alpha auto"),
         (["--groups", "patient"], "--groups is for a penalty to be chosen; add --alpha auto"),
         (["--one-standard-error"], "--one-standard-error is for a penalty to be chosen; add --alpha auto"),
         (["--alpha", "auto", "--criterion", "f1", "--drop", "patient"], "'criterion' parameter of OPAUCCV"),
-        (["--alpha", "auto", "--folds", "61", "--drop", "patient"], r"'folds' parameter of OPAUCCV must be an int in"),
+        (["--alpha", "auto", "--cv", "61", "--drop", "patient"], r"'folds' parameter of OPAUCCV must be an int in"),
         (["--alpha", "auto", "--groups", "house"], "all.csv: no column house; there are a, b, c, d, patient, label"),
     ],
 )
@@ -154,7 +154,7 @@ def test_inspect_and_report_show_the_choice_and_effects_whatever_the_units(opauc
     assert "← chosen, one standard error" in text
     assert opauc("report", "model", "all.csv", "-o", "page.html", "-q").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    for heading in ("Choice of the penalty", "Effects by penalty", "Largest weights", "alpha chosen"):
+    for heading in ("Choice of the penalty", "Terms by penalty", "Largest weights", "alpha chosen"):
         assert heading in page
     assert opauc("evaluate", "model", "all.csv", "--report", "same.html", "-q").code == 0
     assert "Choice of the penalty" in Path("same.html").read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def test_inspect_and_report_show_the_choice_and_effects_whatever_the_units(opauc
         (["--solver", "sgd"], "by effect: weight × standard deviation of the feature", True),
         (["--solver", "sgd", "--rank", "9"], "feature, as its sketch estimates it", True),
         (["--solver", "progressive_selection"], "standard deviation of the feature, of rows at length one", True),
-        (["--forgetting", "auto"], "by effect: weight × standard deviation of the feature", True),
+        (["--forgetting-factor", "auto"], "by effect: weight × standard deviation of the feature", True),
         (["--solver", "sgd", "--rank", "0"], "this model keeps no spread of its features", False),
     ],
 )
@@ -187,6 +187,8 @@ def test_every_solver_says_by_what_its_weights_are_ordered(opauc, options, order
 
 @pytest.mark.usefixtures("files")
 def test_the_forgetting_chosen_is_told(opauc):
-    ran = opauc("train", "all.csv", "--drop", "patient", "--forgetting", "auto", "--horizon", "50", "-o", "model")
-    assert ", forgetting 1, progressive AUC" in ran.err.replace("\n", " ") or ", forgetting " in ran.err
-    assert library.load("model").forgetting_ in (1.0, 0.9999, 0.999, 0.99)
+    ran = opauc(
+        "train", "all.csv", "--drop", "patient", "--forgetting-factor", "auto", "--horizon", "50", "-o", "model"
+    )
+    assert ", forgetting 1, progressive AUC" in ran.err.replace("\n", " ") or ", forgetting_factor " in ran.err
+    assert library.load("model").forgetting_factor_ in (1.0, 0.9999, 0.999, 0.99)

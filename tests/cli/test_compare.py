@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
-from opauc.api.competitors import rival_names, table_rival_names
+from opauc.api.competitors import feature_method_names, table_method_names
 from opauc.cli.compared_methods import WantedMethods
 from opauc.core.registry import SOLVERS
 from opauc.metrics import held_out
@@ -30,8 +30,8 @@ def test_slow_learners_are_left_out_unless_they_are_named():
     slow = {name for name, kind in SOLVERS.items() if kind.is_slow}
     assert slow == {"descent_grid", "sketched_grid"}
     usual = WantedMethods.of(None)
-    assert set(usual.of_features) - set(rival_names()) == set(SOLVERS) - slow
-    assert set(usual.of_tables) <= set(table_rival_names())
+    assert set(usual.of_features) - set(feature_method_names()) == set(SOLVERS) - slow
+    assert set(usual.of_tables) <= set(table_method_names())
     assert "gam" in usual.of_tables
     assert WantedMethods.of("descent_grid, exact, gam, exact") == (["descent_grid", "exact"], ["gam"])
 
@@ -71,7 +71,7 @@ def test_raw_tables_are_learnt_by_every_method_each_with_what_it_takes(tmp_path,
     assert given["features"] == given["columns"] - 1 + 2 + 4
 
 
-def test_the_additive_model_is_the_estimator_fitted_to_the_rows_that_are_learnt(tmp_path, opauc):
+def test_the_additive_model_is_the_estimator_fitted_to_the_rows_that_are_learned(tmp_path, opauc):
     frame = raw_table(3000).drop(columns=["id", "name", "empty", "always"])
     data = write_csv(tmp_path / "rows.csv", frame)
     found = compared(opauc("compare", data, "--label", "bought", "--learners", "gam", "--json"))["gam"]["auc"]
@@ -151,4 +151,4 @@ def test_bad_rows_labels_and_files_are_one_line(tmp_path, opauc):
     data = write_csv(tmp_path / "same.csv", pd.DataFrame({"x": np.arange(300) % 7, "bought": "no"}))
     ran = opauc("compare", data, "--label", "bought")
     assert ran.code == 2
-    assert ran.err.splitlines()[-1] == "opauc: rows of two classes are needed, got 300 rows, all labelled no"
+    assert ran.err.splitlines()[-1] == "opauc: rows of two classes are needed, got 300 rows, all labeled no"

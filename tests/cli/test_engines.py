@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import opauc as library
 from opauc.cli import main
-from opauc.core.checksummed_file import read_sealed
+from opauc.core.checksummed_file import read_checksummed
 from tests.problems import problem
 
 
@@ -35,13 +35,13 @@ def test_threads_learn_what_one_learns(opauc, data, tmp_path):
     assert opauc("train", "--solver", "auto", data, "-o", one).code == 0
     ran = opauc("train", "--solver", "auto", data, "-o", two, "--n-jobs", 2)
     assert ran.code == 0
-    line = rf"{two}: 2,000 rows \(positive: 1\), 3 features, exact, \d+\.\d s, learnt in (\d+) shards: opauc evaluate "
+    line = rf"{two}: 2,000 rows \(positive: 1\), 3 features, exact, \d+\.\d s, learned in (\d+) shards: opauc evaluate "
     assert int(re.match(line, ran.err).group(1)) > 3
     assert ran.err.count("\n") == 1
     found, right = library.load(two), library.load(one)
     assert_allclose(found.coef_, right.coef_, rtol=1e-10)
     assert found.n_jobs == 2
-    _, header, _ = read_sealed(two)
+    _, header, _ = read_checksummed(two)
     [record] = header["provenance"]["inputs"]
     assert (record["rows"], record["bytes"]) == (2000, data.stat().st_size)
     assert opauc("inspect", two).code == 0
@@ -60,7 +60,7 @@ def test_a_terminal_shows_how_many_shards_are_done(opauc, data, tmp_path, monkey
     assert re.search(r"learning .*━.* MB/s", ran.err)
 
 
-IN_ORDER = [("--solver", "sgd"), ("--missing", "mean"), ("--forgetting", "0.99"), ("--checkpoint-every", "500")]
+IN_ORDER = [("--solver", "sgd"), ("--missing", "mean"), ("--forgetting-factor", "0.99"), ("--checkpoint-every", "500")]
 
 
 @pytest.mark.parametrize("more", IN_ORDER)
@@ -193,7 +193,7 @@ def test_spark_trains_and_evaluates_and_nothing_of_java_reaches_the_terminal(dat
     run("train", "--solver", "auto", data, "-o", tmp_path / "threads", "--n-jobs", 2)
     there, model = ("--engine", "spark", "--n-jobs", 2), tmp_path / "spark"
     trained = run("train", "--solver", "auto", data, "-o", model, *there).err.splitlines()
-    assert len(trained) == 2, "where to watch it, and what was learnt"
+    assert len(trained) == 2, "where to watch it, and what was learned"
     assert trained[0].startswith("spark: watch it at http://")
     assert trained[1].startswith(f"{model}: 2,000 rows")
     assert model.read_bytes() == (tmp_path / "threads").read_bytes(), "the same shards give the same file"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opauc.core.checksummed_file import read_sealed
+from opauc.core.checksummed_file import read_checksummed
 from tests.core.hostile_files import DELETED, changed, write_hostile
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "a90a3d9"
@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def spoil(source, place, value):
-    kind, header, arrays = read_sealed(FOLDER / source)
+    kind, header, arrays = read_checksummed(FOLDER / source)
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
     write_hostile("bad", changed(whole, place, value), arrays)
 
@@ -69,13 +69,13 @@ def test_every_verb_refuses_a_strange_model_in_one_line(opauc, strange):
     ("place", "value"),
     [
         (("kind",), DELETED),
-        (("header", "bookmark"), []),
-        (("header", "bookmark", "place"), [1]),
-        (("header", "bookmark", "place"), [-1, 0, ""]),
-        (("header", "bookmark", "place"), [0, 10**30, ""]),
-        (("header", "bookmark", "source"), 7),
-        (("header", "bookmark", "encoding", "counts"), ["a", "b"]),
-        (("header", "bookmark", "records"), [{"path": 3}]),
+        (("header", "resume_position"), []),
+        (("header", "resume_position", "place"), [1]),
+        (("header", "resume_position", "place"), [-1, 0, ""]),
+        (("header", "resume_position", "place"), [0, 10**30, ""]),
+        (("header", "resume_position", "source"), 7),
+        (("header", "resume_position", "encoding", "counts"), ["a", "b"]),
+        (("header", "resume_position", "records"), [{"path": 3}]),
         (("header", "next_look"), -1),
         (("header", "pace"), [[3, 4], [1, 2]]),
         (("header", "plan"), None),

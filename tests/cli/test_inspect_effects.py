@@ -1,14 +1,14 @@
-"""`opauc inspect` lists what an additive model has learnt."""
+"""`opauc inspect` lists what an additive model has learned."""
 
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from opauc.cli.shown_terms import explained_row, guard_in_words, shown_terms
 
 import opauc as library
-from opauc.additive.selection import Judgement
-from opauc.cli.shown_effects import explained_row, guard_in_words, shown_effects
+from opauc.additive.selection import ModelSelection
 
 N_ROWS = 3000
 
@@ -23,7 +23,7 @@ def table(seed=0, shift=0.0):
 
 @pytest.fixture(scope="module")
 def model():
-    fitted = library.OnePassGAM(card_rows=1500, interactions=0, random_state=0)
+    fitted = library.OnePassGAM(init_size=1500, interactions=0, random_state=0)
     return fitted.partial_fit(*table(), classes=[False, True])
 
 
@@ -35,7 +35,7 @@ def file(model, tmp_path):
 
 def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(model, file, opauc):
     printed = opauc("inspect", file).out
-    for name, kind, effect in (("age", "curve", model.effects_[0]), ("job", "levels", model.effects_[1])):
+    for name, kind, effect in (("age", "curve", model.terms_[0]), ("job", "levels", model.terms_[1])):
         assert effect.name == name
         (line,) = [line for line in printed.splitlines() if line.startswith(f"{name} ") and kind in line]
         assert f"{effect.importance:.3f}" in line
@@ -44,20 +44,22 @@ def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(mode
 
 def test_the_guard_and_the_shifts_are_listed(model, file, opauc):
     printed = opauc("inspect", file).out
-    assert f"AUC {model.guard_.aucs[model.guard_.rung]:.4f}  ← taken" in printed
+    assert f"AUC {model.selection_.aucs[model.selection_.rung]:.4f}  ← taken" in printed
     assert "shifted features" in printed
 
 
 def test_a_machine_gets_all_of_it(model, file, opauc):
     found = json.loads(opauc("inspect", file, "--json").out)["additive"]
-    assert [effect["name"] for effect in found["effects"]] == [effect.name for effect in model.effects_]
-    assert {effect["name"]: effect["importance"] for effect in found["effects"]} == pytest.approx(model.importances_)
-    assert found["guard"] == {"taken": model.guard_.rung, "aucs": model.guard_.aucs}
+    assert [effect["name"] for effect in found["effects"]] == [effect.name for effect in model.terms_]
+    assert {effect["name"]: effect["importance"] for effect in found["effects"]} == pytest.approx(
+        model.term_importances_
+    )
+    assert found["guard"] == {"taken": model.selection_.rung, "aucs": model.selection_.aucs}
     assert found["shifted"] == {}
 
 
 def test_features_that_shifted_are_named(tmp_path, opauc):
-    moved = library.OnePassGAM(card_rows=1500, interactions=0, random_state=0)
+    moved = library.OnePassGAM(init_size=1500, interactions=0, random_state=0)
     moved.partial_fit(*table(), classes=[False, True])
     with pytest.warns(UserWarning, match="age"):
         moved.partial_fit(*table(1, shift=30.0))
@@ -69,7 +71,7 @@ def test_features_that_shifted_are_named(tmp_path, opauc):
 
 
 def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
-    (levels,) = [effect for effect in shown_effects(model._effects()) if effect.name == "job"]
+    (levels,) = [effect for effect in shown_terms(model._effects()) if effect.name == "job"]
     words = table()[0]["job"].to_pylist()
     for name, share in zip(levels.at[0], levels.rows, strict=True):
         assert share == pytest.approx(words.count(name) / N_ROWS)
@@ -92,7 +94,7 @@ def model_with_trees():
     rows = rng.normal(size=(12000, 3))
     labels = rng.random(12000) < 1 / (1 + np.exp(-4.0 * np.sign(rows.prod(axis=1)) - rows.sum(axis=1)))
     table = pa.table(dict(zip(("a", "b", "c"), rows.T, strict=True)))
-    return library.OnePassGAM(card_rows=10000, max_columns=400, random_state=0).fit(table, labels)
+    return library.OnePassGAM(init_size=10000, max_columns=400, random_state=0).fit(table, labels)
 
 
 def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, opauc):
@@ -100,7 +102,7 @@ def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, o
     printed = opauc("inspect", tmp_path / "model.opauc").out
     found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["effects"]
     for name in ("a, with others", "b, with others", "c, with others"):
-        importance = model_with_trees.importances_[name]
+        importance = model_with_trees.term_importances_[name]
         (line,) = [line for line in printed.splitlines() if line.startswith(name)]
         assert line.split()[3:] == ["trees", f"{importance:.3f}"]
         assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
@@ -117,14 +119,14 @@ def test_a_row_explained_says_what_the_row_had_where_features_act_with_others(mo
 
 
 @pytest.mark.parametrize(
-    ("judgement", "words"),
+    ("selection", "words"),
     [
-        (Judgement("full", {}, (0.0, 0.0)), "no rows came after"),
-        (Judgement("full", {"linear": 0.8, "full": 0.9}, (900.0, 100.0)), "on the 1,000 rows after"),
-        (Judgement("additive", {"additive": 0.9, "full": 0.8}, (9.0, 1.0)), "Curves and levels, no pairs"),
-        (Judgement("sample", {"full": 0.9}, (9.0, 1.0)), "far other shares"),
-        (Judgement("another", {"another": 0.9, "full": 0.8}, (9.0, 1.0)), "Another: ranked better"),
+        (ModelSelection("full", {}, (0.0, 0.0)), "no rows came after"),
+        (ModelSelection("full", {"linear": 0.8, "full": 0.9}, (900.0, 100.0)), "on the 1,000 rows after"),
+        (ModelSelection("additive", {"additive": 0.9, "full": 0.8}, (9.0, 1.0)), "Curves and levels, no pairs"),
+        (ModelSelection("sample", {"full": 0.9}, (9.0, 1.0)), "far other shares"),
+        (ModelSelection("another", {"another": 0.9, "full": 0.8}, (9.0, 1.0)), "Another: ranked better"),
     ],
 )
-def test_the_guard_says_what_it_took_and_why(judgement, words):
-    assert words in guard_in_words(judgement)
+def test_the_guard_says_what_it_took_and_why(selection, words):
+    assert words in guard_in_words(selection)

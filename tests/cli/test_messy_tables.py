@@ -163,7 +163,7 @@ def test_a_missing_value_in_new_rows_is_refused_by_how_the_model_was_trained(opa
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "report"])
-@pytest.mark.parametrize(("rows", "said"), [("", "there are no rows"), ("1,0\n2,0\n", "2 rows, all labelled 0")])
+@pytest.mark.parametrize(("rows", "said"), [("", "there are no rows"), ("1,0\n2,0\n", "2 rows, all labeled 0")])
 def test_rows_that_have_no_auc_are_one_line(tmp_path, monkeypatch, opauc, verb, rows, said):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,label\n1,0\n2,1\n3,1\n")

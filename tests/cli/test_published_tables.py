@@ -1,4 +1,4 @@
-"""Tables as published, learnt by the command with no option but the label and what leaks."""
+"""Tables as published, learned by the command with no option but the label and what leaks."""
 
 import csv
 import gzip
@@ -30,11 +30,11 @@ def test_a_published_table_is_learnt_at_the_first_try(tmp_path, opauc, name):
     aucs = []
     for seed in range(3):
         split = train_test_split(np.arange(len(rows)), test_size=0.2, random_state=seed)
-        learnt = "train.csv" if seed else "train.csv.gz"  # once packed and in the order of the publishers, who sort
-        for part, chosen in zip((learnt, "test.csv"), split, strict=True):
+        learned = "train.csv" if seed else "train.csv.gz"  # once packed and in the order of the publishers, who sort
+        for part, chosen in zip((learned, "test.csv"), split, strict=True):
             with (gzip.open if part.endswith("gz") else open)(tmp_path / part, "wt", newline="") as file:
                 csv.writer(file).writerows([head, *(rows[at] for at in (chosen if seed else np.sort(chosen)).tolist())])
-        ran = opauc("train", tmp_path / learnt, "--label", label, *options, "-o", tmp_path / "model")
+        ran = opauc("train", tmp_path / learned, "--label", label, *options, "-o", tmp_path / "model")
         assert ran.code == 0, ran.err
         found = opauc("evaluate", tmp_path / "model", tmp_path / "test.csv", "--json").out.splitlines()[-1]
         aucs.append(json.loads(found)["auc"])

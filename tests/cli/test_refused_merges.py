@@ -1,4 +1,4 @@
-"""What cannot be merged or unlearnt is refused in one line that names the solver that learnt."""
+"""What cannot be merged or unlearned is refused in one line that names the solver that learned."""
 
 import pytest
 
@@ -13,11 +13,11 @@ LEARNT_IN_TURN = [
 
 
 @pytest.mark.parametrize(("options", "called"), LEARNT_IN_TURN, ids=[called for _, called in LEARNT_IN_TURN])
-def test_merge_and_forget_name_the_solver_that_learnt(tmp_path, opauc, options, called):
+def test_merge_and_forget_name_the_solver_that_learned(tmp_path, opauc, options, called):
     data, model, exact = write_rows(tmp_path, "npz", *rows_and_labels()), tmp_path / "model", tmp_path / "exact"
     assert opauc("train", "--solver", "auto", data, "-o", model, *options).code == 0
     assert opauc("train", "--solver", "auto", data, "-o", exact).code == 0
-    needs = f"needs solver='exact': what {called} has learnt depends on each row in turn\n"
+    needs = f"needs solver='exact': what {called} has learned depends on each row in turn\n"
     merge = ["merge", "-o", tmp_path / "out"]
     for models in ((model, model), (model, exact), (exact, model)):
         refused = opauc(*merge, *models)

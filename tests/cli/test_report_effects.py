@@ -46,7 +46,7 @@ def test_a_linear_scorer_has_no_effects_on_its_page(files, tmp_path, opauc):
     model, page = tmp_path / "model.opauc", tmp_path / "page.html"
     opauc("train", files[0], "--label", "bought", "-o", model, "--solver", "exact", "--categorical", "job")
     opauc("evaluate", model, files[1], "--report", page)
-    assert "<h2>Effects</h2>" not in page.read_text(encoding="utf-8")
+    assert "<h2>Terms</h2>" not in page.read_text(encoding="utf-8")
 
 
 def test_a_model_that_learnt_arrays_goes_by_numbers(tmp_path, opauc):

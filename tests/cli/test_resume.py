@@ -10,7 +10,7 @@ import pytest
 from benchmarks.kill_and_resume import KINDS, kill, train, write_rows
 
 from opauc.cli import main
-from opauc.core.checksummed_file import read_sealed
+from opauc.core.checksummed_file import read_checksummed
 from opauc.data import sources as byte_source
 from opauc.training.loop import StreamTraining
 
@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc, many_rows):
     assert running.returncode == 130
     assert said.startswith("interrupted after row ")
     assert said.count("\n") == 1
-    assert read_sealed(tmp_path / "model.checkpoint")[0] == "checkpoint"
+    assert read_checksummed(tmp_path / "model.checkpoint")[0] == "checkpoint"
     assert opauc("train", data, "-o", tmp_path / "model", "--resume").code == 0
     assert opauc("train", data, "-o", tmp_path / "whole").code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()

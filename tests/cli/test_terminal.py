@@ -13,7 +13,7 @@ import pytest
 
 import opauc as library
 from opauc import OPAUC
-from opauc.core.checksummed_file import read_sealed
+from opauc.core.checksummed_file import read_checksummed
 
 CLEAR = "\x1b[2J"
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
@@ -94,7 +94,7 @@ def test_the_command_alone_shows_its_help(opauc):
 def test_where_nothing_can_be_written_is_found_out_before_learning(folder, opauc, monkeypatch, target, said):
     (folder / "loop").symlink_to("loop")
     (folder / "astray").symlink_to("nowhere/model")
-    monkeypatch.setattr("opauc.cli.train.run", lambda *_: pytest.fail("learnt before it was known"))
+    monkeypatch.setattr("opauc.cli.train.run", lambda *_: pytest.fail("learned before it was known"))
     for arguments in (["-o", target], ["-o", "model", "--checkpoint", target]):
         ran = opauc("train", "--solver", "auto", "good.svm", *arguments)
         assert (ran.code, ran.err.count("\n")) == (2, 1)
@@ -140,7 +140,7 @@ def test_a_signal_is_heeded_while_a_pipe_sends_nothing(folder):
         said = running.communicate(timeout=10)[1]
     assert running.returncode == 130
     assert "interrupted after row" in said
-    assert read_sealed(folder / "model.checkpoint")[1]["bookmark"]["rows"] > 0
+    assert read_checksummed(folder / "model.checkpoint")[1]["resume_position"]["rows"] > 0
 
 
 def test_what_a_killed_run_left_is_gone_after_the_next(folder, opauc):

@@ -71,14 +71,14 @@ def test_features_that_turn_up_late_and_unknown_ones_in_new_data_are_right(tmp_p
 
 
 def test_categories_words_and_positive_labels(tmp_path, opauc):
-    lines = ["size,colour,kind"] + [f"{i % 7},{'red' if i % 3 else 'blue'},{'abc'[i % 3]}" for i in range(90)]
+    lines = ["size,color,kind"] + [f"{i % 7},{'red' if i % 3 else 'blue'},{'abc'[i % 3]}" for i in range(90)]
     (tmp_path / "rows.csv").write_text("\n".join(lines))
-    options = ["--label", "kind", "--categorical", "colour", "--positive", "a"]
+    options = ["--label", "kind", "--categorical", "color", "--positive", "a"]
     assert opauc("train", "--solver", "auto", tmp_path / "rows.csv", "-o", tmp_path / "model", *options).code == 0
     model = library.load(tmp_path / "model")
-    assert model.feature_names_in_.tolist() == ["size", "colour=blue", "colour=red"]
+    assert model.feature_names_in_.tolist() == ["size", "color=blue", "color=red"]
     assert model.classes_.tolist() == ["not a", "a"]
-    (tmp_path / "new.csv").write_text("colour,size\nblue,3\ngreen,3\n")  # no label, an unknown colour
+    (tmp_path / "new.csv").write_text("color,size\nblue,3\ngreen,3\n")  # no label, an unknown color
     labels = opauc("predict", tmp_path / "model", tmp_path / "new.csv", "--what", "label").out.split("\n")
     assert labels[0] == "a"
     assert opauc("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--json").code == 0
@@ -115,10 +115,10 @@ def test_forgetting_files_that_were_never_learnt_or_are_forgotten_already_is_war
     for part, n_rows in enumerate((1000, 20, 20)):  # so few that taking them out is plausible
         write_rows(tmp_path, "svm", *rows_and_labels(part, n_rows), str(part))
     assert opauc("train", "--solver", "auto", tmp_path / "0.svm", tmp_path / "1.svm", "-o", tmp_path / "m").code == 0
-    learnt = opauc("forget", tmp_path / "m", tmp_path / "1.svm", "-o", tmp_path / "left")
-    assert (learnt.code, "warning" in learnt.err) == (0, False)
+    learned = opauc("forget", tmp_path / "m", tmp_path / "1.svm", "-o", tmp_path / "left")
+    assert (learned.code, "warning" in learned.err) == (0, False)
     stranger = opauc("forget", tmp_path / "m", tmp_path / "2.svm", "-o", tmp_path / "wrong")
-    assert (stranger.code, stranger.err.count("2.svm is none of the files the model was learnt from")) == (0, 1)
+    assert (stranger.code, stranger.err.count("2.svm is none of the files the model was learned from")) == (0, 1)
     again = opauc("forget", tmp_path / "left", tmp_path / "1.svm", "-o", tmp_path / "wrong")
     assert (again.code, again.err.count("1.svm was forgotten before")) == (0, 1)
 
@@ -135,7 +135,7 @@ def test_rows_of_a_sketched_model_are_forgotten_by_their_numbers(tmp_path, opauc
     assert (refused.code, "row_numbers" in refused.err) == (2, True)
     ran = opauc("forget", tmp_path / "whole", last, "-o", tmp_path / "left", "--first-row", "300")
     assert ran.code == 0
-    assert "last.npz is none of the files the model was learnt from" in ran.err
+    assert "last.npz is none of the files the model was learned from" in ran.err
     assert_allclose(library.load(tmp_path / "left").coef_, library.load(tmp_path / "wanted").coef_, rtol=1e-6)
 
 

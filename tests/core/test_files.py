@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from opauc.core.atomic_write import atomic_write
-from opauc.core.checksummed_file import VERSION, read_sealed, write_sealed
-from opauc.errors import UnreadableFile
+from opauc.core.checksummed_file import VERSION, read_checksummed, write_checksummed
+from opauc.errors import UnreadableFileError
 from tests.core.hostile_files import write_hostile
 
 
@@ -45,10 +45,10 @@ def test_permissions_are_those_of_any_new_file_or_of_the_one_replaced(tmp_path):
 def test_a_sealed_file_has_the_permissions_of_any_new_file_or_of_the_one_replaced(tmp_path, mask, mode):
     before = os.umask(mask)
     try:
-        write_sealed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
+        write_checksummed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
         assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
         (tmp_path / "file").chmod(0o640)
-        write_sealed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
+        write_checksummed(tmp_path / "file", "kind", {}, {"a": np.ones(3)})
         assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
     finally:
         os.umask(before)
@@ -114,8 +114,8 @@ def test_a_link_stays_a_link_and_a_folder_is_not_replaced(tmp_path):
 def test_what_is_written_is_read_to_the_last_bit(tmp_path, dtype, shape):
     array = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
     header = {"text": 'λ ⟨&⟩ "', "numbers": [1, 2.5, None, True], "nested": {"a": {"b": []}}}
-    write_sealed(tmp_path / "file", "kind", header, {"array": array, "fortran": array.copy(order="F")})
-    kind, found, arrays = read_sealed(tmp_path / "file")
+    write_checksummed(tmp_path / "file", "kind", header, {"array": array, "fortran": array.copy(order="F")})
+    kind, found, arrays = read_checksummed(tmp_path / "file")
     assert (kind, found) == ("kind", header)
     for each in arrays.values():
         assert each.dtype == array.dtype
@@ -143,15 +143,15 @@ def mutate(rng, content):
 
 def test_every_damage_to_a_file_is_noticed(tmp_path):
     path = tmp_path / "file"
-    write_sealed(path, "kind", {"alpha": 0.25}, {"a": np.arange(6.0), "b": np.arange(4, dtype=np.int8)})
+    write_checksummed(path, "kind", {"alpha": 0.25}, {"a": np.arange(6.0), "b": np.arange(4, dtype=np.int8)})
     whole, rng = path.read_bytes(), np.random.default_rng(0)
     for _ in range(2000):
         damaged = mutate(rng, whole)
         if damaged == whole:
             continue
         path.write_bytes(damaged)
-        with pytest.raises(UnreadableFile, match="file: "):
-            read_sealed(path)
+        with pytest.raises(UnreadableFileError, match="file: "):
+            read_checksummed(path)
 
 
 def sealed_by_hand(path, described):
@@ -162,29 +162,29 @@ def sealed_by_hand(path, described):
 
 def test_strange_files_are_refused_in_one_line(tmp_path):
     path = tmp_path / "file"
-    with pytest.raises(UnreadableFile, match="no such file"):
-        read_sealed(path)
-    with pytest.raises(UnreadableFile, match="not a regular file"):
-        read_sealed(tmp_path)
+    with pytest.raises(UnreadableFileError, match="no such file"):
+        read_checksummed(path)
+    with pytest.raises(UnreadableFileError, match="not a regular file"):
+        read_checksummed(tmp_path)
     path.write_bytes(b"")
-    with pytest.raises(UnreadableFile, match="broken, or not a file of opauc"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match="broken, or not a file of opauc"):
+        read_checksummed(path)
     path.write_bytes(struct.pack("<Q", 2**63) + b"{}")
-    with pytest.raises(UnreadableFile, match="broken, or not a file of opauc"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match="broken, or not a file of opauc"):
+        read_checksummed(path)
     save_file({"a": np.zeros(1)}, path)
-    with pytest.raises(UnreadableFile, match="a safetensors file, but not one of opauc"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match="a safetensors file, but not one of opauc"):
+        read_checksummed(path)
     sealed_by_hand(path, {"format": "opauc", "version": VERSION + 1})
-    with pytest.raises(UnreadableFile, match=r"made by a newer opauc \(file version 2, this one reads up to 1\)"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match=r"made by a newer opauc \(file version 2, this one reads up to 1\)"):
+        read_checksummed(path)
     sealed_by_hand(path, {"format": "opauc", "version": VERSION, "kind": "model", "header": {}})
-    with pytest.raises(UnreadableFile, match="checksum does not match"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match="checksum does not match"):
+        read_checksummed(path)
     deep = '{"sha256": "", "content": ' + "[" * 100_000 + "]" * 100_000 + "}"
     save_file({"a": np.zeros(1)}, path, metadata={"opauc": deep})
-    with pytest.raises(UnreadableFile, match="broken, or not a file of opauc"):
-        read_sealed(path)
+    with pytest.raises(UnreadableFileError, match="broken, or not a file of opauc"):
+        read_checksummed(path)
 
 
 @pytest.mark.parametrize(
@@ -198,17 +198,17 @@ def test_strange_files_are_refused_in_one_line(tmp_path):
 )
 def test_a_file_that_does_not_say_what_it_is_is_refused_in_one_line(tmp_path, described, said):
     write_hostile(tmp_path / "file", {"format": "opauc", "version": 1, **described}, {"a": np.zeros(2)})
-    with pytest.raises(UnreadableFile, match=f"file: cannot be used: {said}"):
-        read_sealed(tmp_path / "file")
+    with pytest.raises(UnreadableFileError, match=f"file: cannot be used: {said}"):
+        read_checksummed(tmp_path / "file")
 
 
 WRITE_BEYOND_THE_LIMIT = """
 import resource, sys
 import numpy as np
-from opauc.core.checksummed_file import write_sealed
+from opauc.core.checksummed_file import write_checksummed
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
 try:
-    write_sealed(sys.argv[1], "kind", {}, {"a": np.ones(100_000)})
+    write_checksummed(sys.argv[1], "kind", {}, {"a": np.ones(100_000)})
 except OSError as error:
     print(error)
 """
@@ -217,10 +217,10 @@ except OSError as error:
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system cannot limit the size of files")
 def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
-    write_sealed(path, "old", {}, {})
+    write_checksummed(path, "old", {}, {})
     done = subprocess.run(
         [sys.executable, "-c", WRITE_BEYOND_THE_LIMIT, str(path)], capture_output=True, text=True, check=True
     )
     assert "File too large" in done.stdout
-    assert read_sealed(path)[0] == "old"
+    assert read_checksummed(path)[0] == "old"
     assert os.listdir(tmp_path) == ["file"]

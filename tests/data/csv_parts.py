@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.data.sources import ByteSource

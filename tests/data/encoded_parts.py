@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
+from opauc.core.batch import Part, Place
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place
 from opauc.data.columns import TableColumns
 
 
@@ -18,4 +18,4 @@ def encoded(encoder, columns, bad=None, **place):
 
 
 def features(*names, **more):
-    return TableColumns(labelled=False, features=names or None, **more)
+    return TableColumns(labeled=False, features=names or None, **more)

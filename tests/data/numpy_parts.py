@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
 from opauc.data.formats.numpy import NumpyReader
 from opauc.data.sources import ByteSource

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
+from opauc.core.batch import BEGINNING
 from opauc.data import ReadOptions
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.formats import arrow as arrow_reader
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.open_stream import open_stream
 from opauc.data.sources import ByteSource
-from opauc.errors import InputChanged, InputError
+from opauc.errors import InputChangedError, InputError
 
 ROWS = 1000
 
@@ -33,7 +33,7 @@ def table(n_rows=ROWS, seed=0):
     return pa.table({
         "note": [f"row {i}" for i in range(n_rows)],
         "x": pa.array(random.normal(size=n_rows).astype(np.float32), mask=holes),
-        "colour": pa.array(random.choice(["red", "green"], n_rows)).dictionary_encode(),
+        "color": pa.array(random.choice(["red", "green"], n_rows)).dictionary_encode(),
         "flag": random.random(n_rows) < 0.5,
         "y": pa.array(random.integers(0, 2, n_rows), pa.int8()),
         "n": pa.array(random.integers(0, 9, n_rows), pa.int32()),
@@ -59,8 +59,8 @@ def write_feather(data, path):
 
 
 WRITERS = {"parquet": write_parquet, "file": write_file, "stream": write_stream, "feather": write_feather}
-COLUMNS = TableColumns(features=["x", "n", "flag"], categorical=["colour"])
-WANTED = ["x", "colour", "flag", "y", "n"]
+COLUMNS = TableColumns(features=["x", "n", "flag"], categorical=["color"])
+WANTED = ["x", "color", "flag", "y", "n"]
 
 
 def parts_of(path, place=BEGINNING, columns=COLUMNS):
@@ -113,17 +113,17 @@ def test_row_groups_that_were_read_are_not_read_again(tmp_path, monkeypatch):
 def test_tables_encode_to_the_numbers_in_them(tmp_path, kind):
     path = tmp_path / "data"
     WRITERS[kind](table(), path)
-    encoder = TableEncoder(COLUMNS, missing="zero")
+    encoder = OneHotEncoder(COLUMNS, missing="zero")
     encoded = [encoder.encode(part, str(path), BadRows()) for part in parts_of(path)]
     whole = table().to_pandas()
     names = encoder.feature_names()
     assert names[:3] == ["x", "n", "flag"]
-    assert sorted(names[3:]) == ["colour=green", "colour=red"]
+    assert sorted(names[3:]) == ["color=green", "color=red"]
     rows = np.concatenate([np.pad(r.toarray(), ((0, 0), (0, len(names) - r.shape[1]))) for r, *_ in encoded])
     np.testing.assert_array_equal(rows[:, 0], whole["x"].fillna(0))
     np.testing.assert_array_equal(rows[:, 1:3], whole[["n", "flag"]])
     for j in (3, 4):
-        np.testing.assert_array_equal(rows[:, j], whole["colour"] == names[j].removeprefix("colour="))
+        np.testing.assert_array_equal(rows[:, j], whole["color"] == names[j].removeprefix("color="))
     np.testing.assert_array_equal(np.concatenate([labels for _, labels, *_ in encoded]), whole["y"])
 
 
@@ -133,7 +133,7 @@ def test_another_file_in_its_place_is_refused(tmp_path, kind):
     WRITERS[kind](table(), path)
     place = parts_of(path)[3].after
     WRITERS[kind](table(ROWS + 1, seed=1), path)
-    with pytest.raises(InputChanged) as error:
+    with pytest.raises(InputChangedError) as error:
         parts_of(path, place)
     assert str(error.value) == f"{path}: is not the file whose first {place.offset} rows were read before"
 
@@ -145,7 +145,7 @@ def test_other_numbers_in_a_parquet_file_show_in_its_footer(tmp_path):
     place, size = parts_of(path, columns=TableColumns())[0].after, path.stat().st_size
     parquet.write_table(data.set_column(0, "x", [np.arange(200.0) + 1]), path, compression="none", use_dictionary=False)
     assert path.stat().st_size == size
-    with pytest.raises(InputChanged):
+    with pytest.raises(InputChangedError):
         parts_of(path, place, TableColumns())
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, kind):
     next(parts)
     with open(path, "ab") as file:
         file.write(b"more")
-    with pytest.raises(InputChanged, match="the file changed while it was read"):
+    with pytest.raises(InputChangedError, match="the file changed while it was read"):
         list(parts)
 
 
@@ -206,7 +206,7 @@ def test_columns_that_are_not_there_are_named(tmp_path):
     write_parquet(table(), path)
     with pytest.raises(InputError) as error:
         parts_of(path, columns=TableColumns(features=["x", "z"]))
-    assert str(error.value) == f"{path}: no column z; there are note, x, colour, flag, y, n"
+    assert str(error.value) == f"{path}: no column z; there are note, x, color, flag, y, n"
 
 
 def test_standard_input_and_files_that_are_not_there_are_refused(tmp_path):
@@ -221,9 +221,9 @@ import sys
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
-from opauc.data.batch import BEGINNING
-from opauc.data.encode.onehot import TableEncoder
-encoder = TableEncoder()
+from opauc.core.batch import BEGINNING
+from opauc.data.encode.onehot import OneHotEncoder
+encoder = OneHotEncoder()
 peaks = []
 for path in sys.argv[1:]:
     for part in ArrowReader().parts(ByteSource(path), BEGINNING, BadRows()):

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xopen import xopen
 
-from opauc.data.batch import BEGINNING, Place
+from opauc.core.batch import BEGINNING, Place
 from opauc.data.sources import ByteSource
-from opauc.errors import InputChanged, InputError
+from opauc.errors import InputChangedError, InputError
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
@@ -72,10 +72,10 @@ def test_a_file_that_changed_before_the_place_to_go_on_from_is_refused(tmp_path)
     path.write_bytes(b"0123456\n" * 10)
     first = blocks_of(path)[0]
     path.write_bytes(b"0123457\n" * 10)
-    with pytest.raises(InputChanged, match="first 16 bytes are not those read before"):
+    with pytest.raises(InputChangedError, match="first 16 bytes are not those read before"):
         blocks_of(path, place=Place(first.end, 2, first.sha256))
     path.write_bytes(b"0123456\n")
-    with pytest.raises(InputChanged, match="ends 8 bytes before the place"):
+    with pytest.raises(InputChangedError, match="ends 8 bytes before the place"):
         blocks_of(path, place=Place(first.end, 2, first.sha256))
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path):
     next(blocks)
     with path.open("ab") as file:
         file.write(b"more\n")
-    with pytest.raises(InputChanged, match="changed while it was read"):
+    with pytest.raises(InputChangedError, match="changed while it was read"):
         list(blocks)
 
 

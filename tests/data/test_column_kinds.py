@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from opauc.data.schema.infer import SaidKinds, are_codes, found_kind, is_counter
+from opauc.data.schema.infer import TypeOverrides, are_codes, infer_column_type, is_counter
 from opauc.data.schema.numbers import number_of, text_numbers
 
 RANDOM = np.random.default_rng(0)
@@ -42,15 +42,15 @@ N = 2000
     ],
 )
 def test_a_column_is_what_it_looks_like(name, values, kind):
-    found = found_kind(name, pa.array(values))
+    found = infer_column_type(name, pa.array(values))
     assert found.kind == kind
     assert (found.column is None) == (kind in ("identifier", "free text", "constant", "empty", "other"))
 
 
 def test_what_the_user_says_comes_before_what_it_looks_like():
     numbers = pa.array([str(i) for i in range(N)])
-    assert found_kind("n", numbers, SaidKinds(categorical={"n"})).kind == "category"
-    assert found_kind("n", numbers, SaidKinds(numeric={"n"})).kind == "number"
+    assert infer_column_type("n", numbers, TypeOverrides(categorical={"n"})).kind == "category"
+    assert infer_column_type("n", numbers, TypeOverrides(numeric={"n"})).kind == "number"
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,7 @@ import pytest
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.errors import InputError, MalformedRow, TooManyBadRows
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
 from tests.data.csv_parts import COLUMNS, lines_of, parts_of, written
 
 
@@ -27,7 +27,7 @@ from tests.data.csv_parts import COLUMNS, lines_of, parts_of, written
 @pytest.mark.parametrize("block_bytes", [1, 4096])
 def test_a_bad_row_is_named_with_file_line_and_column(tmp_path, text, message, block_bytes):
     path = written(tmp_path, text)
-    with pytest.raises(MalformedRow) as error:
+    with pytest.raises(MalformedRowError) as error:
         parts_of(path, block_bytes=block_bytes)
     assert str(error.value).startswith(f"{path}, {message}")
 
@@ -79,7 +79,7 @@ def test_skipped_rows_are_counted_in_their_order_and_the_others_kept(tmp_path):
     assert lines_of(part) == [2, 5, 6, 7]
     assert bad.total == 2
     assert [text.split(", ")[1][:6] for text in bad.first] == ["line 3", "line 4"]
-    with pytest.raises(TooManyBadRows):
+    with pytest.raises(TooManyBadRowsError):
         parts_of(path, bad=BadRows("skip", most=1))
 
 
@@ -102,7 +102,7 @@ def test_a_delimiter_must_be_one_plain_character():
 def test_a_label_that_float64_would_merge_is_a_bad_row_where_labels_are_numbers(tmp_path):
     rows = "".join(f"{i},{i % 2}\n" for i in range(100))
     path = written(tmp_path, f"a,y\n{rows}1,9007199254740993\n2,1\n")
-    with pytest.raises(MalformedRow) as error:
+    with pytest.raises(MalformedRowError) as error:
         parts_of(path, block_bytes=256)
     assert str(error.value) == (
         f"{path}, line 102, column y: '9007199254740993' is not exact in float64, as the labels at the beginning are"

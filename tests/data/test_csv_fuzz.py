@@ -15,23 +15,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.data.sources import ByteSource
-from opauc.errors import InputError, MalformedRow
+from opauc.errors import InputError, MalformedRowError
 
 MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-"}
 MARKS = [b",", b";", b"\t", b"\n", b"\r", b"\r\n", b'"', b'""', b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b" ", b"e",
          b"-", b"+", b".", b"_", b"9" * 30, b"1e999", b"nan", b"inf", b"\n\n", b'"\n', b"NA", b"?"]  # fmt: skip
 SEEDS = [
-    b"label,size,colour\n1,2.5,red\n0,-1e-3,blue\n1,,green\n0,7,red\n1,1e22,\n",
-    b'label,size,colour\r\nyes,1.5,"a, b"\r\nno,"2","say ""hi"""\r\nyes,NA,"two\r\nlines"\r\n',
-    b'label,size,colour\n\n1,4,"\n\n"\n\n0,5,x\n1,6,"y"z\n0, 7 ,\xc3\xa9\n',
-    b"label,size,colour\r1,1,a\r0,2,b\r",
+    b"label,size,color\n1,2.5,red\n0,-1e-3,blue\n1,,green\n0,7,red\n1,1e22,\n",
+    b'label,size,color\r\nyes,1.5,"a, b"\r\nno,"2","say ""hi"""\r\nyes,NA,"two\r\nlines"\r\n',
+    b'label,size,color\n\n1,4,"\n\n"\n\n0,5,x\n1,6,"y"z\n0, 7 ,\xc3\xa9\n',
+    b"label,size,color\r1,1,a\r0,2,b\r",
 ]
-COLUMNS = TableColumns(label="label", features=["size"], categorical=["colour"])
+COLUMNS = TableColumns(label="label", features=["size"], categorical=["color"])
 
 
 def reference(content):
@@ -88,7 +88,7 @@ def rows_of(parts):
         if lines is None:
             lines = part.before.line + 1 + np.arange(part.rows.num_rows)
         table = part.rows.to_pydict()
-        rows += list(zip(lines.tolist(), table["label"], table["size"], table["colour"], strict=True))
+        rows += list(zip(lines.tolist(), table["label"], table["size"], table["color"], strict=True))
     return rows
 
 
@@ -99,7 +99,7 @@ def expected_rows(header, records, label_is_number):
     convert = {
         "label": exact_number if label_is_number else lambda field: word(field).strip(" \t"),
         "size": number,
-        "colour": word,
+        "color": word,
     }
     for line, fields in records:
         values = (None,)
@@ -121,7 +121,7 @@ def same(found, wanted):
 
 def mutated(random):
     content = bytearray(SEEDS[random.integers(len(SEEDS))])
-    first = 0 if random.integers(10) == 0 else len("label,size,colour\r\n")  # a header seldom survives a change
+    first = 0 if random.integers(10) == 0 else len("label,size,color\r\n")  # a header seldom survives a change
     for _ in range(random.integers(1, 6)):
         at = int(random.integers(min(first, len(content)), len(content) + 1))
         until = min(len(content), at + int(random.integers(0, 4)))
@@ -143,7 +143,7 @@ def check(content, path, block_bytes):
     path.write_bytes(content)
     try:
         parts, bad = parts_of(path, "skip", block_bytes)
-    except MalformedRow as error:
+    except MalformedRowError as error:
         assert str(error).startswith(f"{path}, line {error.line}")
         assert "does not end" in str(error)
         return "refused"
@@ -158,7 +158,7 @@ def check(content, path, block_bytes):
     assert [int(re.search(r"line (\d+)", text).group(1)) for text in bad.first] == bad_lines[:20]
     try:
         strict, _ = parts_of(path, "error", block_bytes)
-    except MalformedRow as error:
+    except MalformedRowError as error:
         assert error.line == bad_lines[0]
         return "refused with its line"
     assert not bad_lines

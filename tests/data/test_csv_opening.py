@@ -6,7 +6,7 @@ import pytest
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.errors import InputError, MalformedRow
+from opauc.errors import InputError, MalformedRowError
 from tests.data.csv_parts import columns_of, parts_of, written
 
 
@@ -23,7 +23,7 @@ def test_labels_of_true_and_false_are_truth_values(tmp_path):
     path = written(tmp_path, f"y,a\n{rows}")
     assert columns_of(parts_of(path, block_bytes=64))["y"] == [True, False] * 30
     path = written(tmp_path, f"y,a\n{rows}1,3\n")
-    with pytest.raises(MalformedRow) as error:
+    with pytest.raises(MalformedRowError) as error:
         parts_of(path, block_bytes=64)
     assert str(error.value) == (
         f"{path}, line 62, column y: '1' is neither True nor False, as the labels at the beginning are"
@@ -71,14 +71,14 @@ def test_the_label_is_found_in_other_letters_where_none_has_these(tmp_path, name
 
 def test_all_columns_of_words_are_named_with_the_line_of_the_first(tmp_path):
     path = written(tmp_path, 'y,a,"b, c",d\n1,2,3,\n1,2,x,1\n0,z,x,u\n')
-    with pytest.raises(MalformedRow) as error:
+    with pytest.raises(MalformedRowError) as error:
         parts_of(path)
     assert str(error.value) == (
         f"{path}, line 3, column b, c: 'x' is not a number, nor are values of columns a, d; columns of words must be "
         'declared categorical (categorical=a,"b, c",d) or left out (drop=a,"b, c",d); values are missing in d '
         "(missing=zero or mean)"
     )
-    assert [remedy.parameter for remedy in error.value.remedies] == ["categorical", "drop", "missing"]
+    assert [hint.parameter for hint in error.value.hints] == ["categorical", "drop", "missing"]
 
 
 @pytest.mark.parametrize("header", [None, True])

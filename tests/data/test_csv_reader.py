@@ -13,7 +13,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.data.sources import ByteSource
-from opauc.errors import InputChanged, InputError, MalformedRow
+from opauc.errors import InputChangedError, InputError, MalformedRowError
 from tests.data.csv_parts import COLUMNS, columns_of, lines_of, parts_of, written
 
 WITHOUT_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -124,8 +124,8 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
     path = written(tmp_path, "yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
         parts_of(path, CsvReader(header=None))
-    remedy = "(header=True or False)"
-    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header {remedy}"
+    hint = "(header=True or False)"
+    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header {hint}"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_the_kind_of_the_labels_stays_that_of_the_first_block_also_when_reading_
     first = parts_of(path, block_bytes=9, bad=BadRows("skip"))[0]
     assert first.rows.to_pydict() == {"a": [0.0], "y": [1.0]}
     with pytest.raises(
-        MalformedRow, match="line 3, column y: 'no' is not a number, as the labels at the beginning are"
+        MalformedRowError, match="line 3, column y: 'no' is not a number, as the labels at the beginning are"
     ):
         parts_of(path, block_bytes=9, place=first.after)
 
@@ -196,14 +196,14 @@ def test_a_changed_or_shortened_file_is_refused_where_reading_goes_on(tmp_path):
     path = written(tmp_path, "y,a\n" + "1,2\n" * 50)
     place = parts_of(path, block_bytes=16)[4].after
     path.write_text("y,a\n1,3\n" + "1,2\n" * 49)
-    with pytest.raises(InputChanged) as error:
+    with pytest.raises(InputChangedError) as error:
         parts_of(path, block_bytes=16, place=place)
     assert str(error.value) == f"{path}: the first {place.offset} bytes are not those read before"
     path.write_text("y,a\n1,2\n")
-    with pytest.raises(InputChanged, match="ends before the place to go on from"):
+    with pytest.raises(InputChangedError, match="ends before the place to go on from"):
         parts_of(path, block_bytes=16, place=place)
     path.write_text("y,a\n" + "1,22\n" * 50)
-    with pytest.raises(InputChanged, match="not those read before"):
+    with pytest.raises(InputChangedError, match="not those read before"):
         parts_of(path, block_bytes=16, place=place)
 
 
@@ -225,9 +225,9 @@ import sys
 from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.batch import BEGINNING
-from opauc.data.encode.onehot import TableEncoder
-encoder = TableEncoder()
+from opauc.core.batch import BEGINNING
+from opauc.data.encode.onehot import OneHotEncoder
+encoder = OneHotEncoder()
 peaks = []
 for path in sys.argv[1:]:
     for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()):
@@ -277,7 +277,7 @@ import resource, sys, time
 from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.batch import BEGINNING
+from opauc.core.batch import BEGINNING
 parts = lambda path: sum(part.rows.num_rows for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()))
 parts(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

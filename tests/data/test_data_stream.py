@@ -1,4 +1,4 @@
-"""The stream over several sources: numbered rows, bookmarks, memory that does not grow."""
+"""The stream over several sources: numbered rows, resume_positions, memory that does not grow."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from scipy import sparse
 from opauc.data import BadRows, ReadOptions
 from opauc.data import sources as byte_source
 from opauc.data.open_stream import open_stream, stream_of_memory
-from opauc.errors import InputError, MalformedRow
+from opauc.errors import InputError, MalformedRowError
 from tests.cli.files_of_rows import rows_and_labels, write_rows
 
 
@@ -45,7 +45,7 @@ def test_lines_are_told_where_rows_were_skipped(tmp_path):
     for chunk in chunks:
         for i in range(chunk.rows.shape[0]):
             assert chunk.rows[[i]].toarray()[0, 0] == chunk.line_of(i) - 1
-    assert (bad.total, chunks[-1].bookmark.bad_rows) == (2, 2)
+    assert (bad.total, chunks[-1].resume_position.bad_rows) == (2, 2)
     assert "line 6" in bad.first[0]
     assert "line 701" in bad.first[1]
 
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
     (tmp_path / "b.svm").write_text("oh\n")
     stream = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).chunks()
     assert next(stream).rows.shape == (1, 1)
-    with pytest.raises(MalformedRow, match=r"b\.svm, line 1"):
+    with pytest.raises(MalformedRowError, match=r"b\.svm, line 1"):
         next(stream)
 
 
@@ -64,7 +64,7 @@ def test_a_bookmark_of_other_files_is_refused(tmp_path):
     paths = [write_rows(tmp_path, "svm", rows, labels, name) for name in ("a", "b", "c")]
     *_, last = open_stream(paths[:2], ReadOptions()).chunks()
     with pytest.raises(InputError, match=r"c\.svm: stands where .*a\.svm stood"):
-        list(open_stream([paths[2], paths[1]], ReadOptions(), last.bookmark).chunks())
+        list(open_stream([paths[2], paths[1]], ReadOptions(), last.resume_position).chunks())
 
 
 @pytest.mark.parametrize("make", [

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from pyarrow import feather, ipc, parquet
 
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.byte_ranges import Extent, even_extents, joined_extents, states_after, with_quoting
+from opauc.data.byte_ranges import ByteRange, even_extents, joined_extents, states_after, with_quoting
 from opauc.data.find_sources import format_of
 from opauc.data.open_stream import encoder_of, open_stream
 
@@ -20,13 +20,13 @@ FIELDS = ("1.5", "-2", "", '"3"', '"4\n"', '"a ""quoted"" word"', '"two\nlines\n
 
 def extents_of(path, size):
     kind = format_of(str(path))
-    found, delimiter = kind.extents(str(path), size), kind.delimiter(str(path), ReadOptions())
+    found, delimiter = kind.byte_ranges(str(path), size), kind.delimiter(str(path), ReadOptions())
     if delimiter is None:
         return found
-    return with_quoting(found, delimiter, [states_after(str(path), delimiter, extent) for extent in found])
+    return with_quoting(found, delimiter, [states_after(str(path), delimiter, byte_range) for byte_range in found])
 
 
-def labelled(chunks):
+def labeled(chunks):
     """Return the rows of all chunks, as wide as the widest, with their labels."""
     dense = [chunk.rows if isinstance(chunk.rows, np.ndarray) else chunk.rows.toarray() for chunk in chunks]
     width = max((part.shape[1] for part in dense), default=0)
@@ -35,13 +35,15 @@ def labelled(chunks):
 
 
 def assert_cut_is_whole(path, size, options):
-    whole = labelled(list(open_stream([path], options).chunks()))
+    whole = labeled(list(open_stream([path], options).chunks()))
     apart = [
         chunk
-        for extent in extents_of(path, size)
-        for chunk in DataStream.of_extent(str(path), extent, options, encoder_of(options), BadRows()).chunks(False)
+        for byte_range in extents_of(path, size)
+        for chunk in DataStream.of_byte_range(str(path), byte_range, options, encoder_of(options), BadRows()).chunks(
+            False
+        )
     ]
-    assert labelled(apart) == whole
+    assert labeled(apart) == whole
 
 
 @given(
@@ -95,22 +97,22 @@ def test_what_cannot_be_cut_is_read_whole(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.eye(2), y=[0, 1])
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,label\n1,0\n"))
     for name in ("a.arrow", "a.npz", "a.csv.gz"):
-        assert format_of(str(tmp_path / name)).extents(str(tmp_path / name), 1) == []
+        assert format_of(str(tmp_path / name)).byte_ranges(str(tmp_path / name), 1) == []
 
 
 def test_a_record_across_many_cuts_belongs_to_the_stretch_it_begins_in(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('a,word,label\n1,"' + "x\n" * 50 + '",1\n2,short,0\n')
     options, counts = ReadOptions(drop=("word",)), []
-    for extent in extents_of(path, 20):
-        stream = DataStream.of_extent(str(path), extent, options, encoder_of(options), BadRows())
+    for byte_range in extents_of(path, 20):
+        stream = DataStream.of_byte_range(str(path), byte_range, options, encoder_of(options), BadRows())
         counts.append(sum(chunk.rows.shape[0] for chunk in stream.chunks(False)))
     assert counts[0] == 1
     assert sum(counts) == 2
 
 
 def test_pieces_are_joined_until_they_weigh_enough():
-    assert joined_extents([3, 4, 5], [1.0, 1.0, 9.0], 2.0) == [Extent(0, 7), Extent(7, 12)]
-    assert joined_extents([3, 0], [0.1, 0.1], 9.0) == [Extent(0, 3)]
+    assert joined_extents([3, 4, 5], [1.0, 1.0, 9.0], 2.0) == [ByteRange(0, 7), ByteRange(7, 12)]
+    assert joined_extents([3, 0], [0.1, 0.1], 9.0) == [ByteRange(0, 3)]
     assert joined_extents([], [], 1.0) == []
-    assert_array_equal([extent.end for extent in even_extents(7, 3)], [3, 6, 7])
+    assert_array_equal([byte_range.end for byte_range in even_extents(7, 3)], [3, 6, 7])

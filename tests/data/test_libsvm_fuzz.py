@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.formats.libsvm import LibsvmReader
 from opauc.data.sources import Block
-from opauc.errors import MalformedRow
+from opauc.errors import MalformedRowError
 
 NUMBERS = [
     "0", "1", "-1", "+1", "-0", "1.", ".5", "-.25", "1e-3", "2E5", "0.1234567", "0.30000000000000004", "1e22", "1e23",
@@ -58,7 +58,7 @@ class Refused(BadRows):
         self.rows = []
 
     def meet(self, row):
-        assert isinstance(row, MalformedRow)
+        assert isinstance(row, MalformedRowError)
         assert str(row).startswith(f"text, line {row.line}: ")
         self.rows.append(row)
 

@@ -1,11 +1,11 @@
 import pytest
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.formats.libsvm import LibsvmReader, UnclearLine, read_line
 from opauc.data.sources import ByteSource
-from opauc.errors import MalformedRow
+from opauc.errors import MalformedRowError
 
 MALFORMED = [
     (b"x 1:1", "label is 'x', one finite number was expected"),
@@ -53,7 +53,7 @@ def test_a_malformed_row_is_refused_with_file_line_and_reason(tmp_path, line, re
     path = tmp_path / "data.txt"
     path.write_bytes(b"1 1:1\n# comment\n" + line + b"\n1 1:1\n")
     source, reader = ByteSource(str(path)), LibsvmReader()
-    with pytest.raises(MalformedRow) as caught:
+    with pytest.raises(MalformedRowError) as caught:
         list(reader.parts(source, BEGINNING, BadRows()))
     assert str(caught.value) == f"{path}, line 3: {reason}"
     [part] = reader.parts(source, BEGINNING, BadRows("skip"))

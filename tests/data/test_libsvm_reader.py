@@ -10,12 +10,12 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.encode.hashing import HashedFeatures, name_key
 from opauc.data.formats.libsvm import LibsvmReader
 from opauc.data.sources import ByteSource
-from opauc.errors import InputError, MalformedRow, TooManyBadRows
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_rows_are_those_of_scikit_learn_in_blocks_of_any_size(tmp_path_factory, 
     path.write_bytes(content.encode())
     wanted, labels = load_svmlight_file(str(path), zero_based=False, n_features=2**31 - 1, dtype=dtype)
     if not np.isfinite(wanted.data).all():  # beyond float32
-        with pytest.raises(MalformedRow, match=r"at most 3\.403e\+38 was expected"):
+        with pytest.raises(MalformedRowError, match=r"at most 3\.403e\+38 was expected"):
             parts_of(str(path), LibsvmReader(dtype=dtype))
         return
     for block_bytes in (2**22, 64):
@@ -175,21 +175,21 @@ def test_bad_rows_are_skipped_counted_and_their_lines_left_out(write):
         f"{path}, line 2: value of feature 1 is 'x', one finite number was expected",
         f"{path}, line 5: feature index 1 follows 2; libsvm indices must increase",
     ]
-    with pytest.raises(TooManyBadRows, match="2 bad rows, at most 1 may be skipped"):
+    with pytest.raises(TooManyBadRowsError, match="2 bad rows, at most 1 may be skipped"):
         parts_of(path, bad_rows=BadRows("skip", most=1))
 
 
 def test_lines_are_numbered_from_the_beginning_of_the_file_in_every_block(write):
     path = write(b"1 1:1\n" * 50 + b"1 1:x\n")
-    with pytest.raises(MalformedRow, match="line 51: value of feature 1 is 'x'"):
+    with pytest.raises(MalformedRowError, match="line 51: value of feature 1 is 'x'"):
         parts_of(path, block_bytes=64)
 
 
 def test_an_index_beyond_the_number_of_features_is_refused(write):
     path = write(b"1 4:1\n1 5:1\n")
-    with pytest.raises(MalformedRow, match="line 2: feature index is '5', expected from 1 to 4"):
+    with pytest.raises(MalformedRowError, match="line 2: feature index is '5', expected from 1 to 4"):
         parts_of(path, LibsvmReader(n_features=4))
-    with pytest.raises(MalformedRow, match="line 1: feature index is '4', expected from 0 to 3"):
+    with pytest.raises(MalformedRowError, match="line 1: feature index is '4', expected from 0 to 3"):
         parts_of(path, LibsvmReader(n_features=4, zero_based=True))
 
 
@@ -197,7 +197,7 @@ def test_indices_can_start_at_zero(write):
     path = write(b"1 0:1 5:2\n")
     [part] = parts_of(path, LibsvmReader(zero_based=True))
     assert_same_bits(part.rows, part.labels, *load_svmlight_file(path, zero_based=True))
-    with pytest.raises(MalformedRow, match=r"expected from 0 to 2147483646$"):
+    with pytest.raises(MalformedRowError, match=r"expected from 0 to 2147483646$"):
         parts_of(write(b"1 2147483647:1\n"), LibsvmReader(zero_based=True))
 
 
@@ -208,7 +208,7 @@ def test_auto_takes_the_start_of_indices_from_the_first_block(write):
     first, second = parts_of(write(b"1 3:1\n1 0:1\n1 4:1\n"), auto, block_bytes=12)
     assert [first.rows.indices.tolist(), second.rows.indices.tolist()] == [[3, 0], [4]]
     later = write(b"1 3:1\n1 2:1\n1 0:1\n")
-    with pytest.raises(MalformedRow) as caught:
+    with pytest.raises(MalformedRowError) as caught:
         parts_of(later, auto, block_bytes=12)
     assert str(caught.value) == (
         f"{later}, line 3: feature index is 0, but none stood in the first block, so they are taken to start at 1; "
@@ -253,7 +253,9 @@ def test_named_features_are_hashed_by_name_beside_numbered_ones(write):
 def test_large_float32_values_are_read_as_long_as_they_round_to_a_finite_one(write):
     [part] = parts_of(write(b"1 1:3.4028235e38\n"), LibsvmReader(dtype="float32"))
     assert part.rows.data[0] == np.finfo(np.float32).max
-    with pytest.raises(MalformedRow, match=r"value of feature 1 is '3\.4028236e38', at most 3\.403e\+38 was expected"):
+    with pytest.raises(
+        MalformedRowError, match=r"value of feature 1 is '3\.4028236e38', at most 3\.403e\+38 was expected"
+    ):
         parts_of(write(b"1 1:3.4028236e38\n"), LibsvmReader(dtype="float32"))
 
 

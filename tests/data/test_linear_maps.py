@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.core.registry import MAPS
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.maps import FeatureSubset, GaussianProjection
 
 EVERY = pytest.mark.parametrize("kind", MAPS.values(), ids=MAPS)
@@ -49,7 +49,7 @@ def test_arrays_of_another_shape_or_kind_are_refused(kind):
     arrays = kind.drawn(7, 3, 30).to_arrays()
     for name, array in arrays.items():
         for wrong in (array.astype(float), array * np.nan, array.reshape(-1, 1), np.full(array.shape, -1)):
-            with pytest.raises(IncompatibleMoments):
+            with pytest.raises(IncompatibleMomentsError):
                 kind.from_arrays({**arrays, name: wrong})
 
 
@@ -64,12 +64,12 @@ def test_arrays_of_another_shape_or_kind_are_refused(kind):
     ],
 )
 def test_a_subset_of_features_that_are_not_there_is_refused(arrays):
-    with pytest.raises(IncompatibleMoments, match="must have numbers that rise"):
+    with pytest.raises(IncompatibleMomentsError, match="must have numbers that rise"):
         FeatureSubset.from_arrays({"features": np.array([0, 29]), "n_inputs": np.array(30), **arrays})
 
 
 @pytest.mark.parametrize("name", ["n_inputs", "n_features"])
 def test_a_projection_to_or_from_nothing_is_refused(name):
     arrays = GaussianProjection.drawn(7, 3, 30).to_arrays()
-    with pytest.raises(IncompatibleMoments, match="lengths of at least 1"):
+    with pytest.raises(IncompatibleMomentsError, match="lengths of at least 1"):
         GaussianProjection.from_arrays({**arrays, name: np.array(0)})

@@ -8,10 +8,10 @@ import pyarrow.dataset
 import pytest
 from scipy import sparse
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.formats import memory as memory_reader
 from opauc.data.formats.memory import MemoryReader
 from opauc.errors import InputError
@@ -47,7 +47,7 @@ def parts_of(source, reader=None, place=BEGINNING):
 
 
 def encoded(parts, columns):
-    encoder = TableEncoder(columns, missing="zero")
+    encoder = OneHotEncoder(columns, missing="zero")
     return [encoder.encode(part, "memory", BadRows()) for part in parts], encoder
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.formats import numpy as array_rows
 from opauc.errors import InputError
 from tests.data.numpy_parts import LABELS, N, joined, numbers, parts_of, sparse_rows
@@ -69,7 +69,7 @@ def test_a_single_array_has_its_label_in_a_column(tmp_path, order):
     same_from_every_part(path, parts, columns)
     chosen, _ = joined(parts_of(path, TableColumns(label=1, features=[3, 0])))
     np.testing.assert_array_equal(chosen, numbers()[:, [3, 0]])
-    every, none = joined(parts_of(path, TableColumns(labelled=False)))
+    every, none = joined(parts_of(path, TableColumns(labeled=False)))
     assert every.shape == (N, 5)
     assert none is None
     with pytest.raises(InputError, match=r"name the label \(label=\.\.\.\), one of 0, 1, 2, 3, 4"):
@@ -78,15 +78,15 @@ def test_a_single_array_has_its_label_in_a_column(tmp_path, order):
 
 @pytest.mark.parametrize("label", [0, -1])
 def test_the_next_array_and_arrays_to_be_scored_are_read_as_the_first(tmp_path, label):
-    path, unlabelled = tmp_path / "data.npy", tmp_path / "unlabelled.npy"
+    path, unlabeled = tmp_path / "data.npy", tmp_path / "unlabeled.npy"
     np.save(path, numbers())
-    np.save(unlabelled, np.delete(numbers(), label, axis=1))
-    encoder = TableEncoder(TableColumns(label=label))
+    np.save(unlabeled, np.delete(numbers(), label, axis=1))
+    encoder = OneHotEncoder(TableColumns(label=label))
     first = [encoder.encode(part, "", BadRows()).rows for part in parts_of(path, encoder.columns)]
     again = [encoder.encode(part, "", BadRows()).rows for part in parts_of(path, encoder.pinned_columns)]
     np.testing.assert_array_equal(np.concatenate(again), np.concatenate(first))
-    scoring = TableEncoder(TableColumns(label=label, labelled=False)).with_state(encoder.state(), frozen=True)
-    for file in (path, unlabelled):
+    scoring = OneHotEncoder(TableColumns(label=label, labeled=False)).with_state(encoder.state(), frozen=True)
+    for file in (path, unlabeled):
         rows = [scoring.encode(part, "", BadRows()).rows for part in parts_of(file, scoring.pinned_columns)]
         np.testing.assert_array_equal(np.concatenate(rows), np.concatenate(first))
 
@@ -119,12 +119,12 @@ def test_sparse_rows_of_an_archive_come_in_parts_and_go_on_from_each(tmp_path, s
 def test_what_scipy_saves_is_read_where_no_labels_are_asked_for(tmp_path):
     path = tmp_path / "data.npz"
     sparse.save_npz(path, sparse_rows())
-    assert (joined(parts_of(path, TableColumns(labelled=False)))[0] != sparse_rows()).nnz == 0
+    assert (joined(parts_of(path, TableColumns(labeled=False)))[0] != sparse_rows()).nnz == 0
     with pytest.raises(InputError, match="all columns are features, and the labels are an array y"):
         parts_of(path)
     sparse.save_npz(path, sparse_rows().tocsc())
     with pytest.raises(InputError, match="sparse arrays must be in CSR format"):
-        parts_of(path, TableColumns(labelled=False))
+        parts_of(path, TableColumns(labeled=False))
 
 
 def test_unsorted_and_double_entries_are_put_in_order(tmp_path):
@@ -153,7 +153,7 @@ MEMORY = """
 import sys
 from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
-from opauc.data.batch import BEGINNING
+from opauc.core.batch import BEGINNING
 from opauc.data.formats.numpy import NumpyReader
 peaks = []
 for path in sys.argv[1:]:

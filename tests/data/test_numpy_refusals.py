@@ -1,17 +1,17 @@
-"""Arrays that are no labelled rows, and files that are broken, are refused with the reason."""
+"""Arrays that are no labeled rows, and files that are broken, are refused with the reason."""
 
 import io
 
 import numpy as np
 import pytest
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.columns import TableColumns
 from opauc.data.formats import numpy as array_rows
 from opauc.data.formats.numpy import NumpyReader
 from opauc.data.sources import ByteSource
-from opauc.errors import InputChanged, InputError
+from opauc.errors import InputChangedError, InputError
 from tests.data.numpy_parts import LABELS, numbers, parts_of, sparse_rows
 
 
@@ -72,7 +72,7 @@ def test_a_shape_the_file_cannot_hold_is_refused_before_anything_is_read(tmp_pat
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**15, 10**3)})
     path.write_bytes(header.getvalue() + bytes(80))
     with pytest.raises(InputError, match="takes 8000000000000000128 bytes, there are 208"):
-        parts_of(path, TableColumns(labelled=False))
+        parts_of(path, TableColumns(labeled=False))
 
 
 def test_categories_and_standard_input_are_refused(tmp_path):
@@ -98,13 +98,13 @@ def test_another_file_in_its_place_is_refused(tmp_path, name):
     parts, size = parts_of(path, columns), path.stat().st_size
     save(numbers(seed=1))
     assert path.stat().st_size == size
-    with pytest.raises(InputChanged, match="is not the file whose first"):
+    with pytest.raises(InputChangedError, match="is not the file whose first"):
         parts_of(path, columns, parts[0].after)
     reading = NumpyReader(columns).parts(ByteSource(str(path)), BEGINNING, BadRows())
     next(reading)
     with open(path, "ab") as file:
         file.write(b"x")
-    with pytest.raises(InputChanged, match="the file changed while it was read"):
+    with pytest.raises(InputChangedError, match="the file changed while it was read"):
         list(reading)
 
 

@@ -7,11 +7,11 @@ from scipy import sparse
 
 from opauc.data import BadRows, ReadOptions
 from opauc.data.open_stream import open_stream, stream_of_memory
-from opauc.errors import InputError, TooManyBadRows
+from opauc.errors import InputError, TooManyBadRowsError
 
 
-def flag(remedy):
-    return f"(--{remedy.parameter}{' ' + remedy.value if remedy.value else ''})"
+def flag(hint):
+    return f"(--{hint.parameter}{' ' + hint.value if hint.value else ''})"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,6 @@ def test_one_bad_row_too_many_keeps_the_remedies_of_the_last():
     table = pa.table({"a": [None, None], "y": [1, 0]})
     stream = stream_of_memory(table)
     stream.bad_rows = BadRows("skip", most=1)
-    with pytest.raises(TooManyBadRows) as error:
+    with pytest.raises(TooManyBadRowsError) as error:
         list(stream.chunks())
     assert error.value.reworded(flag).endswith("as zero or as the mean (--missing)")

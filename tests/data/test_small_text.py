@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING
 from opauc.data.formats.csv.records import CsvRecords
 from opauc.data.formats.libsvm import LibsvmReader
 from opauc.data.kernels.rows import write_rows

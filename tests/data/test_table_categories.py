@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.encode.hashing import HashedFeatures
-from opauc.data.encode.onehot import TableEncoder
-from opauc.errors import InputError, MalformedRow
+from opauc.data.encode.onehot import OneHotEncoder
+from opauc.errors import InputError, MalformedRowError
 from tests.data.encoded_parts import encoded
 
 WORDS = st.sampled_from(["red", "blue", "green", None, ""])
@@ -19,7 +19,7 @@ WORDS = st.sampled_from(["red", "blue", "green", None, ""])
 MIXED = st.lists(st.tuples(WORDS, WORDS, st.sampled_from([0.0, 1.5, -2.0, None])), min_size=1, max_size=25)
 
 
-CATEGORIES = TableColumns(labelled=False, categorical=["u", "v"])
+CATEGORIES = TableColumns(labeled=False, categorical=["u", "v"])
 
 
 def dictionary_rows(rows, names):
@@ -43,7 +43,7 @@ def test_categories_are_features_in_the_order_they_are_met_however_the_rows_are_
         )
         return {"u": u.dictionary_encode() if as_dictionary else u, "v": v, "a": a}
 
-    whole, cut_up = TableEncoder(CATEGORIES, missing="zero"), TableEncoder(CATEGORIES, missing="zero")
+    whole, cut_up = OneHotEncoder(CATEGORIES, missing="zero"), OneHotEncoder(CATEGORIES, missing="zero")
     rows = encoded(whole, batch(table)).rows
     pieces = [encoded(cut_up, batch(piece)).rows for piece in (table[:cut], table[cut:])]
     assert whole.feature_names() == cut_up.feature_names()
@@ -60,7 +60,7 @@ def test_categories_are_features_in_the_order_they_are_met_however_the_rows_are_
 def test_hashed_categories_add_their_signs_in_their_columns(table, bits):
     u, v = (pa.array([row[k] for row in table], pa.string()) for k in (0, 1))
     hashing = HashedFeatures(bits, seed=3)
-    encoder = TableEncoder(CATEGORIES, hashing, missing="zero")
+    encoder = OneHotEncoder(CATEGORIES, hashing, missing="zero")
     rows = encoded(encoder, {"u": u, "v": v, "a": np.arange(len(table))}).rows
     wanted = np.zeros((len(table), 1 + 2**bits))
     wanted[:, 0] = np.arange(len(table))
@@ -75,21 +75,21 @@ def test_hashed_categories_add_their_signs_in_their_columns(table, bits):
 
 
 def test_numbers_can_be_categories():
-    columns = TableColumns(labelled=False, categorical=["a", "b"])
-    encoder = TableEncoder(columns)
+    columns = TableColumns(labeled=False, categorical=["a", "b"])
+    encoder = OneHotEncoder(columns)
     encoded(encoder, {"a": [3, 7], "b": [True, False]})
     assert encoder.feature_names() == ["a=3", "b=true", "a=7", "b=false"]
     with pytest.raises(InputError, match="column a holds list<item: int64>, which cannot be categories"):
-        encoded(TableEncoder(columns), {"a": [[1]], "b": [True]})
+        encoded(OneHotEncoder(columns), {"a": [[1]], "b": [True]})
 
 
 def test_a_missing_category_is_refused_or_sets_no_feature():
     table = {"u": ["x", None], "v": ["y", "z"]}
-    with pytest.raises(MalformedRow) as error:
-        encoded(TableEncoder(CATEGORIES), table)
+    with pytest.raises(MalformedRowError) as error:
+        encoded(OneHotEncoder(CATEGORIES), table)
     wanted = "line 2, column u: the category is missing; a row can go without one (missing=zero or mean)"
     assert str(error.value) == f"t.parquet, {wanted}"
-    encoder = TableEncoder(CATEGORIES)
+    encoder = OneHotEncoder(CATEGORIES)
     assert encoded(encoder, table, BadRows("skip")).rows.shape == (1, 2)
-    assert encoder.feature_names() == ["u=x", "v=y"]  # words of a skipped row are not learnt
-    assert encoded(TableEncoder(CATEGORIES, missing="mean"), table).rows.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert encoder.feature_names() == ["u=x", "v=y"]  # words of a skipped row are not learned
+    assert encoded(OneHotEncoder(CATEGORIES, missing="mean"), table).rows.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]

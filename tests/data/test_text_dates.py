@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.data.schema.column import DATE, TableColumn
+from opauc.data.schema.column import DATE, ColumnSchema
 from opauc.data.schema.dates import ISO, LAYOUTS, are_layouts, best_layout, text_dates
 
 DAYS = [datetime(1970, 1, 1) + timedelta(days=day, hours=day % 24, minutes=day % 60) for day in range(0, 20_000, 397)]
@@ -83,11 +83,11 @@ def test_a_few_strays_are_missing_and_counted_many_make_it_no_date():
 
 def test_a_column_of_several_layouts_is_saved_and_read_alike():
     text = pa.array(["31.12.2024", "2023-01-05", "1.2.2022"] * 10)
-    column = TableColumn("when", DATE, ("day",), spelling=best_layout(text))
-    again = TableColumn.of_json(column.to_json())
+    column = ColumnSchema("when", DATE, ("day",), spelling=best_layout(text))
+    again = ColumnSchema.of_json(column.to_json())
     np.testing.assert_array_equal(again.numbers(text, "").rows, column.numbers(text, "").rows)
     assert again.numbers(text, "").rows[1, 0] == (datetime(2023, 1, 5) - datetime(1970, 1, 1)).days
     for wrong in ("iso or", "iso or %H", "iso,%d.%m.%Y"):
         assert not are_layouts(wrong)
         with pytest.raises(ValueError, match="expected a way to write numbers or dates"):
-            TableColumn.of_json({**column.to_json(), "spelling": wrong})
+            ColumnSchema.of_json({**column.to_json(), "spelling": wrong})

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.data.schema.column import TableColumn
-from opauc.data.schema.infer import CATEGORY, NUMBER, found_kind
+from opauc.data.schema.column import ColumnSchema
+from opauc.data.schema.infer import CATEGORY, NUMBER, infer_column_type
 from opauc.data.schema.numbers import number_of
 
 AMOUNTS = st.integers(-(10**11), 10**11).map(lambda cents: cents / 100)
@@ -56,7 +56,7 @@ def test_durations_as_pandas_and_python_write_them_are_hours(duration):
 
 
 def column_of(words):
-    found = found_kind("x", pa.array(words))
+    found = infer_column_type("x", pa.array(words))
     return found.kind, found.column
 
 
@@ -75,7 +75,7 @@ def column_of(words):
 def test_columns_of_such_numbers_are_numbers_and_a_file_knows_how(words, numbers):
     kind, column = column_of(words)
     assert kind == NUMBER
-    again = TableColumn.of_json(column.to_json())
+    again = ColumnSchema.of_json(column.to_json())
     for known in (column, again):
         found = known.numbers(pa.array(words), "rows")
         np.testing.assert_array_equal(found.rows[:, 0], numbers)
@@ -96,4 +96,4 @@ def test_words_that_are_no_numbers_of_one_unit_stay_categories(words):
 def test_a_file_with_a_spelling_that_cannot_be_is_refused(wrong):
     column = column_of(["1 day", "2 days", "3 days"])[1]
     with pytest.raises(ValueError, match="expected a way to write numbers or dates"):
-        TableColumn.of_json({**column.to_json(), "spelling": wrong})
+        ColumnSchema.of_json({**column.to_json(), "spelling": wrong})

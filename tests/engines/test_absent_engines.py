@@ -33,7 +33,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(package, extra,
     assert ran.returncode == 1
     last = ran.stderr.strip().splitlines()[-1]
     assert last == (
-        f"opauc.errors.MissingEngine: {package} is not installed; it comes with opauc[{extra}]: "
+        f"opauc.errors.MissingEngineError: {package} is not installed; it comes with opauc[{extra}]: "
         f"pip install 'opauc[{extra}]'"
     )
 
@@ -62,7 +62,7 @@ def test_the_command_names_the_extra(package, extra, tmp_path):
 def test_sums_and_grids_on_a_device_need_torch_and_numpy_alone():
     pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
     absent = ["scipy", "numba", "sklearn", "pyarrow", "safetensors", "threadpoolctl", "xopen", "typer", "rich", "dask"]
-    modules = [f"opauc.engines.{name}" for name in ("torch_sums", "torch_minimiser", "torch_grid")]
+    modules = [f"opauc.engines.{name}" for name in ("torch_sums", "torch_minimizer", "torch_grid")]
     code = f"import {', '.join(modules)}, benchmarks.gpu, benchmarks.gpu_grid; print('here')"
     ran = run(absent, code)
     assert ran.stdout == "here\n", ran.stderr

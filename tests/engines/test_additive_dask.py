@@ -14,7 +14,7 @@ from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
 from opauc.engines.additive_shards import additive_shards
-from opauc.engines.files import learn_files
+from opauc.engines.files import train_files
 from opauc.engines.threads import ThreadScheduler
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 
@@ -38,7 +38,7 @@ def slow(path, part, rows, labels):
 
 @pytest.fixture
 def table(monkeypatch):
-    """A raw table, of which a part makes a card."""
+    """A raw table, of which a part makes a basis."""
     small_cards(monkeypatch, 800)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
@@ -56,7 +56,7 @@ def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client,
     many = fit_dask(OnePassGAM(random_state=0), parts, client=client)
     for other in (one, many):
         assert_allclose(other.decision_function(words), found.decision_function(words), rtol=0, atol=1e-8)
-        assert other.guard_ == found.guard_
+        assert other.selection_ == found.selection_
     X = da.from_array(table[["grade"]].to_numpy(float), chunks=(700, 1))
     narrow = fit_dask(OnePassGAM(random_state=0), X, da.from_array(labels.astype(str), chunks=100), client=client)
     assert narrow.classes_.tolist() == ["no", "yes"]
@@ -66,9 +66,9 @@ def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(client, t
     path = write_csv(tmp_path / "a.csv", table)
     found = fit_dask(OnePassGAM(random_state=0), [path], reading=ReadOptions(label="bought"), client=client)
     learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())
-    right = learn_files(learning, ThreadScheduler(2)).model
+    right = train_files(learning, ThreadScheduler(2)).model
     assert_array_equal(found.solution_.final.weights, right.solution.final.weights)
-    assert found.guard_ == right.solution.final.judgement
+    assert found.selection_ == right.solution.final.selection
     assert found.decision_function(table.drop(columns="bought")).shape == (2400,)
 
 

@@ -11,18 +11,18 @@ from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
-from opauc.additive.file_sample import card_sample
+from opauc.additive.file_sample import sample_initial_rows
 from opauc.additive.model_file import save_additive
-from opauc.additive.shifts import shifted_features
+from opauc.additive.shifts import find_drift
 from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.encode.number_reading import NumberReading
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.sample import SampledFiles
 from opauc.engines.additive_shards import additive_shards, shards_like
-from opauc.engines.files import learn_files, score_files
+from opauc.engines.files import score_files, train_files
 from opauc.engines.threads import ThreadScheduler
-from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.training.loop import StreamTraining
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 
@@ -55,7 +55,7 @@ def files(table, tmp_path_factory):
 
 def in_order(paths, options=SAID, bad_rows=None):
     """The model of one process, chunk after chunk, as the command learns it."""
-    sample = card_sample(SampledFiles.of(paths, options), NumberReading(options), RECIPE, ClassLabels())
+    sample = sample_initial_rows(SampledFiles.of(paths, options), OrdinalReading(options), RECIPE, ClassLabels())
     training = StreamTraining(sample.recipe, sample.labels)
     stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
     for chunk in stream.chunks():
@@ -64,7 +64,7 @@ def in_order(paths, options=SAID, bad_rows=None):
 
 
 def in_shards(paths, size=None, options=SAID, n_jobs=2, **more):
-    return learn_files(
+    return train_files(
         additive_shards(paths, options, RECIPE, ClassLabels()), ThreadScheduler(n_jobs), size=size, **more
     )
 
@@ -78,8 +78,8 @@ def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table
     model = in_shards(files["csv"]).model
     assert (table["city"] == "Zug").any()
     assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").words
-    drawn = card_sample(SampledFiles.of(files["csv"], SAID), NumberReading(SAID), RECIPE, ClassLabels()).n_rows
-    assert sum(model.solution.final.judgement.rows) == N_ROWS - drawn
+    drawn = sample_initial_rows(SampledFiles.of(files["csv"], SAID), OrdinalReading(SAID), RECIPE, ClassLabels()).n_rows
+    assert sum(model.solution.final.selection.rows) == N_ROWS - drawn
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -87,16 +87,16 @@ def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table
 def test_shards_give_the_scores_and_the_guard_of_one_process(files, table, ending, size):
     whole, _ = in_order(files[ending])
     told = []
-    learnt = in_shards(files[ending], size, told=lambda *done: told.append(done))
+    learned = in_shards(files[ending], size, told=lambda *done: told.append(done))
     assert told[-1][1] >= (2 if size else 8), "shards of row groups and of text"
-    rows = numbers_of(learnt.model, table)
-    assert_allclose(learnt.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
-    assert learnt.model.solution.counts == whole.solution.counts
-    assert learnt.model.solution.final.judgement == whole.solution.final.judgement
-    mine, right = (one.solution.fixed.model.occupancy for one in (learnt.model, whole))
+    rows = numbers_of(learned.model, table)
+    assert_allclose(learned.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
+    assert learned.model.solution.counts == whole.solution.counts
+    assert learned.model.solution.final.selection == whole.solution.final.selection
+    mine, right = (one.solution.fixed.model.bin_counts for one in (learned.model, whole))
     assert_array_equal(mine.first, right.first)
     assert_allclose(mine.later, right.later, rtol=1e-12)
-    assert [record["rows"] for record in learnt.model.provenance["inputs"]] == [3000, 2000]
+    assert [record["rows"] for record in learned.model.provenance["inputs"]] == [3000, 2000]
 
 
 def test_the_same_shards_give_the_same_bytes_however_many_work_on_them(files, tmp_path):
@@ -117,46 +117,46 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
             return super().reduced(again, items, told)
 
     learning = additive_shards(files["csv"], SAID, RECIPE, ClassLabels())
-    found = learn_files(pickle.loads(pickle.dumps(learning)), Twice(2)).model.solution
-    right = learn_files(learning, ThreadScheduler(2)).model.solution
+    found = train_files(pickle.loads(pickle.dumps(learning)), Twice(2)).model.solution
+    right = train_files(learning, ThreadScheduler(2)).model.solution
     assert sum(found.counts) == N_ROWS
     assert_array_equal(found.final.weights, right.final.weights)
 
 
 def test_what_travels_to_a_machine_does_not_hold_the_sums(files):
     learning = additive_shards(files["csv"], SAID, RECIPE, ClassLabels())
-    card = learning.recipe.beginning.current.card
+    basis = learning.recipe.beginning.current.basis
     assert len(pickle.dumps(learning)) < 400_000
-    assert card.n_columns > 50
+    assert basis.n_columns > 50
 
 
 def test_a_shift_is_noticed_though_each_shard_sees_a_part_of_it(tmp_path):
     table = raw_table(4000)
     first = write_csv(tmp_path / "first.csv", table)
     model = in_shards([first]).model
-    assert shifted_features(model.solution, model.inputs) == []
+    assert find_drift(model.solution, model.inputs) == []
     moved = table.assign(age=[age if age == "?" else f"{float(age) + 40:.1f}" for age in table["age"]])
     other = write_csv(tmp_path / "other.csv", moved)
-    learnt = learn_files(shards_like(model, [other]), ThreadScheduler(2))
-    assert [shift.name for shift in shifted_features(learnt.model.solution, learnt.model.inputs)] == ["age"]
-    both = model.solution.merged(learnt.model.solution)
+    learned = train_files(shards_like(model, [other]), ThreadScheduler(2))
+    assert [shift.name for shift in find_drift(learned.model.solution, learned.model.inputs)] == ["age"]
+    both = model.solution.merged(learned.model.solution)
     assert sum(both.counts) == 8000
 
 
 def test_compressed_files_are_learnt_in_shards_like_a_model_and_refused_without_one(files, table, tmp_path):
     model = in_shards(files["csv"]).model
     packed = [write_csv(tmp_path / f"{name}.csv.gz", half) for name, half in (("a", table[:3000]), ("b", table[3000:]))]
-    learnt = learn_files(shards_like(model, packed), ThreadScheduler(2))
+    learned = train_files(shards_like(model, packed), ThreadScheduler(2))
     rows = numbers_of(model, table)
-    # Rows that the card was made of are known again, wherever they come from.
-    assert_allclose(learnt.model.scorer.scores(rows), model.scorer.scores(rows), rtol=0, atol=1e-8)
-    with pytest.raises(UnsupportedOperation, match="make no card for shards: they are learnt by one core"):
+    # Rows that the basis was made of are known again, wherever they come from.
+    assert_allclose(learned.model.scorer.scores(rows), model.scorer.scores(rows), rtol=0, atol=1e-8)
+    with pytest.raises(UnsupportedOperationError, match="make no basis for shards: they are learned by one core"):
         in_shards(packed)
 
 
 def test_few_rows_make_no_card_for_shards(tmp_path):
     path = write_csv(tmp_path / "few.csv", raw_table(500))
-    with pytest.raises(UnsupportedOperation, match="learnt by one core"):
+    with pytest.raises(UnsupportedOperationError, match="learned by one core"):
         in_shards([path])
 
 
@@ -166,15 +166,15 @@ def test_bad_rows_labels_and_values_are_those_of_one_process(table, tmp_path):
     spoilt.loc[[7, 1700, 3000, 4100], "age"] = ["few", "some", "many", "more"]
     spoilt.loc[4300, "grade"] = "inf"
     write_csv(path, spoilt)
-    with pytest.raises(MalformedRow, match=r"a\.csv, line 4302, column grade: inf"):
+    with pytest.raises(MalformedRowError, match=r"a\.csv, line 4302, column grade: inf"):
         in_shards([path])
-    learnt = in_shards([path], bad_rows=BadRows("skip"))
-    assert (learnt.rows, learnt.bad_rows) == (N_ROWS - 1, 1)
-    assert "line 4302" in learnt.first_bad[0]
+    learned = in_shards([path], bad_rows=BadRows("skip"))
+    assert (learned.rows, learned.bad_rows) == (N_ROWS - 1, 1)
+    assert "line 4302" in learned.first_bad[0]
     _, stream = in_order([path], bad_rows=BadRows("skip"))
-    assert learnt.unreadable == dict(stream.unreadable_values)
-    assert learnt.unreadable["age"] >= 2, "those in the sample are marks of missing values"
-    with pytest.raises(TooManyBadRows, match="1 bad rows, at most 0 may be skipped"):
+    assert learned.unreadable == dict(stream.unreadable_values)
+    assert learned.unreadable["age"] >= 2, "those in the sample are marks of missing values"
+    with pytest.raises(TooManyBadRowsError, match="1 bad rows, at most 0 may be skipped"):
         in_shards([path], bad_rows=BadRows("skip", most=0))
 
 
@@ -183,8 +183,8 @@ def test_a_third_label_that_the_sample_missed_is_named_by_its_line_in_the_file(f
     other = table[3000:].copy()
     other.loc[4500, "bought"] = "perhaps"
     path = write_csv(tmp_path / "other.csv", other)
-    with pytest.raises(MalformedRow, match=r"other\.csv, line 1502: label perhaps besides no and yes"):
-        learn_files(replace(learning, paths=[*learning.paths, str(path)]), ThreadScheduler(2))
+    with pytest.raises(MalformedRowError, match=r"other\.csv, line 1502: label perhaps besides no and yes"):
+        train_files(replace(learning, paths=[*learning.paths, str(path)]), ThreadScheduler(2))
 
 
 def test_columns_that_differ_between_files_are_refused_by_name(files, table, tmp_path):
@@ -205,7 +205,9 @@ def test_evaluating_shards_bounds_the_auc_and_counts_what_is_unknown(files, tmp_
     assert high - low < 1e-3
     assert found.unknown["city"].rows == int((test["city"] == "Davos").sum() + (test["city"] == "Zug").sum())
     assert_allclose(
-        found.bins.brier_score(), np.mean((model.scorer.chances(scores) - (test["bought"] == "yes")) ** 2), rtol=1e-9
+        found.bins.brier_score(),
+        np.mean((model.scorer.probabilities(scores) - (test["bought"] == "yes")) ** 2),
+        rtol=1e-9,
     )
 
 
@@ -216,15 +218,15 @@ def test_arrays_are_tables_too(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.column_stack([rows, labels]))
     options = ReadOptions(label=3)
-    learnt, (whole, _) = in_shards([path], options=options), in_order([path], options)
-    assert_allclose(learnt.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
+    learned, (whole, _) = in_shards([path], options=options), in_order([path], options)
+    assert_allclose(learned.model.scorer.scores(rows), whole.scorer.scores(rows), rtol=0, atol=1e-8)
 
 
 def test_an_estimator_that_adopts_shards_serves_raw_rows(files, table):
-    learnt = in_shards(files["csv"])
+    learned = in_shards(files["csv"])
     estimator = OnePassGAM()
-    estimator._adopt_shards(learnt.model)
+    estimator._adopt_shards(learned.model)
     assert_allclose(
-        estimator.decision_function(table[:50]), learnt.model.scorer.scores(numbers_of(learnt.model, table[:50]))
+        estimator.decision_function(table[:50]), learned.model.scorer.scores(numbers_of(learned.model, table[:50]))
     )
     assert isinstance(estimator.predict_proba(pd.DataFrame(table[:5])), np.ndarray)

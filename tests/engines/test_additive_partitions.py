@@ -1,4 +1,4 @@
-"""Additive models of rows in partitions: one card, drawn by row numbers, whatever the partitions are."""
+"""Additive models of rows in partitions: one basis, drawn by row numbers, whatever the partitions are."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +16,7 @@ from opauc.additive.initial_sample import SampledRows
 from opauc.additive.input import next_rows
 from opauc.engines.partitions import PartitionPlan, joined_chunks, published, spread_numbers, taken
 from opauc.engines.scheduler import in_pairs
-from opauc.engines.trained_shards import LearntShards
+from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
 from opauc.types import random_key
 from tests.cli.raw_tables import raw_table, small_cards
@@ -46,15 +46,15 @@ class Cut:
     def fitted(self, model):
         labels = np.unique(np.concatenate([part[1] for part in self.parts]))
         plan = PartitionPlan.of(model, labels, self.parts[0][0].shape[1], self)
-        learnt = in_pairs([plan.learnt(number, 0, [part]) for number, part in enumerate(self.parts)])
-        return published(model, learnt)
+        learned = in_pairs([plan.learned(number, 0, [part]) for number, part in enumerate(self.parts)])
+        return published(model, learned)
 
 
 def literal(X, y, weight=None):
-    """Fix the card of the rows drawn, forget that they were learnt, then learn all rows in one go."""
+    """Fix the basis of the rows drawn, forget that they were learned, then learn all rows in one go."""
     some = spread_numbers(len(y), 1000, random_key(0))
     weight = np.ones(len(y)) if weight is None else weight
-    model = OnePassGAM(random_state=0, card_rows=1000).fit(X.iloc[some], y[some], weight[some]).emptied()
+    model = OnePassGAM(random_state=0, init_size=1000).fit(X.iloc[some], y[some], weight[some]).empty_copy()
     drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model.columns_, learn=False).rows
     model.solution_ = replace(model.solution_, sampled=SampledRows.of(drawn))
     return model.partial_fit(X, y, sample_weight=weight)
@@ -73,8 +73,8 @@ def test_however_rows_are_cut_the_model_is_that_of_all_of_them(table, edges):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     found, right = Cut(X, y, edges).fitted(OnePassGAM(random_state=0)), literal(X, y)
     assert_allclose(found.decision_function(X), right.decision_function(X), rtol=0, atol=1e-8)
-    assert found.guard_ == right.guard_
-    assert sum(found.guard_.rows) > 1000, "rows that the card was not made of are judged"
+    assert found.selection_ == right.selection_
+    assert sum(found.selection_.rows) > 1000, "rows that the basis was not made of are judged"
     assert found.feature_names_in_.tolist() == X.columns.tolist()
 
 
@@ -112,7 +112,7 @@ def test_more_rows_are_drawn_where_a_class_is_rare(positives):
             asked.append(numbers.size)
             return super().drawn(numbers)
 
-    Asked(X, y, [9000]).fitted(OnePassGAM(random_state=0, card_rows=1500))
+    Asked(X, y, [9000]).fitted(OnePassGAM(random_state=0, init_size=1500))
     assert asked[0] == 1500
     assert asked[1] >= (20_000 if positives == 40 else 4 * 1500 * 0.5)
 
@@ -147,7 +147,7 @@ def test_numbers_are_spread_evenly_and_depend_on_the_seed_alone():
 def test_one_class_and_other_columns_are_refused(table):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     with pytest.raises(InputError, match="needs rows of two classes, got 0 rows of fewer"):
-        published(OnePassGAM(), LearntShards(None))
+        published(OnePassGAM(), TrainedShards(None))
     rows = Cut(X, y, [1500])
     rows.parts[1] = (rows.parts[1][0].rename(columns={"city": "town"}), *rows.parts[1][1:])
     rows.drawn = lambda numbers: taken(rows.parts[0], numbers[numbers < 1500])

@@ -17,7 +17,7 @@ from opauc import OPAUC, OPAUCCV
 from opauc.baselines import OAM
 from opauc.engines.partitions import PartitionPlan, published
 from opauc.engines.scheduler import in_pairs
-from opauc.errors import EngineError, IncompatibleMoments, InputError, UnsupportedOperation
+from opauc.errors import EngineError, IncompatibleMomentsError, InputError, UnsupportedOperationError
 from tests.problems import problem
 
 dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
@@ -101,7 +101,7 @@ def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what_and_when(cl
     model, edges = OPAUC(solver="exact", rank=3, random_state=4), list(pairwise(range(0, N_ROWS + 1, 200)))
     found = fit_dask(model, *cut(*rows, (200, 5)), client=client).coef_.copy()
     plan = PartitionPlan.of(model, np.array([0, 1]), 5, None)
-    backwards = [plan.learnt(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
+    backwards = [plan.learned(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
     right = published(OPAUC(**model.get_params()), in_pairs(backwards[::-1]))
     assert_array_equal(found, right.coef_)
     assert not np.allclose(found, fit_dask(model, *cut(*rows, (300, 5)), client=client).coef_)
@@ -202,20 +202,20 @@ def test_bad_input_is_one_clear_line(client, rows):
         fit_dask(OPAUC(), X * np.nan, y, client=client)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         fit_dask(OPAUC(), X, da.from_array(np.arange(N_ROWS) % 3, chunks=400), client=client)
-    with pytest.raises(UnsupportedOperation, match="'sgd' learns rows one after the other"):
+    with pytest.raises(UnsupportedOperationError, match="'sgd' learns rows one after the other"):
         fit_dask(OPAUC(solver="sgd"), X, y, client=client)
     with pytest.raises(InputError, match="the labels of files are in them"):
         fit_dask(OPAUC(), "a.csv", y, client=client)
     with pytest.raises(InputError, match=r"a delayed chunk must give \(X, y\)"):
         fit_dask(OPAUC(), [delayed(rows[0])], client=client)
-    with pytest.raises(UnsupportedOperation, match="OAM does not learn in shards"):
+    with pytest.raises(UnsupportedOperationError, match="OAM does not learn in shards"):
         fit_dask(OAM(), X, y, client=client)
 
 
 def test_frames_of_other_columns_are_refused(client, rows):
     frames = [pd.DataFrame(rows[0][:50], columns=names) for names in (NAMES, [*NAMES[:4], "z"])]
     chunks = [delayed((frame, rows[1][:50])) for frame in frames]
-    with pytest.raises(IncompatibleMoments, match="features with different names: e and z"):
+    with pytest.raises(IncompatibleMomentsError, match="features with different names: e and z"):
         fit_dask(OPAUC(), chunks, client=client)
 
 

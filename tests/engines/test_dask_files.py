@@ -13,7 +13,7 @@ from pyarrow import parquet
 from opauc import OPAUC, OPAUCCV
 from opauc.data import ReadOptions
 from opauc.data.open_stream import open_stream
-from opauc.engines.files import learn_files, score_files
+from opauc.engines.files import score_files, train_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
@@ -55,7 +55,7 @@ def test_files_of_every_format_give_the_weights_of_one_process_and_the_bits_of_t
     for parameters in ({}, sketched):
         learning = linear_shards(FilesToLearn(paths, OpaucRecipe(parameters), parameters))
         mine, right = (
-            learn_files(learning, engine, told=lambda *done: told.append(done))
+            train_files(learning, engine, told=lambda *done: told.append(done))
             for engine in (DaskScheduler(client), ThreadScheduler(2))
         )
         assert_array_equal(mine.model.scorer.weights, right.model.scorer.weights)

@@ -9,8 +9,14 @@ from scipy import sparse
 
 import opauc
 from opauc import OPAUC
-from opauc.core.checksummed_file import read_sealed
-from opauc.errors import EngineError, IncompatibleMoments, MissingEngine, StatisticsOverflow, UnsupportedOperation
+from opauc.core.checksummed_file import read_checksummed
+from opauc.errors import (
+    EngineError,
+    IncompatibleMomentsError,
+    MissingEngineError,
+    StatisticsOverflowError,
+    UnsupportedOperationError,
+)
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.scorer import LinearScorer
 from tests import literal
@@ -20,7 +26,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]"
 from opauc.engines.torch import exact as device_exact  # noqa: E402
 from opauc.engines.torch import moments as device_moments  # noqa: E402
 from opauc.engines.torch import sums as torch_sums  # noqa: E402
-from opauc.engines.torch.exact import minimiser  # noqa: E402
+from opauc.engines.torch.exact import minimizer  # noqa: E402
 from opauc.engines.torch.moments import DeviceMoments  # noqa: E402
 from opauc.engines.torch.scorer import DeviceScorer  # noqa: E402
 from opauc.engines.torch.sums import merged_sums, sums_of  # noqa: E402
@@ -76,16 +82,16 @@ def test_merging_is_the_sums_of_both(seed, at):
 
 @on_each
 @given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([1e-4, 0.1, 10.0]))
-def test_the_minimiser_is_that_of_numpy(device, seed, alpha):
+def test_the_minimizer_is_that_of_numpy(device, seed, alpha):
     rows, labels = problem(seed, 50, 5)
-    found = minimiser(sums_of(torch.from_numpy(rows), labels, None, 2, device), alpha)
-    assert_allclose(found.cpu(), literal.minimiser(rows, labels, alpha), rtol=1e-8, atol=1e-10)
+    found = minimizer(sums_of(torch.from_numpy(rows), labels, None, 2, device), alpha)
+    assert_allclose(found.cpu(), literal.minimizer(rows, labels, alpha), rtol=1e-8, atol=1e-10)
 
 
-def test_where_rounding_would_spoil_it_the_device_gives_no_minimiser():
+def test_where_rounding_would_spoil_it_the_device_gives_no_minimizer():
     rows, labels = problem(0, 50, 3)
     rows[:, 2] = rows[:, 0]
-    assert minimiser(sums_of(torch.from_numpy(rows), labels, None, 2, "cpu"), 0.0) is None
+    assert minimizer(sums_of(torch.from_numpy(rows), labels, None, 2, "cpu"), 0.0) is None
     found, right = (OPAUC(alpha=0.0, device=device).fit(rows, labels).coef_ for device in ("cpu", None))
     assert_allclose(found, right, rtol=1e-8)
 
@@ -120,17 +126,17 @@ def test_scores_on_a_device_are_those_of_this_machine(device, piece, drawn):
             size = np.abs(rows) @ np.abs(scorer.weights) + abs(scorer.intercept)
             found = DeviceScorer.of(scorer, device).scores(given_rows)
             assert (np.abs(found - right) <= 1e-12 * size).all()
-    assert_array_equal(DeviceScorer.of(scorer, device).chances(found), scorer.chances(found))
+    assert_array_equal(DeviceScorer.of(scorer, device).probabilities(found), scorer.probabilities(found))
 
 
 def test_what_a_device_does_not_score_is_one_clear_line():
     rows, labels = problem(0, 30, 3)
-    with pytest.raises(UnsupportedOperation, match="device='cpu' takes linear scorers only"):
+    with pytest.raises(UnsupportedOperationError, match="device='cpu' takes linear scorers only"):
         DeviceScorer.of(LinearScorer(np.ones(3), 0.0, 1.0, 0.0, unit_rows=True), "cpu")
     scorer = OPAUC().fit(rows, labels)._scorer()
-    with pytest.raises(UnsupportedOperation, match="takes dense rows; these are sparse"):
+    with pytest.raises(UnsupportedOperationError, match="takes dense rows; these are sparse"):
         DeviceScorer.of(scorer, "cpu").scores(sparse.csr_array(rows))
-    with pytest.raises(MissingEngine, match="device='cuda:99': torch finds"):
+    with pytest.raises(MissingEngineError, match="device='cuda:99': torch finds"):
         DeviceScorer.of(scorer, "cuda:99")
 
 
@@ -153,7 +159,7 @@ def test_a_model_of_a_device_is_the_same_file_and_goes_on_anywhere(tmp_path):
     rows, labels = problem(6, 100, 3)
     opauc.save(OPAUC(device="cpu").fit(rows, labels), tmp_path / "device")
     opauc.save(OPAUC().fit(rows, labels), tmp_path / "host")
-    (kind, header, arrays), right = (read_sealed(tmp_path / name) for name in ("device", "host"))
+    (kind, header, arrays), right = (read_checksummed(tmp_path / name) for name in ("device", "host"))
     assert (kind, header, list(arrays)) == (*right[:2], list(right[2]))
     for name, array in arrays.items():
         assert_allclose(array, right[2][name], rtol=1e-9, atol=1e-12)
@@ -169,7 +175,7 @@ def test_features_can_be_added_and_chosen():
     rows, labels = problem(7, 60, 4)
     seen = DeviceMoments.empty(4, "cpu").update(rows, labels)
     right = ClassMoments.of(rows, labels)
-    assert_same(seen.grown(6), right.grown(6))
+    assert_same(seen.widen(6), right.widen(6))
     assert_same(seen.restrict([2, 0]), right.restrict([2, 0]))
     assert_same(DeviceMoments.from_arrays(seen.to_arrays()), right)
     summary, wanted = seen.summary(np.arange(4.0)), right.summary(np.arange(4.0))
@@ -214,7 +220,7 @@ def test_a_device_with_room_for_the_sums_alone_has_the_weights_worked_out_here(m
     def full(*_):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(device_exact, "minimiser", full)
+    monkeypatch.setattr(device_exact, "minimizer", full)
     assert_allclose(OPAUC(device="cpu").fit(rows, labels).coef_, OPAUC().fit(rows, labels).coef_, rtol=1e-10)
 
 
@@ -241,10 +247,10 @@ def test_the_memory_of_a_real_device_may_be_short():
     [
         ({"solver": "sgd"}, ValueError, "device='cpu' needs solver='exact' with full covariance"),
         ({"rank": 2}, ValueError, "with rank 2"),
-        ({"forgetting": 0.5}, ValueError, "forgetting must be 1.0, got 0.5"),
+        ({"forgetting_factor": 0.5}, ValueError, "forgetting_factor must be 1.0, got 0.5"),
         ({"device": "abacus"}, ValueError, "must be None or the name of a torch device"),
         ({"device": 3.5}, ValueError, "must be None or the name of a torch device"),
-        ({"device": "cuda:99"}, MissingEngine, "device='cuda:99': torch finds"),
+        ({"device": "cuda:99"}, MissingEngineError, "device='cuda:99': torch finds"),
     ],
 )
 def test_what_a_device_cannot_do_is_one_clear_line(parameters, error, message):
@@ -255,9 +261,9 @@ def test_what_a_device_cannot_do_is_one_clear_line(parameters, error, message):
 def test_rows_that_a_device_does_not_take_are_one_clear_line():
     rows, labels = problem(0, 30, 3)
     model = OPAUC(device="cpu")
-    with pytest.raises(UnsupportedOperation, match="takes dense rows; these are sparse"):
+    with pytest.raises(UnsupportedOperationError, match="takes dense rows; these are sparse"):
         model.fit(sparse.csr_array(rows), labels)
-    with pytest.raises(UnsupportedOperation, match="a device takes dense rows"):
+    with pytest.raises(UnsupportedOperationError, match="a device takes dense rows"):
         model.fit(torch.from_numpy(rows).to_sparse(), labels)
     with pytest.raises(ValueError, match=r"its shape is \(90,\)"):
         model.fit(torch.from_numpy(rows).flatten(), labels)
@@ -265,13 +271,13 @@ def test_rows_that_a_device_does_not_take_are_one_clear_line():
         model.fit(torch.from_numpy(rows) * np.nan, labels)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(torch.from_numpy(rows), labels[:-1])
-    with pytest.raises(StatisticsOverflow):
+    with pytest.raises(StatisticsOverflowError):
         model.fit(rows * 1e200, labels)
     model.fit(torch.from_numpy(rows), labels)
     before = model.coef_.copy()
     with pytest.raises(ValueError, match="X has 2 features, but OPAUC is expecting 3"):
         model.partial_fit(torch.from_numpy(rows[:, :2]), labels)
-    with pytest.raises(IncompatibleMoments):
+    with pytest.raises(IncompatibleMomentsError):
         DeviceMoments.empty(2).merge(DeviceMoments.empty(3))
     assert_array_equal(model.coef_, before)
 

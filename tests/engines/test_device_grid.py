@@ -11,7 +11,7 @@ from scipy import sparse
 
 import opauc
 from opauc import OPAUC, OPAUCCV
-from opauc.errors import DivergenceWarning, EngineError, StatisticsOverflow, UnsupportedOperation
+from opauc.errors import DivergenceWarning, EngineError, StatisticsOverflowError, UnsupportedOperationError
 from opauc.linear.grid import DescentGrid
 from tests import literal
 from tests.problems import problem
@@ -26,7 +26,7 @@ on_each = pytest.mark.parametrize("device", DEVICES)
 ETAS, ALPHAS = (0.001, 0.01, 0.1, 40.0), (0.0, 0.1)
 
 
-def learnt(learner, rows, labels, weight=None, cut=None):
+def learned(learner, rows, labels, weight=None, cut=None):
     state = learner.start(rows.shape[1])
     for part in (slice(0, cut), slice(cut, None)) if cut else (slice(None),):
         with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def test_the_paper_grid_learns_the_same_on_a_device(device, average, rare):
     labels = (np.random.default_rng(0).random(1500) < rare).astype(np.int8)
     rows = (rows + labels[:, None]) / 4
     host, there = DescentGrid(average=average), DeviceGrid(average=average, device=device)
-    assert_same(host, learnt(there, rows, labels), learnt(host, rows, labels))
+    assert_same(host, learned(there, rows, labels), learned(host, rows, labels))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 39), st.booleans())
@@ -65,8 +65,8 @@ def test_the_state_does_not_depend_on_where_the_stream_is_cut_nor_on_who_learns_
     rows, labels = problem(seed, 40, 3)
     weight = np.random.default_rng(seed).integers(1, 4, 40).astype(float) if weighted else None
     host, there = DescentGrid(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
-    right = learnt(host, rows, labels, weight)
-    assert_same(host, learnt(there, rows, labels, weight, cut), right)
+    right = learned(host, rows, labels, weight)
+    assert_same(host, learned(there, rows, labels, weight, cut), right)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)
         begun = there.step(there.start(3), rows[:cut], labels[:cut], None if weight is None else weight[:cut])
@@ -78,7 +78,7 @@ def test_the_state_does_not_depend_on_where_the_stream_is_cut_nor_on_who_learns_
 def test_a_pair_moves_as_it_would_alone(device):
     rows, labels = problem(5, 300, 6, scale=0.2)
     there = DeviceGrid(ETAS[:3], ALPHAS, average=False, device=device)
-    found = there.candidates(learnt(there, rows, labels)).weights
+    found = there.candidates(learned(there, rows, labels)).weights
     for pair, (eta, alpha) in enumerate(zip(*there.pairs(), strict=True)):
         right = literal.descent(rows, labels, alpha, np.full(300, eta))[-1]
         assert_allclose(found[pair], right, rtol=1e-8, atol=1e-10)
@@ -88,7 +88,7 @@ def test_more_rows_than_the_device_takes_at_a_time_are_learnt_in_order(monkeypat
     rows, labels = problem(3, 700, 3)
     host, there = DescentGrid(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
     monkeypatch.setattr(device_grid, "PIECE_ROWS", 64)
-    assert_same(host, learnt(there, rows, labels), learnt(host, rows, labels))
+    assert_same(host, learned(there, rows, labels), learned(host, rows, labels))
 
 
 def test_pairs_that_all_diverge_are_said_and_go_on_as_nothing():
@@ -99,7 +99,7 @@ def test_pairs_that_all_diverge_are_said_and_go_on_as_nothing():
     assert state.contest.active[0] == 0
     assert_array_equal(there.weights(state), np.zeros(3))
     more = there.step(state, rows, labels)
-    right = learnt(DescentGrid((50.0, 1e3), (0.0,)), np.concatenate([10 * rows, rows]), np.tile(labels, 2))
+    right = learned(DescentGrid((50.0, 1e3), (0.0,)), np.concatenate([10 * rows, rows]), np.tile(labels, 2))
     assert_same(there, more, right)
 
 
@@ -128,9 +128,9 @@ def test_what_a_device_cannot_do_is_one_clear_line():
     with pytest.raises(ValueError, match="here it is 'sgd' with rank 2"):
         OPAUCCV(solver="sgd", rank=2, device="cpu").fit(rows, labels)
     model = OPAUCCV(solver="sgd", device="cpu")
-    with pytest.raises(UnsupportedOperation, match="takes dense rows"):
+    with pytest.raises(UnsupportedOperationError, match="takes dense rows"):
         model.fit(sparse.csr_array(rows), labels)
-    with pytest.raises(StatisticsOverflow):
+    with pytest.raises(StatisticsOverflowError):
         model.fit(rows * 1e150, labels)
     with pytest.raises(ValueError, match="needs solver='exact'"):
         OPAUC(solver="sgd", device="cpu").fit(rows, labels)
@@ -164,7 +164,7 @@ def test_the_memory_of_a_real_device_may_be_too_short_for_the_grid():
 def test_a_device_without_room_for_the_grid_says_how_much_is_needed_and_leaves_the_state(monkeypatch):
     rows, labels = problem(3, 60, 4)
     learner = DeviceGrid(etas=ETAS, alphas=ALPHAS, device="cpu")
-    before = learnt(learner, rows[:30], labels[:30])
+    before = learned(learner, rows[:30], labels[:30])
     kept = {name: array.copy() for name, array in learner.to_arrays(before).items()}
 
     def full(*_):

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 from opauc.data import BadRows, ReadOptions
-from opauc.engines.files import learn_files, score_files
+from opauc.engines.files import score_files, train_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.threads import ThreadScheduler
-from opauc.errors import InputError, MalformedRow, TooManyBadRows
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
 from opauc.linear.resolve import OpaucRecipe
 from tests.problems import problem
 
@@ -27,7 +27,7 @@ def judged(tmp_path):
     lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
     path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
     files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(drop=("word",)))
-    model = learn_files(linear_shards(files), ThreadScheduler(1)).model
+    model = train_files(linear_shards(files), ThreadScheduler(1)).model
     return model, path, labels, model.scorer.scores(rows)
 
 
@@ -38,28 +38,28 @@ def test_shards_bound_the_exact_auc(judged):
     assert low - 1e-12 <= roc_auc_score(labels, scores) <= high + 1e-12
     assert high - low < 1e-3
     assert found.rows == 800
-    squared = np.mean((model.scorer.chances(scores) - labels) ** 2)
+    squared = np.mean((model.scorer.probabilities(scores) - labels) ** 2)
     assert_allclose(found.bins.brier_score(), squared, rtol=1e-9)
 
 
 def test_bad_rows_are_named_skipped_and_limited(judged):
     model, path, *_ = judged
     path.write_text(path.read_text() + "x,1,2,u,0\n1,2,3,u,5\n")
-    with pytest.raises(MalformedRow, match="line 802, column a"):
+    with pytest.raises(MalformedRowError, match="line 802, column a"):
         score_files(model, [path], ThreadScheduler(2))
-    with pytest.raises(MalformedRow, match="line 803: label 5 besides 0 and 1"):
+    with pytest.raises(MalformedRowError, match="line 803: label 5 besides 0 and 1"):
         score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip"))
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     found = score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip"))
     assert (found.rows, found.bad_rows) == (800, 1)
-    with pytest.raises(TooManyBadRows, match="1 bad rows, at most 0"):
+    with pytest.raises(TooManyBadRowsError, match="1 bad rows, at most 0"):
         score_files(model, [path], ThreadScheduler(2), bad_rows=BadRows("skip", 0))
 
 
 def test_unknown_categories_are_counted_over_all_shards(judged):
     _, path, *_ = judged
     files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(categorical=("word",)))
-    model = learn_files(linear_shards(files), ThreadScheduler(1)).model
+    model = train_files(linear_shards(files), ThreadScheduler(1)).model
     path.write_text(path.read_text().replace(",u,", ",new,"))
     unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]
     assert unknown.rows == path.read_text().count(",new,")

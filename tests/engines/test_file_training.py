@@ -12,10 +12,10 @@ from pyarrow import parquet
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, ReadOptions
 from opauc.data.open_stream import open_stream
-from opauc.engines.files import learn_files
+from opauc.engines.files import train_files
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.threads import ThreadScheduler
-from opauc.errors import InputError, MalformedRow, TooManyBadRows, UnsupportedOperation
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.linear.model_file import save_model
 from opauc.linear.resolve import OpaucRecipe, recipe_of
 from opauc.training.loop import StreamTraining
@@ -35,7 +35,7 @@ def one_process(paths, recipe=EXACT, options=ReadOptions()):  # noqa: B008
 
 def in_shards(paths, size, recipe=EXACT, options=ReadOptions(), n_jobs=2, **more):  # noqa: B008
     learning = linear_shards(FilesToLearn(paths, recipe, ALPHA, options=options))
-    return learn_files(learning, ThreadScheduler(n_jobs), size=size, **more)
+    return train_files(learning, ThreadScheduler(n_jobs), size=size, **more)
 
 
 @pytest.fixture(autouse=True)
@@ -84,13 +84,13 @@ def test_shards_give_the_weights_of_one_process(files, ending, size, recipe):
     # Indicators of all categories add up to one: at the least penalties to choose from rounding would show.
     options = ReadOptions(drop=("word",)) if ending == "csv" and recipe is CROSS else OPTIONS[ending]
     whole, stream = one_process(files[ending], recipe, options)
-    learnt = in_shards(files[ending], size, recipe, options)
-    assert learnt.rows == 900
-    assert_allclose(learnt.model.scorer.weights, whole.scorer.weights, rtol=1e-10, atol=1e-12)
-    assert_allclose(learnt.model.scorer.intercept, whole.scorer.intercept, rtol=1e-10, atol=1e-10)
+    learned = in_shards(files[ending], size, recipe, options)
+    assert learned.rows == 900
+    assert_allclose(learned.model.scorer.weights, whole.scorer.weights, rtol=1e-10, atol=1e-12)
+    assert_allclose(learned.model.scorer.intercept, whole.scorer.intercept, rtol=1e-10, atol=1e-10)
     names = stream.feature_names
-    assert learnt.model.feature_names == (None if names is None else tuple(names))
-    assert [record["rows"] for record in learnt.provenance()["inputs"]] == [500, 400]
+    assert learned.model.feature_names == (None if names is None else tuple(names))
+    assert [record["rows"] for record in learned.provenance()["inputs"]] == [500, 400]
 
 
 @pytest.mark.parametrize("ending", OPTIONS)
@@ -105,16 +105,16 @@ def test_the_same_shards_give_the_same_bytes(files, ending, parameters, tmp_path
 
 
 def test_a_sketch_has_codes_of_its_own_for_each_shard_and_estimates_the_same_covariance(files):
-    exact = in_shards(files["parquet"], 900).model.learnt().state
+    exact = in_shards(files["parquet"], 900).model.learned().state
     recipe = OpaucRecipe({"solver": "exact", "rank": 400, "random_state": 1})
     with pytest.warns(UserWarning, match="rank=400 is more than n_features"):
-        sketch = in_shards(files["parquet"], 900, recipe).model.learnt().state
+        sketch = in_shards(files["parquet"], 900, recipe).model.learned().state
     assert len(sketch.merged_keys | {sketch.stream.key}) == 15
     assert sketch.counts == exact.counts
     assert_allclose(sketch.means[1], exact.positive.mean, rtol=1e-12)
-    centred = sketch.sums[:, 1, :-1] - np.outer(sketch.means[1], sketch.code_sums[1, :-1])
+    centered = sketch.sums[:, 1, :-1] - np.outer(sketch.means[1], sketch.code_sums[1, :-1])
     covariance = exact.positive.covariance()
-    assert_allclose(centred @ centred.T / exact.positive.count, covariance, atol=0.3 * covariance.max())
+    assert_allclose(centered @ centered.T / exact.positive.count, covariance, atol=0.3 * covariance.max())
 
 
 def test_rows_that_cannot_be_read_are_named_by_their_line_in_the_file(tmp_path):
@@ -122,19 +122,19 @@ def test_rows_that_cannot_be_read_are_named_by_their_line_in_the_file(tmp_path):
     lines = [f"{number},{number % 2}" for number in range(200)]
     lines[150] = "oops,1"
     path.write_text("\n".join(["a,label", *lines]) + "\n")
-    with pytest.raises(MalformedRow, match=r"a\.csv, line 152, column a: 'oops' is not a number"):
+    with pytest.raises(MalformedRowError, match=r"a\.csv, line 152, column a: 'oops' is not a number"):
         in_shards([path], 100)
-    learnt = in_shards([path], 100, bad_rows=BadRows("skip"))
-    assert (learnt.rows, learnt.bad_rows) == (199, 1)
-    assert "line 152" in learnt.first_bad[0]
-    with pytest.raises(TooManyBadRows, match="1 bad rows, at most 0 may be skipped"):
+    learned = in_shards([path], 100, bad_rows=BadRows("skip"))
+    assert (learned.rows, learned.bad_rows) == (199, 1)
+    assert "line 152" in learned.first_bad[0]
+    with pytest.raises(TooManyBadRowsError, match="1 bad rows, at most 0 may be skipped"):
         in_shards([path], 100, bad_rows=BadRows("skip", most=0))
 
 
 def test_a_third_label_is_named_by_its_line_in_the_file(tmp_path):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(f"{number % 2} 1:{number}\n" for number in range(200)) + "7 1:1\n")
-    with pytest.raises(MalformedRow, match=r"a\.libsvm, line 201: label 7 besides 0 and 1"):
+    with pytest.raises(MalformedRowError, match=r"a\.libsvm, line 201: label 7 besides 0 and 1"):
         in_shards([path], 100)
 
 
@@ -144,8 +144,8 @@ def test_shards_and_files_of_one_class_or_without_rows_are_right(tmp_path):
     for name, part in (("a", order[:40]), ("b", order[:0]), ("c", order[40:])):
         table = pa.table({"u": rows[part, 0], "v": rows[part, 1], "w": rows[part, 2], "label": labels[part]})
         parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10)
-    learnt = in_shards([tmp_path], 1)
-    assert_allclose(learnt.model.scorer.weights, one_process([tmp_path])[0].scorer.weights, rtol=1e-10)
+    learned = in_shards([tmp_path], 1)
+    assert_allclose(learned.model.scorer.weights, one_process([tmp_path])[0].scorer.weights, rtol=1e-10)
 
 
 def test_one_class_only_is_refused(tmp_path):
@@ -154,8 +154,8 @@ def test_one_class_only_is_refused(tmp_path):
     with pytest.raises(InputError, match="rows of two classes are needed, got 50 rows"):
         in_shards([path], 40)
     files = FilesToLearn([path], EXACT, {}, labels=ClassLabels.announced([0.0, 1.0]))
-    with pytest.raises(InputError, match="needs rows of two classes, got 50 rows, all labelled 0"):
-        learn_files(linear_shards(files), ThreadScheduler(2), size=40)
+    with pytest.raises(InputError, match="needs rows of two classes, got 50 rows, all labeled 0"):
+        train_files(linear_shards(files), ThreadScheduler(2), size=40)
 
 
 def test_columns_that_differ_between_files_are_refused_by_name(files, tmp_path):
@@ -174,8 +174,8 @@ def test_groups_stay_together_however_files_are_cut(tmp_path, size):
         table = pa.table({**columns, "who": people[part], "label": labels[part]})
         parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=50)
     options = ReadOptions(groups="who")
-    found = in_shards([tmp_path], size, CROSS, options).model.learnt()
-    right = one_process([tmp_path], CROSS, options)[0].learnt()
+    found = in_shards([tmp_path], size, CROSS, options).model.learned()
+    right = one_process([tmp_path], CROSS, options)[0].learned()
     assert found.state.grouped
     for mine, theirs in zip(found.state.moments.groups, right.state.moments.groups, strict=True):
         assert mine.count == theirs.count
@@ -186,7 +186,7 @@ def test_groups_stay_together_however_files_are_cut(tmp_path, size):
 def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
     with pytest.raises(InputError, match="only tables have columns, of which groups could be one"):
         in_shards(files["libsvm"], 900, CROSS, ReadOptions(groups="who"))
-    with pytest.raises(UnsupportedOperation, match="groups are for folds, of which 'exact' has none"):
+    with pytest.raises(UnsupportedOperationError, match="groups are for folds, of which 'exact' has none"):
         in_shards(files["csv"], 900, EXACT, ReadOptions(groups="word"))
 
 
@@ -194,19 +194,19 @@ def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
     ("parameters", "options", "message"),
     [
         ({"solver": "sgd"}, {}, "'sgd' learns rows one after the other"),
-        ({"forgetting": 0.9}, {}, "forgetting must be 1.0"),
+        ({"forgetting_factor": 0.9}, {}, "forgetting_factor must be 1.0"),
         ({}, {"missing": "mean"}, "must be read in order"),
     ],
 )
 def test_what_depends_on_the_order_is_refused(files, parameters, options, message):
-    with pytest.raises(UnsupportedOperation, match=message):
+    with pytest.raises(UnsupportedOperationError, match=message):
         in_shards(files["parquet"], 900, OpaucRecipe(parameters), ReadOptions(**options))
 
 
 def test_a_stream_is_refused_before_anything_is_read_of_it(monkeypatch):
     stream = io.BytesIO(b"a,label\n1,0\n2,1\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
-    with pytest.raises(UnsupportedOperation, match="standard input: shards are read from files"):
+    with pytest.raises(UnsupportedOperationError, match="standard input: shards are read from files"):
         in_shards(["-"], 900, options=ReadOptions(format="csv"))
     assert stream.tell() == 0
 
@@ -225,11 +225,11 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
             return super().reduced(again, items, told)
 
     wanted = linear_shards(FilesToLearn(files["parquet"], EXACT, ALPHA))
-    learnt = learn_files(wanted, Twice(2), size=900)
-    plain = learn_files(wanted, ThreadScheduler(2), size=900)
+    learned = train_files(wanted, Twice(2), size=900)
+    plain = train_files(wanted, ThreadScheduler(2), size=900)
     assert len(calls) > 2
-    assert learnt.model.learnt().counts == plain.model.learnt().counts
-    assert_array_equal(learnt.model.scorer.weights, plain.model.scorer.weights)
+    assert learned.model.learned().counts == plain.model.learned().counts
+    assert_array_equal(learned.model.scorer.weights, plain.model.scorer.weights)
 
 
 def test_what_is_told_is_how_many_shards_are_done(files):

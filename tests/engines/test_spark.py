@@ -16,7 +16,7 @@ from opauc.baselines import OAM
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
 from opauc.engines.scheduler import in_pairs, quiet
-from opauc.errors import EngineError, InputError, UnsupportedOperation
+from opauc.errors import EngineError, InputError, UnsupportedOperationError
 from tests.cli.raw_tables import raw_table, small_cards, write_csv
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
@@ -194,7 +194,7 @@ def test_tasks_merge_in_the_order_of_pairs(scheduler):
 
 
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
-    from opauc.engines.files import learn_files, score_files
+    from opauc.engines.files import score_files, train_files
     from opauc.engines.linear_shards import FilesToLearn, linear_shards
     from opauc.engines.threads import ThreadScheduler
     from opauc.linear.resolve import OpaucRecipe
@@ -206,7 +206,7 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
     wanted, told = linear_shards(FilesToLearn([path], OpaucRecipe({}), {})), []
     found, right = (
-        learn_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
+        train_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
         for engine in (scheduler, ThreadScheduler(2))
     )
     assert_array_equal(found.model.scorer.weights, right.model.scorer.weights)
@@ -219,7 +219,7 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 
 @pytest.fixture
 def table(monkeypatch):
-    """A raw table, of which a part makes a card."""
+    """A raw table, of which a part makes a basis."""
     small_cards(monkeypatch, 800)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
@@ -233,7 +233,7 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
     found, one = (fit_spark(OnePassGAM(random_state=0), cut, "bought") for cut in (frame, frame.coalesce(1)))
     assert frame.rdd.getNumPartitions() > 1
     assert sum(found.solution_.counts) == len(table)
-    assert found.guard_ == one.guard_
+    assert found.selection_ == one.selection_
     assert_allclose(found.decision_function(words), one.decision_function(words), rtol=0, atol=1e-8)
     right = Cut(words, table["bought"].to_numpy(), [1000]).fitted(OnePassGAM(random_state=0))
     assert_allclose(found.decision_function(words), right.decision_function(words), rtol=0, atol=1e-8)
@@ -243,14 +243,14 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
 
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler, table, tmp_path):
     from opauc.engines.additive_shards import additive_shards
-    from opauc.engines.files import learn_files, score_files
+    from opauc.engines.files import score_files, train_files
     from opauc.engines.threads import ThreadScheduler
 
     path = write_csv(tmp_path / "a.csv", table)
     learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())
-    found, right = (learn_files(learning, engine).model for engine in (scheduler, ThreadScheduler(2)))
+    found, right = (train_files(learning, engine).model for engine in (scheduler, ThreadScheduler(2)))
     assert_array_equal(found.solution.final.weights, right.solution.final.weights)
-    assert found.solution.final.judgement == right.solution.final.judgement
+    assert found.solution.final.selection == right.solution.final.selection
     scored = [score_files(found, [path], engine).auc.interval() for engine in (scheduler, ThreadScheduler(2))]
     assert scored[0] == scored[1]
 
@@ -268,7 +268,7 @@ def test_bad_input_is_one_clear_line(frame):
         fit_spark(OPAUC(), frame.withColumn("a", F.lit(float("nan"))))
     with pytest.raises(InputError, match="labels are missing"):
         fit_spark(OPAUC(), frame.withColumn("label", F.when(F.col("a") > 19, F.col("label"))))
-    with pytest.raises(UnsupportedOperation, match="'sgd' learns rows one after the other"):
+    with pytest.raises(UnsupportedOperationError, match="'sgd' learns rows one after the other"):
         fit_spark(OPAUC(solver="sgd"), frame)
-    with pytest.raises(UnsupportedOperation, match="OAM does not learn in shards"):
+    with pytest.raises(UnsupportedOperationError, match="OAM does not learn in shards"):
         fit_spark(OAM(), frame)

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from opauc import OPAUC, OPAUCCV
-from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflow
+from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflowError
 from tests.problems import problem
 
 ROWS, LABELS = problem(0, 40, 3)
@@ -81,8 +81,8 @@ def test_bad_rows_or_labels_are_refused_and_nothing_is_half_updated(solver, rows
             r"'eta0' parameter of OPAUC must be a float in the range \(0.0, inf\). Got 0.0 instead",
         ),
         ({"eta0": -1}, "'eta0' parameter"),
-        ({"forgetting": 0.0}, r"'forgetting' parameter .* range \(0.0, 1.0\]. Got 0.0"),
-        ({"forgetting": 1.5}, "'forgetting' parameter"),
+        ({"forgetting_factor": 0.0}, r"'forgetting_factor' parameter .* range \(0.0, 1.0\]. Got 0.0"),
+        ({"forgetting_factor": 1.5}, "'forgetting_factor' parameter"),
         (
             {"solver": "newton"},
             r"'solver' parameter of OPAUC must be one of \{'auto', 'exact', 'sgd', 'progressive_selection'\}. Got 'new",
@@ -96,7 +96,10 @@ def test_bad_rows_or_labels_are_refused_and_nothing_is_half_updated(solver, rows
             "solver='progressive_selection' keeps no covariance: rank must be 'auto' or 0, got 2",
         ),
         ({"rank": "full"}, "'rank' parameter"),
-        ({"rank": 2, "forgetting": 0.9}, "forgetting=0.9 needs full covariance, rank=None; here the rank is 2"),
+        (
+            {"rank": 2, "forgetting_factor": 0.9},
+            "forgetting_factor=0.9 needs full covariance, rank=None; here the rank is 2",
+        ),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"n_jobs": 1.5}, "'n_jobs' parameter"),
     ],
@@ -198,7 +201,7 @@ def test_weights_that_oscillate_without_overflow_are_a_warning_that_names_eta0()
 def test_overflow_while_merging_keeps_both_models():
     one, other = (OPAUC().fit(sign * 1e160 * np.ones((2, 1)), [0, 1]) for sign in (1, -1))
     before = one.moments_
-    with pytest.raises(StatisticsOverflow):
+    with pytest.raises(StatisticsOverflowError):
         one.merge(other)
     assert one.moments_ is before
 
@@ -209,8 +212,8 @@ def test_forgetting_what_was_never_learnt_keeps_the_model():
     with pytest.raises(ValueError, match="only"):
         model.forget(np.vstack([ROWS, ROWS]), np.r_[LABELS, LABELS])
     assert_unchanged(model, before)
-    with pytest.raises(ValueError, match=r"forget needs forgetting=1.0, got 0.9"):
-        OPAUC(forgetting=0.9).fit(ROWS, LABELS).forget(ROWS, LABELS)
+    with pytest.raises(ValueError, match=r"forget needs forgetting_factor=1.0, got 0.9"):
+        OPAUC(forgetting_factor=0.9).fit(ROWS, LABELS).forget(ROWS, LABELS)
 
 
 def test_too_many_features_for_full_covariance_say_what_they_would_take():
@@ -219,11 +222,11 @@ def test_too_many_features_for_full_covariance_say_what_they_would_take():
         OPAUC(rank=None).fit(thin, [0, 1])
     thin = sparse.csr_matrix((2, 9_000))
     with pytest.raises(
-        ValueError, match=r"^8 covariance matrices of 9000 features take 4.8 GiB; forgetting='auto' uses"
+        ValueError, match=r"^8 covariance matrices of 9000 features take 4.8 GiB; forgetting_factor='auto' uses"
     ):
-        OPAUC(forgetting="auto").fit(thin, [0, 1])
+        OPAUC(forgetting_factor="auto").fit(thin, [0, 1])
     with pytest.raises(ValueError, match=r"^6 covariance matrices of 9000 features take 3.6 GiB; OPAUCCV uses at most"):
-        OPAUCCV(folds=3).fit(thin, [0, 1])
+        OPAUCCV(cv=3).fit(thin, [0, 1])
 
 
 def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc import OnePassGAM
-from opauc.additive import fit as penalised_fit
+from opauc.additive import fit as penalized_fit
 from opauc.additive.basis.leaves import Leaves
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
@@ -27,57 +27,57 @@ TEST, _ = stream(1, 500)
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
-    monkeypatch.setattr(penalised_fit, "MANY_ROWS", 1500)
-    monkeypatch.setattr(penalised_fit, "LEAST_PART", 700)
+    monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
+    monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
 
 
 def begun():
-    model = OnePassGAM(card_rows=3000, random_state=0, max_columns=400)
+    model = OnePassGAM(init_size=3000, random_state=0, max_columns=400)
     model.partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
-    assert isinstance(model.card_.together, Leaves)
+    assert isinstance(model.basis_.together, Leaves)
     return model
 
 
-def learnt():
+def learned():
     return begun().partial_fit(ROWS[3000:], LABELS[3000:])
 
 
 def test_a_score_is_the_sum_of_its_parts():
-    model = learnt()
+    model = learned()
     explained = model.explain(TEST)
     assert_allclose(explained.scores(), model.decision_function(TEST), atol=1e-9, rtol=0)
     assert explained.contributions.shape == (500, len(explained.names))
 
 
 def test_features_that_act_together_have_large_shares_and_the_one_that_acts_alone_a_small_one():
-    found = learnt().importances_
+    found = learned().term_importances_
     shares = [found[f"{name}, with others"] for name in NAMES[1:4]]
     assert min(shares) > 3.0 * found["x0, with others"]
     assert min(shares) > 3.0 * max(found[name] for name in NAMES[1:4])
 
 
 def test_a_feature_has_a_share_if_some_split_is_on_it():
-    model = learnt()
-    split_on = np.unique(model.card_.together.splits.inputs)
+    model = learned()
+    split_on = np.unique(model.basis_.together.splits.inputs)
     assert 4 not in split_on
-    shares = [name for name in model.importances_ if name.endswith(", with others")]
+    shares = [name for name in model.term_importances_ if name.endswith(", with others")]
     assert shares == [f"x{j}, with others" for j in split_on]
-    assert "all features together" not in model.importances_
+    assert "all features together" not in model.term_importances_
 
 
 def test_a_share_has_no_curve():
-    model = learnt()
-    effects = {effect.name: effect for effect in model.effects_}
+    model = learned()
+    effects = {effect.name: effect for effect in model.terms_}
     share = effects["x2, with others"]
     assert share.inputs == ("x2",)
     assert (share.at, share.value.size, share.error.size) == ((), 0, 0)
-    assert share.importance == model.importances_["x2, with others"]
+    assert share.importance == model.term_importances_["x2, with others"]
     assert effects["x2"].at != ()
 
 
 def test_importances_are_the_deviations_of_contributions_over_the_rows_by_their_curvature():
-    model = learnt()
-    known = model.card_.products(ROWS, model.solution_.current.model.sums.point)
+    model = learned()
+    known = model.basis_.products(ROWS, model.solution_.current.model.sums.point)
     margin = (2.0 * LABELS - 1.0) * known
     doubt = expit(-margin)
     curvature = np.where(margin >= 0, doubt * (1 - doubt), (doubt - 0.5) / -np.where(margin == 0, 1.0, margin))
@@ -85,35 +85,35 @@ def test_importances_are_the_deviations_of_contributions_over_the_rows_by_their_
     middles = np.average(parts, weights=curvature, axis=0)
     assert_allclose(middles, 0.0, atol=1e-8)
     spreads = np.sqrt(np.average(parts**2, weights=curvature, axis=0))
-    assert_allclose(list(model.importances_.values()), spreads, rtol=1e-6, atol=1e-7)
+    assert_allclose(list(model.term_importances_.values()), spreads, rtol=1e-6, atol=1e-7)
 
 
 def test_shards_and_forgetting_lead_to_the_same_explanation():
-    model, direct = begun(), learnt()
+    model, direct = begun(), learned()
     for k in range(3):
         part = slice(3000 + k, 8000, 3)
-        model.merge(model.emptied().partial_fit(ROWS[part], LABELS[part]))
+        model.merge(model.empty_copy().partial_fit(ROWS[part], LABELS[part]))
     more, truth = stream(2, 1000)
     model.partial_fit(more, truth).forget(more, truth)
     found, expected = model.explain(TEST), direct.explain(TEST)
     assert found.names == expected.names
     assert_allclose(found.contributions, expected.contributions, atol=1e-7)
-    assert_allclose(list(model.importances_.values()), list(direct.importances_.values()), atol=1e-6)
+    assert_allclose(list(model.term_importances_.values()), list(direct.term_importances_.values()), atol=1e-6)
 
 
 def test_shares_of_trees_that_the_guard_left_out_are_nothing():
-    model = begun().partial_fit(ROWS[3000:], 1 - LABELS[3000:])  # what was learnt of the first rows misleads
-    assert model.guard_.rung != "full"
-    shares = [size for name, size in model.importances_.items() if name.endswith(", with others")]
+    model = begun().partial_fit(ROWS[3000:], 1 - LABELS[3000:])  # what was learned of the first rows misleads
+    assert model.selection_.rung != "full"
+    shares = [size for name, size in model.term_importances_.items() if name.endswith(", with others")]
     assert shares
     assert not any(shares)
     assert_allclose(model.explain(TEST).scores(), model.decision_function(TEST), atol=1e-9, rtol=0)
 
 
 def test_one_row_and_none_are_explained():
-    model = learnt()
+    model = learned()
     assert_allclose(model.explain(TEST[:1]).scores(), model.decision_function(TEST[:1]), atol=1e-9, rtol=0)
     constant = OnePassGAM().fit(np.ones((40, 2)), [0, 1] * 20)
     assert constant.explain(np.ones((3, 2))).names == ()
     assert_allclose(constant.explain(np.ones((3, 2))).scores(), constant.decision_function(np.ones((3, 2))))
-    assert constant.effects_ == []
+    assert constant.terms_ == []

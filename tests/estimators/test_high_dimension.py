@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from opauc import OPAUC
-from opauc.errors import DivergedError, IncompatibleMoments
+from opauc.errors import DivergedError, IncompatibleMomentsError
 from tests.problems import cuts
 
 KINDS = [
@@ -33,8 +33,8 @@ def texts(seed, n_rows=300, n_features=50, positives=0.3):
     labels = (rng.random(n_rows) < positives).astype(int)
     labels[:2] = 0, 1
     odds = 1.0 / np.arange(1, n_features + 1)
-    chances = np.clip(odds[None] * np.where(labels[:, None], 2.0, 1.0) ** (np.arange(n_features) % 2), 0, 0.9)
-    rows = sparse.csr_array((rng.random((n_rows, n_features)) < chances).astype(float))
+    probabilities = np.clip(odds[None] * np.where(labels[:, None], 2.0, 1.0) ** (np.arange(n_features) % 2), 0, 0.9)
+    rows = sparse.csr_array((rng.random((n_rows, n_features)) < probabilities).astype(float))
     lengths = np.sqrt(np.maximum(rows.multiply(rows).sum(axis=1), 1.0))
     rows.data /= np.repeat(lengths, np.diff(rows.indptr))
     return rows, labels
@@ -151,7 +151,7 @@ def test_sketches_merge_if_their_codes_differ():
     merged = one.merge(other)
     assert_allclose(merged.moments_.counts, [(labels == 0).sum(), (labels == 1).sum()])
     assert_allclose(merged.moments_.means[1], rows[labels == 1].mean(axis=0))
-    with pytest.raises(IncompatibleMoments, match="random_state of its own"):
+    with pytest.raises(IncompatibleMomentsError, match="random_state of its own"):
         merged.merge(other)
     with pytest.raises(ValueError, match="needs solver='exact'"):
         OPAUC(rank=3).fit(rows, labels).merge(one)

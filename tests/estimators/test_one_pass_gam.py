@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import opauc
-from opauc import IncompatibleMoments, OnePassGAM
+from opauc import IncompatibleMomentsError, OnePassGAM
 
 
 def stream(seed, n_rows=4000):
@@ -43,11 +43,11 @@ def table(seed, n_rows=3000):
 
 
 def gam(**settings):
-    return OnePassGAM(**{"card_rows": 1500, "random_state": 0, "max_columns": 300} | settings)
+    return OnePassGAM(**{"init_size": 1500, "random_state": 0, "max_columns": 300} | settings)
 
 
 def enough(monkeypatch):
-    """Let a card be made of few rows."""
+    """Let a basis be made of few rows."""
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
@@ -66,28 +66,28 @@ def test_curves_and_interactions_are_found():
     auc = roc_auc_score(TRUTH, model.decision_function(TEST))
     assert auc > roc_auc_score(TRUTH, linear) + 0.1
     assert auc > roc_auc_score(TRUTH, gam(interactions=0).fit(ROWS, LABELS).decision_function(TEST)) + 0.03
-    assert "x2 × x3" in model.importances_
-    strongest = sorted(model.importances_, key=model.importances_.get)[-4:]
+    assert "x2 × x3" in model.term_importances_
+    strongest = sorted(model.term_importances_, key=model.term_importances_.get)[-4:]
     assert {"x0", "x1", "x2 × x3"} <= set(strongest)
 
 
 def test_probabilities_are_calibrated():
-    chances = gam().fit(ROWS, LABELS).predict_proba(TEST)[:, 1]
+    probabilities = gam().fit(ROWS, LABELS).predict_proba(TEST)[:, 1]
     for low in (0.0, 0.25, 0.5, 0.75):
-        there = (chances >= low) & (chances < low + 0.25)
-        assert_allclose(TRUTH[there].mean(), chances[there].mean(), atol=0.05)
+        there = (probabilities >= low) & (probabilities < low + 0.25)
+        assert_allclose(TRUTH[there].mean(), probabilities[there].mean(), atol=0.05)
 
 
 def test_sixteen_shards_with_one_card_are_one_stream():
     model = gam().partial_fit(ROWS[:2000], LABELS[:2000], classes=[0, 1])
-    one = model.emptied().partial_fit(ROWS, LABELS)
-    shards = [model.emptied().partial_fit(ROWS[i::16], LABELS[i::16]) for i in range(16)]
+    one = model.empty_copy().partial_fit(ROWS, LABELS)
+    shards = [model.empty_copy().partial_fit(ROWS[i::16], LABELS[i::16]) for i in range(16)]
     merged = shards[0]
     for shard in shards[1:]:
         merged.merge(shard)
     assert merged.solution_.counts == one.solution_.counts
     assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
-    assert merged.guard_.rung == one.guard_.rung
+    assert merged.selection_.rung == one.selection_.rung
 
 
 def test_forgetting_a_third_is_never_having_seen_it():
@@ -96,7 +96,7 @@ def test_forgetting_a_third_is_never_having_seen_it():
     never = clone(model).partial_fit(ROWS[:2000], LABELS[:2000], classes=[0, 1]).partial_fit(ROWS[kept], LABELS[kept])
     model.partial_fit(ROWS[2000:], LABELS[2000:]).forget(ROWS[gone], LABELS[gone])
     assert_allclose(model.decision_function(TEST), never.decision_function(TEST), atol=1e-8, rtol=0)
-    assert model.guard_.rows == never.guard_.rows
+    assert model.selection_.rows == never.selection_.rows
 
 
 @pytest.mark.parametrize("cuts", [[1, 1499, 1500, 1501, 4000], [700], [3000, 3001]])
@@ -109,8 +109,8 @@ def test_any_cut_of_the_rows_gives_what_fit_gives(cuts):
 
 def test_a_weight_of_two_is_the_row_twice_after_the_card():
     model = gam().partial_fit(ROWS[:2000], LABELS[:2000], classes=[0, 1])
-    twice = model.emptied().partial_fit(np.repeat(ROWS[2000:], 2, axis=0), np.repeat(LABELS[2000:], 2))
-    weighed = model.emptied().partial_fit(ROWS[2000:], LABELS[2000:], sample_weight=np.full(6000, 2.0))
+    twice = model.empty_copy().partial_fit(np.repeat(ROWS[2000:], 2, axis=0), np.repeat(LABELS[2000:], 2))
+    weighed = model.empty_copy().partial_fit(ROWS[2000:], LABELS[2000:], sample_weight=np.full(6000, 2.0))
     assert_allclose(weighed.decision_function(TEST), twice.decision_function(TEST), atol=1e-8, rtol=0)
 
 
@@ -124,7 +124,7 @@ def test_before_the_card_it_scores_from_what_it_has_and_goes_on():
     assert roc_auc_score(TRUTH, model.decision_function(TEST)) > early
 
 
-@pytest.mark.parametrize("n_rows", [600, 4000], ids=["waiting", "card"])
+@pytest.mark.parametrize("n_rows", [600, 4000], ids=["waiting", "basis"])
 def test_a_saved_model_goes_on_to_the_same_bits(n_rows, tmp_path):
     frame, labels = table(3)
     model = gam().fit(frame[: n_rows // 2], labels[: n_rows // 2])
@@ -135,7 +135,7 @@ def test_a_saved_model_goes_on_to_the_same_bits(n_rows, tmp_path):
     for each in (again, model):
         each.partial_fit(frame[n_rows // 2 :], labels[n_rows // 2 :])
     assert_array_equal(again.decision_function(frame), model.decision_function(frame))
-    assert [effect.name for effect in again.effects_] == [effect.name for effect in model.effects_]
+    assert [effect.name for effect in again.terms_] == [effect.name for effect in model.terms_]
 
 
 def test_words_dates_truths_and_missing_values_are_learnt_and_new_words_are_pooled():
@@ -143,11 +143,11 @@ def test_words_dates_truths_and_missing_values_are_learnt_and_new_words_are_pool
     fresh, truth = table(1)
     model = gam().fit(frame, labels)
     assert roc_auc_score(truth == "yes", model.decision_function(fresh)) > 0.75
-    assert model.importances_["when weekday"] > model.importances_["when month"]
-    assert {"city", "paid", "age"} <= set(model.importances_)
+    assert model.term_importances_["when weekday"] > model.term_importances_["when month"]
+    assert {"city", "paid", "age"} <= set(model.term_importances_)
     strange = fresh.assign(city="Zug")
     assert_array_equal(model.decision_function(strange), model.decision_function(fresh.assign(city="Rare")))
-    (city,) = (effect for effect in model.effects_ if effect.name == "city")
+    (city,) = (effect for effect in model.terms_ if effect.name == "city")
     assert set(city.at[0]) == {"Bern", "Chur", "Genf", "(others)", "missing"}
     assert np.argmax(city.value) == city.at[0].index("Bern")
 
@@ -162,14 +162,14 @@ def test_memory_of_words_does_not_grow_after_the_card():
     assert roc_auc_score(labels, model.decision_function(frame)) > 0.7
 
 
-def test_a_rows_score_is_the_sum_of_its_effects_and_effects_are_centred():
+def test_a_rows_score_is_the_sum_of_its_effects_and_effects_are_centered():
     frame, labels = table(5)
     model = gam(interactions=[("age", "paid"), (0, 2)]).fit(frame, labels)
     explained = model.explain(frame)
     assert_allclose(explained.scores(), model.decision_function(frame), atol=1e-9)
     assert {"paid × age", "age × paid"} & set(explained.names)
-    assert set(explained.names) == set(model.importances_)
-    for effect in model.effects_:
+    assert set(explained.names) == set(model.term_importances_)
+    for effect in model.terms_:
         assert effect.value.shape == effect.error.shape == tuple(len(side) for side in effect.at)
         assert (effect.error >= 0).all()
         assert np.isfinite(effect.value).all()
@@ -180,7 +180,7 @@ def test_standard_errors_shrink_with_the_rows_and_hold_the_truth():
     rows = rng.uniform(-2, 2, size=(20_000, 1))
     truth = np.sin(2 * rows[:, 0])
     labels = (rng.random(20_000) < expit(truth)).astype(np.int8)
-    few, many = (gam(knots=12).fit(rows[:n], labels[:n]).effects_[0] for n in (2000, 20_000))
+    few, many = (gam(n_knots=12).fit(rows[:n], labels[:n]).terms_[0] for n in (2000, 20_000))
     assert many.error.mean() < 0.6 * few.error.mean()
     at = np.array(many.at[0])
     away = np.abs(many.value - np.sin(2 * at)) / many.error
@@ -190,18 +190,18 @@ def test_standard_errors_shrink_with_the_rows_and_hold_the_truth():
 def test_the_same_seed_gives_the_same_model_and_pairs_can_be_limited():
     rows, labels = stream(7, 3000)
     labels[::2] = 0  # so that a sample is drawn by class
-    one, two = (gam(card_rows=500).fit(rows, labels).decision_function(TEST) for _ in range(2))
+    one, two = (gam(init_size=500).fit(rows, labels).decision_function(TEST) for _ in range(2))
     assert_array_equal(one, two)
-    assert sum(" × " in name for name in gam(interactions=1).fit(ROWS, LABELS).importances_) <= 1
+    assert sum(" × " in name for name in gam(interactions=1).fit(ROWS, LABELS).term_importances_) <= 1
 
 
 def test_models_that_do_not_belong_together_are_refused_and_stay():
     one, other = gam().fit(ROWS, LABELS), gam().fit(TEST, TRUTH)
     before = one.decision_function(TEST)
-    with pytest.raises(IncompatibleMoments, match="different cards"):
+    with pytest.raises(IncompatibleMomentsError, match="different bases"):
         one.merge(other)
-    with pytest.raises(IncompatibleMoments, match="classes"):
+    with pytest.raises(IncompatibleMomentsError, match="classes"):
         one.merge(gam().fit(ROWS, LABELS + 1))
-    with pytest.raises(IncompatibleMoments, match="cannot take out"):
+    with pytest.raises(IncompatibleMomentsError, match="cannot take out"):
         one.forget(np.repeat(ROWS, 2, axis=0), np.repeat(LABELS, 2))
     assert_array_equal(one.decision_function(TEST), before)

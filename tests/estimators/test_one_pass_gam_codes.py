@@ -30,8 +30,8 @@ TEST, TEST_LABELS, TRUTH = drawn(1, 3000)
 
 @pytest.fixture(scope="module", params=[20_480, 4000])
 def model(request):
-    """A model of all rows, which were all in the card's sample or came after it."""
-    return OnePassGAM(random_state=0, card_rows=request.param).fit(ROWS, LABELS)
+    """A model of all rows, which were all in the basis's sample or came after it."""
+    return OnePassGAM(random_state=0, init_size=request.param).fit(ROWS, LABELS)
 
 
 def test_persons_are_told_apart_nearly_as_well_as_can_be(model):
@@ -42,20 +42,20 @@ def test_persons_are_told_apart_nearly_as_well_as_can_be(model):
 
 
 def test_the_code_is_an_effect_of_its_own_with_a_level_for_each_person(model):
-    (effect,) = (effect for effect in model.effects_ if effect.name == CODE)
+    (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
     assert effect.inputs == ("person",)
     assert set(effect.at[0]) == set(map(str, ROWS.person.unique()))
     assert effect.value.shape == effect.error.shape == (N_PERSONS,)
     assert ((effect.error > 0.1) & (effect.error < 1.0)).all()
-    assert "age, as a code" not in model.importances_
+    assert "age, as a code" not in model.term_importances_
 
 
 def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
     explained = model.explain(TEST)
     assert_allclose(explained.scores(), model.decision_function(TEST), atol=1e-9)
     contributions = dict(zip(explained.names, explained.contributions.T, strict=True))
-    assert_allclose(model.importances_[CODE], contributions[CODE].std(), rtol=0.15)
-    (effect,) = (effect for effect in model.effects_ if effect.name == CODE)
+    assert_allclose(model.term_importances_[CODE], contributions[CODE].std(), rtol=0.15)
+    (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
     values = dict(zip(effect.at[0], effect.value.tolist(), strict=True))
     assert_allclose(contributions[CODE], [values[str(number)] for number in TEST.person], atol=1e-9)
 
@@ -69,14 +69,14 @@ def test_numbers_never_seen_are_between_the_others(model):
 
 
 def test_shards_merge_rows_are_forgotten_and_a_file_gives_the_same(tmp_path):
-    first = OnePassGAM(random_state=0, card_rows=4000).partial_fit(ROWS[:4000], LABELS[:4000], classes=[0, 1])
-    one = first.emptied().partial_fit(ROWS, LABELS)
-    shards = [first.emptied().partial_fit(ROWS[i::5], LABELS[i::5]) for i in range(5)]
+    first = OnePassGAM(random_state=0, init_size=4000).partial_fit(ROWS[:4000], LABELS[:4000], classes=[0, 1])
+    one = first.empty_copy().partial_fit(ROWS, LABELS)
+    shards = [first.empty_copy().partial_fit(ROWS[i::5], LABELS[i::5]) for i in range(5)]
     merged = reduce(OnePassGAM.merge, shards)
-    assert CODE in merged.importances_
+    assert CODE in merged.term_importances_
     assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
     save(merged, tmp_path / "merged.opauc")
     assert_array_equal(load(tmp_path / "merged.opauc").decision_function(TEST), merged.decision_function(TEST))
     less = merged.forget(ROWS[6000:], LABELS[6000:])
-    never = first.emptied().partial_fit(ROWS[:6000], LABELS[:6000])
+    never = first.empty_copy().partial_fit(ROWS[:6000], LABELS[:6000])
     assert_allclose(less.decision_function(TEST), never.decision_function(TEST), atol=1e-8, rtol=0)

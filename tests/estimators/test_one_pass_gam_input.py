@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import OnePassGAM
-from opauc.additive.shifts import ShiftedFeatures
-from opauc.errors import UnreadableFile
+from opauc.additive.shifts import FeatureDrift
+from opauc.errors import UnreadableFileError
 from tests.estimators.test_one_pass_gam import gam, stream, table
 
 ROWS, LABELS = stream(0, 6000)
@@ -35,9 +35,9 @@ def test_all_missing_and_constant_columns_play_no_part():
 def test_one_positive_row_is_enough_to_fit_and_to_score():
     labels = np.zeros(300, np.int8)
     labels[17] = 1
-    chances = gam().fit(ROWS[:300], labels).predict_proba(ROWS[:300])[:, 1]
-    assert np.isfinite(chances).all()
-    assert chances.mean() < 0.1
+    probabilities = gam().fit(ROWS[:300], labels).predict_proba(ROWS[:300])[:, 1]
+    assert np.isfinite(probabilities).all()
+    assert probabilities.mean() < 0.1
 
 
 def test_one_row_of_each_class():
@@ -49,7 +49,7 @@ def test_of_more_features_than_columns_those_that_tell_most_are_kept():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(6000, 60))
     model = gam(max_columns=30).fit(np.column_stack([noise, ROWS]), LABELS)
-    assert model.card_.n_columns <= 30
+    assert model.basis_.n_columns <= 30
     assert roc_auc_score(LABELS, model.decision_function(np.column_stack([noise, ROWS]))) > 0.6
 
 
@@ -128,21 +128,21 @@ def test_missing_values_in_a_fifth_of_a_feature_cost_little_and_tell_something()
 
 def test_a_stream_sorted_by_label_waits_for_both_classes():
     order = np.argsort(LABELS, kind="stable")
-    model = gam(card_rows=1000)
+    model = gam(init_size=1000)
     model.partial_fit(ROWS[order[:3500]], LABELS[order[:3500]], classes=[0, 1])
-    with pytest.warns(ShiftedFeatures):  # all rows after the card are of one class
+    with pytest.warns(FeatureDrift):  # all rows after the basis are of one class
         model.partial_fit(ROWS[order[3500:]], LABELS[order[3500:]])
-    assert model.guard_.rung == "sample"
+    assert model.selection_.rung == "sample"
     test, truth = stream(9)
     assert roc_auc_score(truth, model.decision_function(test)) > 0.84
 
 
 def test_a_stream_sorted_by_a_feature_is_warned_of_by_name():
     order = np.argsort(ROWS[:, 1])
-    model = gam(card_rows=1000).partial_fit(ROWS[order[:1000]], LABELS[order[:1000]], classes=[0, 1])
-    with pytest.warns(ShiftedFeatures, match="x1: later rows do not look like those of the card"):
+    model = gam(init_size=1000).partial_fit(ROWS[order[:1000]], LABELS[order[:1000]], classes=[0, 1])
+    with pytest.warns(FeatureDrift, match="x1: later rows do not look like those of the basis"):
         model.partial_fit(ROWS[order[1000:]], LABELS[order[1000:]])
-    assert [shift.name for shift in model.shifted_] == ["x1"]
+    assert [shift.name for shift in model.drift_] == ["x1"]
     test, truth = stream(9)
     assert roc_auc_score(truth, model.decision_function(test)) > 0.74
 
@@ -150,11 +150,11 @@ def test_a_stream_sorted_by_a_feature_is_warned_of_by_name():
 def test_a_shuffled_stream_is_not_warned_of():
     for seed in range(3):
         rows, labels = stream(20 + seed, 6000)
-        model = gam(card_rows=1000)
+        model = gam(init_size=1000)
         for part in np.array_split(np.arange(6000), 6):
             model.partial_fit(rows[part], labels[part], classes=[0, 1])
-        assert model.shifted_ == []
-        assert model.guard_.rung == "full"
+        assert model.drift_ == []
+        assert model.selection_.rung == "full"
 
 
 def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
@@ -165,9 +165,9 @@ def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
         first, 3.0 * np.sign(rows[:, 1] * rows[:, 2]), -3.0 * np.sign(rows[:, 1] * rows[:, 2])
     )
     labels = (rng.random(9000) < expit(score)).astype(np.int8)
-    model = gam(card_rows=2000).fit(rows[:2500], labels[:2500])
-    assert model.guard_.rung != "full"
-    assert model.guard_.aucs[model.guard_.rung] > model.guard_.aucs["full"]
+    model = gam(init_size=2000).fit(rows[:2500], labels[:2500])
+    assert model.selection_.rung != "full"
+    assert model.selection_.aucs[model.selection_.rung] > model.selection_.aucs["full"]
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
         ({"interactions": [1, 2]}, "pairs of names or positions"),
         ({"interactions": [(0, 9)]}, "expected two different columns"),
         ({"interactions": [(1, 1)]}, "expected two different columns"),
-        ({"knots": 2}, "'knots' parameter"),
-        ({"card_rows": 0}, "'card_rows' parameter"),
+        ({"n_knots": 2}, "'n_knots' parameter"),
+        ({"init_size": 0}, "'init_size' parameter"),
     ],
 )
 def test_parameters_are_refused_by_name_value_and_expectation(settings, message):
@@ -188,18 +188,18 @@ def test_parameters_are_refused_by_name_value_and_expectation(settings, message)
 
 
 def test_files_that_were_changed_are_refused(tmp_path):
-    from opauc.core.checksummed_file import read_sealed, write_sealed
+    from opauc.core.checksummed_file import read_checksummed, write_checksummed
 
     frame, labels = table(2)
     opauc.save(gam().fit(frame, labels), tmp_path / "model")
-    kind, header, arrays = read_sealed(tmp_path / "model")
+    kind, header, arrays = read_checksummed(tmp_path / "model")
     for change in (
-        {"n_features": 3}, {"estimator": "OPAUC"}, {"columns": None}, {"settings": {"knots": 1}},
+        {"n_features": 3}, {"estimator": "OPAUC"}, {"columns": None}, {"settings": {"n_knots": 1}},
     ):  # fmt: skip
-        write_sealed(tmp_path / "changed", kind, {**header, **change}, arrays)
-        with pytest.raises(UnreadableFile, match="cannot be used"):
+        write_checksummed(tmp_path / "changed", kind, {**header, **change}, arrays)
+        with pytest.raises(UnreadableFileError, match="cannot be used"):
             opauc.load(tmp_path / "changed")
-    for name in ("model.sums.gram", "card.cells", "card.columns", "model.strengths", "waiting.labels"):
-        write_sealed(tmp_path / "changed", kind, header, {k: v for k, v in arrays.items() if k != name})
-        with pytest.raises(UnreadableFile, match="cannot be used"):
+    for name in ("model.sums.gram", "basis.cells", "basis.columns", "model.strengths", "waiting.labels"):
+        write_checksummed(tmp_path / "changed", kind, header, {k: v for k, v in arrays.items() if k != name})
+        with pytest.raises(UnreadableFileError, match="cannot be used"):
             opauc.load(tmp_path / "changed")

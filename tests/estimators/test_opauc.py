@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from opauc import OPAUC
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from tests import literal
 from tests.problems import cuts, problem
 
@@ -30,7 +30,7 @@ SOLVERS = ["exact", "sgd"]
 @given(st.integers(0, 2**32 - 1), cuts(60), st.sampled_from(["theorem", "constant", "invsqrt"]))
 def test_sgd_gives_the_same_bits_however_the_rows_are_cut(seed, at, learning_rate):
     rows, labels = problem(seed, 60, 5)
-    make = OPAUC(solver="sgd", learning_rate=learning_rate, eta0=0.01, forgetting=0.99)
+    make = OPAUC(solver="sgd", learning_rate=learning_rate, eta0=0.01, forgetting_factor=0.99)
     whole, chunked = clone(make).fit(rows, labels), clone(make)
     for part in np.split(np.arange(60), at):
         chunked.partial_fit(rows[part], labels[part], classes=[0, 1])
@@ -39,9 +39,9 @@ def test_sgd_gives_the_same_bits_however_the_rows_are_cut(seed, at, learning_rat
 
 
 @given(st.integers(0, 2**32 - 1), cuts(60), st.sampled_from([1.0, 0.98]))
-def test_exact_gives_the_same_weights_however_the_rows_are_cut(seed, at, forgetting):
+def test_exact_gives_the_same_weights_however_the_rows_are_cut(seed, at, forgetting_factor):
     rows, labels = problem(seed, 60, 5)
-    whole, chunked = (OPAUC(alpha=1e-2, forgetting=forgetting) for _ in range(2))
+    whole, chunked = (OPAUC(alpha=1e-2, forgetting_factor=forgetting_factor) for _ in range(2))
     whole.fit(rows, labels)
     for part in np.split(np.arange(60), at):
         chunked.partial_fit(rows[part], labels[part], classes=[0, 1])
@@ -167,15 +167,15 @@ def test_only_sums_merge_forget_and_give_paths():
 def test_models_of_other_classes_or_features_do_not_merge():
     rows, labels = problem(5, 40, 3)
     model = OPAUC().fit(rows, labels)
-    with pytest.raises(IncompatibleMoments, match=r"\[0, 1\] and \[0, 2\]"):
+    with pytest.raises(IncompatibleMomentsError, match=r"\[0, 1\] and \[0, 2\]"):
         model.merge(OPAUC().fit(rows, labels * 2))
-    with pytest.raises(IncompatibleMoments, match="of 3 features and of 2"):
+    with pytest.raises(IncompatibleMomentsError, match="of 3 features and of 2"):
         model.merge(OPAUC().fit(rows[:, :2], labels))
-    with pytest.raises(IncompatibleMoments, match="different names"):
+    with pytest.raises(IncompatibleMomentsError, match="different names"):
         model.merge(OPAUC().fit(pd.DataFrame(rows, columns=list("abc")), labels))
 
 
-@pytest.mark.parametrize("settings", [{"solver": "sgd"}, {"forgetting": 0.9}, {"rank": 0}, {"rank": 3}])
+@pytest.mark.parametrize("settings", [{"solver": "sgd"}, {"forgetting_factor": 0.9}, {"rank": 0}, {"rank": 3}])
 def test_every_solver_takes_weights_and_heavier_rows_count_for_more(settings):
     rows, labels = problem(6, 400, 3)
     assert has_fit_parameter(OPAUC(**settings), "sample_weight")

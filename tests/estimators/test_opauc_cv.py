@@ -38,7 +38,7 @@ def test_one_look_at_the_rows_is_enough():
 
 
 def test_what_was_found_is_published():
-    model = OPAUCCV(folds=4).fit(ROWS, LABELS)
+    model = OPAUCCV(cv=4).fit(ROWS, LABELS)
     found = model.cv_results_
     assert set(found) == {"alpha", "mean_test_score", "std_test_score", *(f"split{k}_test_score" for k in range(4))}
     assert model.alpha_ == found["alpha"][found["mean_test_score"].argmax()]
@@ -63,14 +63,14 @@ def test_saved_merged_and_forgotten_models_keep_their_folds(tmp_path):
     again.forget(ROWS[:50], LABELS[:50], row_numbers=np.arange(50))
     assert sum(again.moments_.counts) == 350
     with pytest.raises(ValueError, match="groups and of"):
-        one.merge(OPAUCCV(folds=3).fit(ROWS, LABELS))
+        one.merge(OPAUCCV(cv=3).fit(ROWS, LABELS))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"folds": 1}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 1"),
-        ({"folds": 61}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 61"),
+        ({"cv": 1}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 1"),
+        ({"cv": 61}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 61"),
         ({"alphas": []}, r"'alphas' parameter of OPAUCCV must be None or one or more floats in the range \[0.0, inf\)"),
         ({"alphas": [0.1, -1.0]}, "'alphas' parameter"),
         ({"alphas": 0.1}, "'alphas' parameter"),
@@ -89,28 +89,28 @@ def test_one_alpha_is_taken_as_it_is():
 
 
 def test_folds_cannot_change_in_mid_stream():
-    model = OPAUCCV(folds=3).fit(ROWS, LABELS)
+    model = OPAUCCV(cv=3).fit(ROWS, LABELS)
     with pytest.raises(ValueError, match="folds was 3 at the start, now it is 4"):
-        model.set_params(folds=4).partial_fit(ROWS, LABELS)
+        model.set_params(cv=4).partial_fit(ROWS, LABELS)
 
 
 def test_fewer_rows_than_folds_in_a_class_are_judged_as_far_as_they_go():
     rows, labels = ROWS[:60], np.zeros(60, int)
     labels[[3, 30, 50]] = 1
-    model = OPAUCCV(folds=5).fit(rows, labels)
+    model = OPAUCCV(cv=5).fit(rows, labels)
     assert model.cv_results_["mean_test_score"].shape == (13,)
     assert 1 <= sum(name.startswith("split") for name in model.cv_results_) <= 3
-    with pytest.warns(UserWarning, match="folds=5: no fold has rows of both classes"):
-        OPAUCCV(folds=5).fit([[0.0], [1.0]], [0, 1])
+    with pytest.warns(UserWarning, match="cv=5: no fold has rows of both classes"):
+        OPAUCCV(cv=5).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_fewer_rows_than_folds_give_the_exact_solution_of_the_penalty_taken():
     rows, labels = ROWS[:7], np.array([0, 1, 0, 1, 0, 1, 0])
-    model = OPAUCCV(folds=60, standardize=False, alphas=[0.1, 0.5, 1.0])
-    with pytest.warns(UserWarning, match="folds=60: no fold has rows of both classes"):
+    model = OPAUCCV(cv=60, standardize=False, alphas=[0.1, 0.5, 1.0])
+    with pytest.warns(UserWarning, match="cv=60: no fold has rows of both classes"):
         model.fit(rows, labels)
     assert model.alpha_ == 0.5
-    assert_allclose(model.coef_[0], literal.minimiser(rows, labels, 0.5), rtol=1e-8)
+    assert_allclose(model.coef_[0], literal.minimizer(rows, labels, 0.5), rtol=1e-8)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
@@ -132,7 +132,7 @@ def test_a_feature_given_twice_shares_its_weight(alphas):
 def test_one_alpha_has_one_score_a_fold_and_one_path():
     model = OPAUCCV(alphas=[0.25], standardize=False).fit(ROWS, LABELS)
     assert model.cv_results_["mean_test_score"].shape == (1,)
-    assert_allclose(model.coef_path_[0], literal.minimiser(ROWS, LABELS, 0.25), rtol=1e-8)
+    assert_allclose(model.coef_path_[0], literal.minimizer(ROWS, LABELS, 0.25), rtol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
@@ -171,7 +171,7 @@ def test_what_a_grid_found_is_published():
         ({"etas": [0.0]}, r"'etas' parameter of OPAUCCV must be None or one or more floats in the range \(0.0, inf\)"),
         ({"etas": []}, "'etas' parameter"),
         ({"average": "yes"}, "'average' parameter of OPAUCCV"),
-        ({"folds": 1}, "'folds' parameter of OPAUCCV"),
+        ({"cv": 1}, "'folds' parameter of OPAUCCV"),
     ],
 )
 @pytest.mark.parametrize("solver", ["exact", "sgd"])

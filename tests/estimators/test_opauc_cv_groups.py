@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import opauc
 from opauc import OPAUCCV
 from opauc.data.passthrough import group_keys
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.resolve import OpaucRecipe
 from opauc.linear.training import Training
 from tests.linear.test_exact_cv import literal_scores
@@ -25,7 +25,7 @@ def literal_folds(groups, n_folds):
 
 
 def test_scores_are_those_of_leaving_out_whole_groups():
-    model = OPAUCCV(folds=4, alphas=[1e-3, 0.1, 5.0]).fit(ROWS, LABELS, groups=GROUPS)
+    model = OPAUCCV(cv=4, alphas=[1e-3, 0.1, 5.0]).fit(ROWS, LABELS, groups=GROUPS)
     found = model.cv_results_
     wanted = literal_scores(ROWS, LABELS, literal_folds(GROUPS, 4), [1e-3, 0.1, 5.0], True, "pair_loss")
     scores = np.column_stack([found[f"split{k}_test_score"] for k in range(4)])
@@ -116,7 +116,7 @@ def test_groups_come_with_all_rows_or_with_none():
         grouped.partial_fit(ROWS, LABELS)
     with pytest.raises(ValueError, match=r"groups must be given .* they were missing before and are given now"):
         numbered.partial_fit(ROWS, LABELS, groups=GROUPS)
-    with pytest.raises(ValueError, match="forget needs groups where rows were learnt in folds"):
+    with pytest.raises(ValueError, match="forget needs groups where rows were learned in folds"):
         grouped.forget(ROWS[:5], LABELS[:5])
     with pytest.raises(ValueError, match="forget needs groups, not row_numbers"):
         grouped.forget(ROWS[:5], LABELS[:5], row_numbers=np.arange(5))
@@ -124,13 +124,13 @@ def test_groups_come_with_all_rows_or_with_none():
         numbered.forget(ROWS[:5], LABELS[:5], groups=GROUPS[:5])
     with pytest.raises(ValueError, match="forget takes row_numbers or groups, not both"):
         numbered.forget(ROWS[:5], LABELS[:5], row_numbers=np.arange(5), groups=GROUPS[:5])
-    with pytest.raises(IncompatibleMoments, match="cannot merge folds by groups with folds by row numbers"):
+    with pytest.raises(IncompatibleMomentsError, match="cannot merge folds by groups with folds by row numbers"):
         grouped.merge(numbered)
     assert numbered.moments_.n_rows == 400
 
 
 def test_one_group_alone_cannot_be_judged_and_is_told_of():
-    with pytest.warns(UserWarning, match="folds=5: no fold has rows of both classes in it and outside it"):
+    with pytest.warns(UserWarning, match="cv=5: no fold has rows of both classes in it and outside it"):
         model = OPAUCCV().fit(ROWS, LABELS, groups=np.zeros(400, int))
     found = model.cv_results_
     assert model.alpha_ == found["alpha"][6]
@@ -139,6 +139,6 @@ def test_one_group_alone_cannot_be_judged_and_is_told_of():
 
 def test_a_learner_without_folds_says_so():
     training = Training(OpaucRecipe({"solver": "exact"}))
-    with pytest.raises(UnsupportedOperation, match="groups are for folds, of which 'exact' has none"):
+    with pytest.raises(UnsupportedOperationError, match="groups are for folds, of which 'exact' has none"):
         training.learn(ROWS, LABELS, groups=group_keys(GROUPS, 400))
     assert not training.begun

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import opauc
 from opauc import InputError
 from opauc.data import ReadOptions
-from opauc.data.encode.table_features import TableFeatures
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
 from opauc.linear.model_file import save_model
 from opauc.linear.resolve import OpaucRecipe
@@ -48,7 +48,7 @@ def trained(folder, options=OPTIONS, **parameters):
     training = StreamTraining(OpaucRecipe({"random_state": 0, **parameters}))
     for chunk in open_stream([path], options).chunks():
         training.learn(chunk)
-    tables = TableFeatures(options, training.bookmark.learnt())
+    tables = OneHotReading(options, training.resume_position.learned())
     finished = training.finished()
     save_model(replace(finished, feature_names=tuple(tables.feature_names()), reading=tables.to_json()), model)
     return opauc.load(model), path
@@ -68,7 +68,7 @@ def test_every_kind_of_table_is_scored_as_the_file_is(tmp_path, kind):
 
 def test_features_by_their_own_names_and_arrays_of_them_are_scored_as_before(tmp_path):
     model, path = trained(tmp_path)
-    rows = model.table_features_.read(path).rows
+    rows = model._reading_features.read(path).rows
     named = pd.DataFrame(rows.toarray(), columns=model.feature_names_in_)
     assert_allclose(model.decision_function(named), model.decision_function(path), rtol=1e-12)
     with warnings.catch_warnings():
@@ -143,12 +143,12 @@ def test_rows_are_forgotten_as_they_came(tmp_path):
 def test_fitting_anew_to_arrays_forgets_the_columns(tmp_path):
     model, path = trained(tmp_path)
     model.fit(RANDOM.normal(size=(20, 2)), [0, 1] * 10)
-    assert model.table_features_ is None
+    assert model._reading_features is None
     with pytest.raises(ValueError, match=r"Expected 2D array|could not convert"):
         model.predict(str(path))
 
 
 def test_columns_go_through_a_file_of_the_model_as_json(tmp_path):
     model, _ = trained(tmp_path)
-    saved = json.loads(json.dumps(model.table_features_.to_json()))
-    assert TableFeatures.of_json(saved).to_json() == model.table_features_.to_json()
+    saved = json.loads(json.dumps(model._reading_features.to_json()))
+    assert OneHotReading.of_json(saved).to_json() == model._reading_features.to_json()

@@ -124,7 +124,7 @@ def test_models_merged_into_each_other_while_they_learn_wait_for_no_one_for_ever
                 # A sketch that holds the codes of the other already refuses them.
                 try:
                     mine.merge(other)
-                except opauc.IncompatibleMoments:
+                except opauc.IncompatibleMomentsError:
                     return
 
         return work

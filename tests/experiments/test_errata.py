@@ -62,7 +62,7 @@ def test_descent_as_printed_leaves_the_true_iterates_and_depends_on_the_origin()
     assert np.abs(printed_moved - printed).max() > 0.05 * np.abs(printed).max()
 
 
-def test_the_appendix_turns_the_sign_of_negative_rows_and_of_the_minimiser():
+def test_the_appendix_turns_the_sign_of_negative_rows_and_of_the_minimizer():
     rows, labels = problem(3, 200, 2)
     signs = 2.0 * labels - 1
     losses, linear = [], []
@@ -79,7 +79,7 @@ def test_the_appendix_turns_the_sign_of_negative_rows_and_of_the_minimiser():
     assert_allclose(np.mean(losses), 0.5 + w @ a + w @ quadratic @ w / 2)
     printed = printed_linear_term(rows, labels)
     assert abs(0.5 + w @ printed + w @ quadratic @ w / 2 - np.mean(losses)) > 0.01
-    # The minimiser of 1/2 + w.a + w'Aw/2 is -A^-1 a; the appendix has +A^-1 a.
+    # The minimizer of 1/2 + w.a + w'Aw/2 is -A^-1 a; the appendix has +A^-1 a.
     best = -np.linalg.solve(quadratic, a)
     assert 0.5 + best @ a + best @ quadratic @ best / 2 < 0.5 < 0.5 - best @ a + best @ quadratic @ best / 2
 
@@ -91,7 +91,7 @@ def test_one_pass_is_enough_for_the_closed_form():
     state = learner.start(4)
     for i in range(300):
         state = learner.step(state, rows[i : i + 1], labels[i : i + 1])
-    assert_allclose(learner.weights(state), literal.minimiser(rows, labels, 0.01), rtol=1e-9)
+    assert_allclose(learner.weights(state), literal.minimizer(rows, labels, 0.01), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["a9a"])
@@ -129,7 +129,7 @@ def test_subtracting_the_whole_mean_is_unbiased_but_not_positive():
     assert min(np.linalg.eigvalsh(part)[0] for part in parts) < -1.0
 
 
-def test_the_centred_sketch_of_a_constant_stream_is_zero():
+def test_the_centered_sketch_of_a_constant_stream_is_zero():
     rows, labels = np.full((50, 2), 3.0), np.zeros(50, np.int8)
     moments = ClassSketch.empty(2, CodeStream(4, 0)).update(rows, labels)
     part = moments.sums[:, 0, :-1] - np.outer(moments.means[0], moments.code_sums[0, :-1])
@@ -145,17 +145,17 @@ def test_codes_need_one_over_root_rank_for_the_identity():
     assert_allclose(np.diagonal((codes / 4) @ (codes / 4).T), 1 / 16)
 
 
-def test_on_real_data_the_centred_sketch_is_the_better_one(real_data):
+def test_on_real_data_the_centered_sketch_is_the_better_one(real_data):
     data = real_data("a9a")
     rows = sparse.csr_array((data["data"].astype(float), data["indices"], data["indptr"]), shape=tuple(data["shape"]))
     labels = (data["y"] > 0).astype(np.int8)
     order = np.random.default_rng(0).permutation(len(labels))[:12_000]
     train, held = order[:10_000], order[10_000:]
     auc = {}
-    for centring in ("centred", "printed", "mean"):
+    for centering in ("centered", "printed", "mean"):
         best = 0.0
         for eta0 in (2.0**-4, 2.0**-6, 2.0**-8, 2.0**-10):
-            learner = SketchedSGD(2.0**-10, eta0, "constant", average=False, rank=50, centring=centring)
+            learner = SketchedSGD(2.0**-10, eta0, "constant", average=False, rank=50, centering=centering)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DivergenceWarning)
                 try:
@@ -163,6 +163,6 @@ def test_on_real_data_the_centred_sketch_is_the_better_one(real_data):
                 except DivergedError:
                     continue
             best = max(best, roc_auc_score(labels[held], rows[held] @ learner.weights(state)))
-        auc[centring] = best
-    assert auc["centred"] >= auc["printed"] - 0.002
-    assert auc["centred"] > auc["mean"] + 0.01
+        auc[centering] = best
+    assert auc["centered"] >= auc["printed"] - 0.002
+    assert auc["centered"] > auc["mean"] + 0.01

@@ -25,15 +25,15 @@ MODELS = {
     **{name: kind() for name, kind in KINDS.items()},
     "OPAUC sgd": OPAUC(solver="sgd"),
     "OPAUC two threads": OPAUC(solver="exact", n_jobs=2, alpha=0.0),
-    "OPAUC forgetting": OPAUC(forgetting=0.999),
-    "OPAUC drifting": OPAUC(forgetting="auto", horizon=100),
+    "OPAUC forgetting_factor": OPAUC(forgetting_factor=0.999),
+    "OPAUC drifting": OPAUC(forgetting_factor="auto", horizon=100),
     "OPAUC sketched": OPAUC(solver="exact", rank=3),
     "OPAUC sketched sgd": OPAUC(solver="sgd", rank=3),
     "OPAUC means": OPAUC(rank=0),
     "OPAUC selection": OPAUC(solver="progressive_selection"),
     "OPAUCCV sgd": OPAUCCV(solver="sgd"),
     "OPAUCCV sketched sgd": OPAUCCV(solver="sgd", rank=3),
-    "OPAUCCV auc": OPAUCCV(folds=3, criterion="auc", one_standard_error=True, standardize=False, n_jobs=2),
+    "OPAUCCV auc": OPAUCCV(cv=3, criterion="auc", one_standard_error=True, standardize=False, n_jobs=2),
 }
 everyone = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))
 STREAMS = {name: model for name, model in MODELS.items() if isinstance(model, StreamClassifier)}

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from opauc.core.registry import SOLVERS
-from opauc.errors import UnsupportedOperation
+from opauc.errors import UnsupportedOperationError
 from tests.problems import cuts, problem
 
 LEARNERS = SOLVERS
@@ -115,7 +115,7 @@ def test_class_statistics_are_there_where_they_are_said_to_be(learner):
         weights = np.array([1.0, -2.0, 0.5])
         assert_allclose(learner.statistics(state).summary(weights), learner.summary(state, weights), rtol=1e-9)
     else:
-        with pytest.raises(UnsupportedOperation, match=f"{type(learner).__name__} keeps no class statistics"):
+        with pytest.raises(UnsupportedOperationError, match=f"{type(learner).__name__} keeps no class statistics"):
             learner.statistics(state)
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from opauc.core.registry import SOLVERS
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -37,7 +37,7 @@ def test_features_that_turn_up_late_were_zero_before(learner):
     known = learner.step(learner.start(12), csr[:120], labels[:120])
     known = learner.step(known, csr[120:], labels[120:])
     narrow = learner.step(learner.start(5), sparse.csr_array(rows[:120, :5]), labels[:120])
-    late = learner.step(learner.grown(narrow, 12), csr[120:], labels[120:])
+    late = learner.step(learner.widen(narrow, 12), csr[120:], labels[120:])
     # Sums over more features are taken in another order.
     np.testing.assert_allclose(learner.weights(late), learner.weights(known), rtol=1e-7, atol=1e-12)
 
@@ -46,11 +46,11 @@ def test_features_that_turn_up_late_were_zero_before(learner):
 def test_arrays_that_do_not_fit_are_refused(learner):
     saved = copies(learner, learner.start(3))
     name = max(saved, key=lambda key: saved[key].size)
-    with pytest.raises(IncompatibleMoments, match="expected"):
+    with pytest.raises(IncompatibleMomentsError, match="expected"):
         learner.from_arrays(3, {key: array for key, array in saved.items() if key != name})
-    with pytest.raises(IncompatibleMoments, match="expected"):
+    with pytest.raises(IncompatibleMomentsError, match="expected"):
         learner.from_arrays(3, saved | {name: saved[name].astype("int8")})
-    with pytest.raises(IncompatibleMoments, match="expected"):
+    with pytest.raises(IncompatibleMomentsError, match="expected"):
         learner.from_arrays(2, saved)
 
 
@@ -59,7 +59,7 @@ def test_arrays_with_a_number_that_is_not_finite_are_refused(learner):
     saved = copies(learner, learner.start(3))
     name = max((key for key in saved if saved[key].dtype == float), key=lambda key: saved[key].size)
     saved[name].flat[0] = np.nan
-    with pytest.raises(IncompatibleMoments, match="finite"):
+    with pytest.raises(IncompatibleMomentsError, match="finite"):
         learner.from_arrays(3, saved)
 
 

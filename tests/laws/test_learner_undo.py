@@ -93,15 +93,15 @@ def test_a_step_can_be_undone_whether_it_ends_or_breaks_off(learner, form, monke
     state = learner.step(learner.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):
         rows, labels = chunk(seed)
-        before, undo = everything(learner, state), learner.undo(state, form(rows))
+        before, undo = everything(learner, state), learner.rollback(state, form(rows))
         with pytest.MonkeyPatch.context() as patch:
             interrupt(patch, learner)
             with contextlib.suppress(KeyboardInterrupt):
                 learner.step(state, form(rows), labels)
-        undo.put_back()
+        undo.roll_back()
         assert_put_back(learner, state, before)
         learner.step(state, form(rows), labels, np.full(30, 1.5))
-        undo.put_back()
+        undo.roll_back()
         assert_put_back(learner, state, before)
         state = learner.step(state, form(rows), labels)
 
@@ -112,11 +112,11 @@ def test_a_step_can_be_undone_whether_it_ends_or_breaks_off(learner, form, monke
 def test_a_step_into_features_that_turned_up_late_can_be_undone(learner, form):
     rows, labels = chunk(4, NARROW)
     narrow = learner.step(learner.start(NARROW), form(rows), labels)
-    state = learner.grown(narrow, WIDE)
+    state = learner.widen(narrow, WIDE)
     rows, labels = chunk(5)
-    before, undo = everything(learner, state), learner.undo(state, form(rows))
+    before, undo = everything(learner, state), learner.rollback(state, form(rows))
     learner.step(state, form(rows), labels)
-    undo.put_back()
+    undo.roll_back()
     assert_put_back(learner, state, before)
 
 
@@ -128,9 +128,9 @@ def test_what_was_undone_leaves_no_trace_in_what_follows(learner, form):
     straight = learner.step(learner.start(WIDE), form(rows), labels)
     straight = learner.step(straight, form(more), last)
     state = learner.step(learner.start(WIDE), form(rows), labels)
-    undo = learner.undo(state, form(other))
+    undo = learner.rollback(state, form(other))
     learner.step(state, form(other), marks)
-    undo.put_back()
+    undo.roll_back()
     state = learner.step(state, form(more), last)
     for name, part in learner.to_arrays(straight).items():
         assert_array_equal(learner.to_arrays(state)[name], part, err_msg=name)
@@ -145,10 +145,10 @@ def test_a_step_that_is_refused_can_be_undone(learner):
     state = learner.step(learner.start(WIDE), sparse.csr_array(rows), labels)
     wild = replace(learner, eta0=1e200)
     rows, labels = chunk(10)
-    before, undo = everything(learner, state), wild.undo(state, sparse.csr_array(rows))
+    before, undo = everything(learner, state), wild.rollback(state, sparse.csr_array(rows))
     with contextlib.suppress(OpaucError):
         wild.step(state, sparse.csr_array(rows), labels)
-    undo.put_back()
+    undo.roll_back()
     assert_put_back(learner, state, before)
 
 
@@ -166,9 +166,9 @@ def test_what_is_kept_of_a_sparse_chunk_does_not_grow_with_the_features():
                 continue  # matrices of all features or none kept at all; sweeps over all of them
             learner = make()
             state = learner.step(learner.start(n_features), rows, labels)
-            learner.undo(state, rows)
+            learner.rollback(state, rows)
             tracemalloc.start()
-            undo = learner.undo(state, rows)
+            undo = learner.rollback(state, rows)
             kept[name, n_features] = tracemalloc.get_traced_memory()[0]
             tracemalloc.stop()
             del undo

@@ -29,7 +29,7 @@ def after(learner, rows, labels, weight, at=()):
 
 
 def same(learner, one, other):
-    """To the bit where rows are learnt one by one; sums over whole chunks are to rounding."""
+    """To the bit where rows are learned one by one; sums over whole chunks are to rounding."""
     if learner.order_matters:
         assert_array_equal(one, other)
     else:

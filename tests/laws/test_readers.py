@@ -1,10 +1,10 @@
-"""What every format promises, found by looking in the folder: the rows of the arrays, from every bookmark on."""
+"""What every format promises, found by looking in the folder: the rows of the arrays, from every resume_position on."""
 
 import numpy as np
 import pytest
 
 from opauc.core import registry
-from opauc.data import Bookmark, ReadOptions
+from opauc.data import ReadOptions, ResumePosition
 from opauc.data import sources as byte_source
 from opauc.data.open_stream import open_stream
 from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
@@ -33,17 +33,17 @@ def test_rows_of_several_files_are_one_stream_that_goes_on_from_any_bookmark(tmp
     found, marks, chunks = gathered(open_stream(paths, ReadOptions()))
     np.testing.assert_allclose(found, rows, rtol=1e-15)
     assert marks.tolist() == labels.tolist()
-    assert chunks[-1].bookmark.rows == 300
+    assert chunks[-1].resume_position.rows == 300
     passed = [chunk.bytes_read for chunk in chunks]
     assert passed == sorted(passed)
     assert passed[-1] == sum(path.stat().st_size for path in paths)
-    assert [record["rows"] for record in chunks[-1].bookmark.records] == [170, 130]
+    assert [record["rows"] for record in chunks[-1].resume_position.records] == [170, 130]
     for at, chunk in enumerate(chunks):
-        saved = Bookmark.of_json(chunk.bookmark.to_json())
+        saved = ResumePosition.of_json(chunk.resume_position.to_json())
         rest = list(open_stream(paths, ReadOptions(), saved).chunks())
         assert len(rest) == len(chunks) - at - 1
         for again, wanted in zip(rest, chunks[at + 1 :], strict=True):
             assert again.first_row == wanted.first_row
             assert dense(again.rows).tobytes() == dense(wanted.rows).tobytes()
             assert again.line_of(0) == wanted.line_of(0)
-            assert again.bookmark.to_json() == wanted.bookmark.to_json()
+            assert again.resume_position.to_json() == wanted.resume_position.to_json()

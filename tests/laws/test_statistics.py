@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opauc.core.mergeable import Statistic
 from opauc.core.registry import STATISTICS
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from tests.problems import problem
 
 KINDS = {name: kind for name, kind in STATISTICS.items() if issubclass(kind, Statistic)}
@@ -37,20 +37,20 @@ def test_merge_is_associative_and_commutative_and_empty_changes_nothing(kind, se
     one, two, three_ = three(kind, seed)
     assert_same(one.merge(two).merge(three_), one.merge(two.merge(three_)))
     assert_same(one.merge(two), two.merge(one))
-    for same in (one.merge(one.emptied()), one.emptied().merge(one), one.without(one.emptied())):
+    for same in (one.merge(one.empty_copy()), one.empty_copy().merge(one), one.subtract(one.empty_copy())):
         assert_same(same, one)
-    assert one.emptied().counts == (0.0, 0.0)
+    assert one.empty_copy().counts == (0.0, 0.0)
 
 
 @everyone
 @given(seeds)
 def test_without_undoes_merge(kind, seed):
     one, two, three_ = three(kind, seed)
-    assert_same(one.merge(two).without(two), one)
-    assert_same(one.merge(two).without(one), two)
-    assert_same(one.merge(two).merge(three_).without(two.merge(three_)), one)
-    assert one.without(one).counts == (0.0, 0.0)
-    assert_same(one.merge(two).without(two).merge(two), one.merge(two))
+    assert_same(one.merge(two).subtract(two), one)
+    assert_same(one.merge(two).subtract(one), two)
+    assert_same(one.merge(two).merge(three_).subtract(two.merge(three_)), one)
+    assert one.subtract(one).counts == (0.0, 0.0)
+    assert_same(one.merge(two).subtract(two).merge(two), one.merge(two))
 
 
 @everyone
@@ -59,8 +59,8 @@ def test_features_at_other_places_among_more_are_those_of_the_rows_arranged_so(k
     (rows, labels), places, wide = problem(seed, 40, n_known), order[:n_known], np.zeros((40, 5))
     wide[:, places] = rows
     known = kind.empty(n_known).update(rows, labels)
-    arranged = known.arranged(places, 5)
-    assert_same(arranged, known.emptied().arranged(places, 5).update(wide, labels))
+    arranged = known.reindex(places, 5)
+    assert_same(arranged, known.empty_copy().reindex(places, 5).update(wide, labels))
     back = arranged.restrict(places)
     for name, array in known.to_arrays().items():
         assert_array_equal(back.to_arrays()[name], array)
@@ -88,7 +88,7 @@ def test_update_leaves_the_statistic_it_was_given_as_it_was(kind):
 @given(seeds)
 def test_variances_are_never_negative(kind, seed):
     one, two, _ = three(kind, seed)
-    for state in (one.merge(two), one.merge(two).without(one)):
+    for state in (one.merge(two), one.merge(two).subtract(one)):
         assert min(state.summary(np.random.default_rng(seed).normal(size=3)).variances) >= 0.0
 
 
@@ -123,7 +123,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies(kind):
     for name, array in seen.to_arrays().items():
         assert_array_equal(back.to_arrays()[name], array, err_msg=name)
     for name in arrays:
-        with pytest.raises(IncompatibleMoments, match="expected"):
+        with pytest.raises(IncompatibleMomentsError, match="expected"):
             kind.from_arrays({key: part for key, part in arrays.items() if key != name})
 
 
@@ -131,11 +131,11 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies(kind):
 def test_features_that_turn_up_late_were_zero_before(kind):
     rows, labels = problem(4, 60, 3)
     narrow = kind.empty(3).update(rows, labels)
-    wide = narrow.grown(5)
+    wide = narrow.widen(5)
     assert wide.n_features == 5
     assert_array_equal(wide.mean_difference(), np.r_[narrow.mean_difference(), 0.0, 0.0])
     more, label = np.ones((1, 5)), np.ones(1, np.int8)
-    known = narrow.emptied().grown(5).update(np.hstack([rows, np.zeros((60, 2))]), labels)
+    known = narrow.empty_copy().widen(5).update(np.hstack([rows, np.zeros((60, 2))]), labels)
     assert_same(wide.update(more, label), known.update(more, label))
 
 
@@ -143,7 +143,7 @@ def test_features_that_turn_up_late_were_zero_before(kind):
 def test_what_does_not_belong_together_is_refused(kind):
     one, two, _ = three(kind, 5)
     for join in (one.merge, one.without):
-        with pytest.raises(IncompatibleMoments, match=r"3 features.* of 4"):
+        with pytest.raises(IncompatibleMomentsError, match=r"3 features.* of 4"):
             join(kind.empty(4))
-    with pytest.raises(IncompatibleMoments, match="cannot take out"):
-        one.without(one.merge(two))
+    with pytest.raises(IncompatibleMomentsError, match="cannot take out"):
+        one.subtract(one.merge(two))

@@ -6,7 +6,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.moments.accumulate import accumulate
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
@@ -118,7 +118,7 @@ def test_weights_count_as_copies_and_zero_as_absence():
 
 
 def test_sums_beyond_float64_are_refused():
-    with pytest.raises(StatisticsOverflow, match="overflow float64"):
+    with pytest.raises(StatisticsOverflowError, match="overflow float64"):
         ExactMoments.of(np.array([[1e200], [-1e200]]))
 
 

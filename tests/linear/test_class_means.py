@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflow
+from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflowError
 from opauc.linear.exact import Exact
 from opauc.linear.means import ClassMeans
 from opauc.linear.moments.classes import ClassMoments
@@ -123,7 +123,7 @@ def test_the_variances_are_the_weighted_mean_squared_deviations_of_the_scores_me
 
 
 @pytest.mark.parametrize("positives", [0.03, 0.5])
-def test_balanced_steps_lead_in_the_direction_of_the_pair_losses_minimiser_with_twice_the_penalty(positives):
+def test_balanced_steps_lead_in_the_direction_of_the_pair_losses_minimizer_with_twice_the_penalty(positives):
     rows, labels = problem(5, 60_000, 4, positives=positives, scale=0.5)
     learner, exact = ClassMeans(alpha=0.05), Exact(alpha=0.1)
     got = learner.weights(run(learner, rows, labels))
@@ -144,10 +144,10 @@ def test_a_step_too_large_is_an_error_that_names_it_and_can_be_undone():
     learner = ClassMeans(eta0=1.0, learning_rate="constant")
     before = run(ClassMeans(), rows[:30], labels[:30])
     kept = [part.copy() for part in before.parts]
-    undo = learner.undo(before, rows)
+    undo = learner.rollback(before, rows)
     with pytest.raises(DivergedError, match=r"eta0=1\.0 is too large"):
         learner.step(before, rows, labels)
-    undo.put_back()
+    undo.roll_back()
     for part, copy in zip(before.parts, kept, strict=True):
         assert_array_equal(part, copy)
 
@@ -174,7 +174,7 @@ def test_rows_whose_squares_overflow_are_an_error_and_the_old_state_stays(learne
     before = run(learner, rows, labels)
     kept = [part.copy() for part in before.parts]
     rows[7, 1] = 1e200
-    with pytest.raises(StatisticsOverflow, match="scale the features down"):
+    with pytest.raises(StatisticsOverflowError, match="scale the features down"):
         learner.step(before, rows, labels)
     for part, copy in zip(before.parts, kept, strict=True):
         assert_array_equal(part, copy)

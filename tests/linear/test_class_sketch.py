@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.sketch import ClassSketch, CodeStream
 from tests import literal
 from tests.problems import problem
@@ -13,7 +13,7 @@ def sketch(rows, labels, rank=4, random_state=0):
     return ClassSketch.empty(rows.shape[1], CodeStream.seeded(rank, random_state)).update(rows, labels)
 
 
-def centred(moments, k):
+def centered(moments, k):
     return moments.sums[:, k, :-1] - np.outer(moments.means[k], moments.code_sums[k, :-1])
 
 
@@ -28,13 +28,13 @@ def test_sums_are_those_of_rows_times_codes():
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-def test_the_centred_sketch_is_an_unbiased_positive_estimate_of_the_covariance(gaussian):
+def test_the_centered_sketch_is_an_unbiased_positive_estimate_of_the_covariance(gaussian):
     rows, labels = problem(1, 60, 3, offset=3.0)
     expected = literal.covariance(rows[labels == 1])
     total = np.zeros((3, 3))
     for key in range(400):
         moments = ClassSketch.empty(3, CodeStream.seeded(8, key, gaussian)).update(rows, labels)
-        part = centred(moments, 1) @ centred(moments, 1).T / moments.counts[1]
+        part = centered(moments, 1) @ centered(moments, 1).T / moments.counts[1]
         assert np.linalg.eigvalsh(part).min() > -1e-12
         total += part / 400
     assert_allclose(total, expected, atol=4 * np.abs(expected).max() * np.sqrt(2 / 8 / 400))
@@ -58,9 +58,9 @@ def test_sketches_of_different_streams_merge_and_of_the_same_do_not():
     assert_allclose(left.counts, [(labels == 0).sum(), (labels == 1).sum()])
     assert_allclose(left.means[1], rows[labels == 1].mean(0))
     for same in (one, left):
-        with pytest.raises(IncompatibleMoments, match="a random_state of its own"):
+        with pytest.raises(IncompatibleMomentsError, match="a random_state of its own"):
             left.merge(same)
-    with pytest.raises(IncompatibleMoments, match="4 features and rank 4 and of 4 and 5"):
+    with pytest.raises(IncompatibleMomentsError, match="4 features and rank 4 and of 4 and 5"):
         one.merge(sketch(rows, labels, rank=5, random_state=9))
 
 
@@ -96,7 +96,7 @@ def test_wrong_row_numbers_are_refused(numbers, message):
 
 def test_taking_out_too_many_rows_is_refused():
     rows, labels = np.eye(2), np.array([0, 1], np.int8)
-    with pytest.raises(IncompatibleMoments, match="more rows of a class"):
+    with pytest.raises(IncompatibleMomentsError, match="more rows of a class"):
         sketch(rows, labels).forget(rows, np.zeros(2, np.int8), np.array([0, 1]))
 
 
@@ -107,7 +107,7 @@ def test_arrays_out_and_in_again_continue_the_same_stream():
     assert_array_equal(back.update(rows[20:], labels[20:]).sums, first.update(rows[20:], labels[20:]).sums)
     assert back.merged_keys == first.merged_keys
     for change in ({"sums": np.zeros((4, 2, 3))}, {"stream": [1]}, {"code_sums": np.full((2, 8), np.nan)}):
-        with pytest.raises(IncompatibleMoments):
+        with pytest.raises(IncompatibleMomentsError):
             ClassSketch.from_arrays(first.to_arrays() | change)
 
 
@@ -142,7 +142,7 @@ def test_weights_multiply_counts_and_sums_and_their_roots_the_codes():
 def test_a_class_whose_rows_are_all_taken_out_leaves_nothing_behind():
     rows, labels = problem(9, 40, 3)
     weight = np.random.default_rng(0).random(40)
-    whole = sketch(rows, labels).emptied().update(rows, labels, weight)
+    whole = sketch(rows, labels).empty_copy().update(rows, labels, weight)
     gone = np.flatnonzero(labels == 1)
     left = whole.forget(rows[gone], labels[gone], gone, weight[gone])
     assert left.counts.positive == 0.0
@@ -153,13 +153,13 @@ def test_a_class_whose_rows_are_all_taken_out_leaves_nothing_behind():
 def test_taking_out_a_merged_sketch_lets_its_stream_merge_again():
     rows, labels = problem(10, 60, 3)
     one, two, three = (sketch(rows[i::3], labels[i::3], random_state=i) for i in range(3))
-    left = one.merge(two).without(two)
+    left = one.merge(two).subtract(two)
     assert left.merged_keys == one.merged_keys
     assert_allclose(left.merge(two).sums, one.merge(two).sums)
-    with pytest.raises(IncompatibleMoments, match="never seen: their random codes"):
-        one.merge(two).without(three)
-    with pytest.raises(IncompatibleMoments, match="more rows of a class"):
-        one.without(one.update(rows, labels))
+    with pytest.raises(IncompatibleMomentsError, match="never seen: their random codes"):
+        one.merge(two).subtract(three)
+    with pytest.raises(IncompatibleMomentsError, match="more rows of a class"):
+        one.subtract(one.update(rows, labels))
 
 
 def test_absorbing_is_updating_in_the_same_arrays():

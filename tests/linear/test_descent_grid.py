@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflow
+from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflowError
 from opauc.linear.grid import PAPER_ALPHAS, PAPER_ETAS, DescentGrid
 from opauc.linear.kernels.grid import BEYOND
 from opauc.linear.moments.classes import ClassMoments
@@ -180,7 +180,7 @@ def test_where_every_pair_diverges_the_weights_are_zero_and_the_state_finite(siz
     assert learner.candidates(state).diverged.all()
     assert not learner.weights(state).any()
     assert all(np.isfinite(part).all() for part in learner.to_arrays(state).values())
-    with pytest.raises(StatisticsOverflow, match="scale the features down"):
+    with pytest.raises(StatisticsOverflowError, match="scale the features down"):
         learner.step(state, rows / size * 1e120, labels)
 
 

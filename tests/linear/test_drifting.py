@@ -1,4 +1,4 @@
-"""Forgetting chosen inside the pass: the statistics, the judgement and the choice, each against plain NumPy."""
+"""Forgetting chosen inside the pass: the statistics, the selection and the choice, each against plain NumPy."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc import OPAUC
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.drift import BLOCK, HALF_LIFE, Drifting
 from tests import literal
 from tests.problems import problem
@@ -24,24 +24,24 @@ def turning(seed, n_rows, period, n_features=3):
     return rows, labels
 
 
-def learnt(learner, rows, labels, weight=None):
+def learned(learner, rows, labels, weight=None):
     return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
 
 
-def block_weights(n_rows, forgetting):
+def block_weights(n_rows, forgetting_factor):
     """What each row still weighs: it fades from block to block, and by the rows of the block begun."""
     whole = n_rows // BLOCK * BLOCK
     ages = np.where(np.arange(n_rows) < whole, (whole - BLOCK - np.arange(n_rows) // BLOCK * BLOCK) + n_rows - whole, 0)
-    return float(forgetting) ** ages
+    return float(forgetting_factor) ** ages
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 700), st.sampled_from([1.0, 0.999, 0.98]))
-def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows, forgetting):
+def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows, forgetting_factor):
     rows, labels = problem(seed, n_rows, 3, offset=4.0)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
-    learner = Drifting(forgettings=(forgetting,))
-    found = learner.statistics(learnt(learner, rows, labels, weight))
-    faded = weight * block_weights(n_rows, forgetting)
+    learner = Drifting(forgettings=(forgetting_factor,))
+    found = learner.statistics(learned(learner, rows, labels, weight))
+    faded = weight * block_weights(n_rows, forgetting_factor)
     for k, one in enumerate(found.groups):
         assert_allclose(one.count, faded[labels == k].sum(), rtol=1e-9)
         assert_allclose(
@@ -49,19 +49,19 @@ def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows
         )
 
 
-def test_without_forgetting_it_is_the_exact_minimiser():
+def test_without_forgetting_it_is_the_exact_minimizer():
     rows, labels = problem(1, 1000, 4)
     learner = Drifting(alpha=0.1)
-    state = learnt(learner, rows, labels)
+    state = learned(learner, rows, labels)
     assert learner.standing(state).chosen == 0
-    assert_allclose(learner.weights(state), literal.minimiser(rows, labels, 0.1), rtol=1e-8)
+    assert_allclose(learner.weights(state), literal.minimizer(rows, labels, 0.1), rtol=1e-8)
 
 
 def test_each_block_is_judged_by_weights_from_before_it():
     """The sums against a plain loop: weights anew every `horizon` rows, pairs within blocks, older blocks faded."""
     rows, labels = turning(0, 6 * BLOCK + 40, 900)
     learner = Drifting(alpha=0.1, forgettings=(1.0, 0.98), horizon=2 * BLOCK)
-    state = learnt(learner, rows, labels)
+    state = learned(learner, rows, labels)
     sums, pairs, weights, solved = np.zeros((2, 3)), 0.0, None, 0
     for end in range(BLOCK, 6 * BLOCK + 1, BLOCK):
         block = slice(end - BLOCK, end)
@@ -73,14 +73,14 @@ def test_each_block_is_judged_by_weights_from_before_it():
             sums = sums * [fading, fading, fading**2] + np.column_stack([wins, gain, gain**2])
             pairs = pairs * fading + above.shape[0] * above.shape[1]
         if weights is None or end - solved >= 2 * BLOCK:
-            weights, solved = np.array([faded_minimiser(rows[:end], labels[:end], f, 0.1) for f in (1.0, 0.98)]), end
+            weights, solved = np.array([faded_minimizer(rows[:end], labels[:end], f, 0.1) for f in (1.0, 0.98)]), end
     assert_allclose(state.sums, sums, rtol=1e-8)
     assert_allclose(state.pairs, pairs)
     assert learner.standing(state).aucs == pytest.approx(tuple(sums[:, 0] / pairs))
 
 
-def faded_minimiser(rows, labels, forgetting, alpha):
-    weight = block_weights(len(labels), forgetting)
+def faded_minimizer(rows, labels, forgetting_factor, alpha):
+    weight = block_weights(len(labels), forgetting_factor)
     S = sum(literal.covariance(rows[labels == k], weight[labels == k]) for k in (0, 1))
     d = np.average(rows[labels == 1], 0, weight[labels == 1]) - np.average(rows[labels == 0], 0, weight[labels == 0])
     return np.linalg.solve(alpha * np.eye(d.size) + S + np.outer(d, d), d)
@@ -90,15 +90,15 @@ def faded_minimiser(rows, labels, forgetting, alpha):
 def test_the_faster_the_stream_turns_the_faster_it_forgets(period, wanted):
     rows, labels = turning(3, 12_000, period, n_features=16)
     learner = Drifting(horizon=BLOCK)
-    assert learner.standing(learnt(learner, rows, labels)).forgetting == wanted
+    assert learner.standing(learned(learner, rows, labels)).forgetting_factor == wanted
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_stream_that_does_not_turn_keeps_all_its_rows(seed):
     rows, labels = problem(seed, 8000, 5)
     learner = Drifting(horizon=500)
-    state = learnt(learner, rows, labels)
-    assert learner.standing(state).forgetting == 1.0
+    state = learned(learner, rows, labels)
+    assert learner.standing(state).forgetting_factor == 1.0
     assert learner.counts(state) == ((labels == 0).sum(), (labels == 1).sum())
 
 
@@ -107,32 +107,38 @@ def test_the_farther_ahead_rows_are_ranked_the_slower_it_forgets():
     rows, labels = turning(4, 30_000, 1_000, n_features=8)
     rows[:, 2] += 0.7 * labels
     near, far = (Drifting(horizon=horizon) for horizon in (BLOCK, 4000))
-    assert near.standing(learnt(near, rows, labels)).forgetting == 0.99
-    assert far.standing(learnt(far, rows, labels)).forgetting >= 0.9999
+    assert near.standing(learned(near, rows, labels)).forgetting_factor == 0.99
+    assert far.standing(learned(far, rows, labels)).forgetting >= 0.9999
 
 
 def test_a_class_that_comes_no_more_fades_and_stays():
     rows, labels = problem(5, 40_000, 2)
     labels[300:] = 0
     learner = Drifting(forgettings=(0.5,), horizon=10**6)
-    state = learnt(learner, rows, labels)
+    state = learned(learner, rows, labels)
     assert learner.counts(state).both
     assert np.isfinite(learner.weights(state)).all()
 
 
 def test_the_estimator_says_what_was_chosen_and_ranks_the_next_rows_better():
     rows, labels = turning(6, 20_000, 5_000)
-    fading, keeping = (OPAUC(forgetting=f, horizon=200).fit(rows[:-200], labels[:-200]) for f in ("auto", 1.0))
-    assert fading.forgetting_ < 1.0 == keeping.forgetting_
+    fading, keeping = (OPAUC(forgetting_factor=f, horizon=200).fit(rows[:-200], labels[:-200]) for f in ("auto", 1.0))
+    assert fading.forgetting_factor_ < 1.0 == keeping.forgetting_factor_
     assert fading.score(rows[-200:], labels[-200:]) > keeping.score(rows[-200:], labels[-200:]) + 0.1
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"forgetting": "auto", "solver": "sgd"}, "forgetting='auto' needs solver='exact'; here the solver is 'sgd'"),
-        ({"forgetting": "auto", "rank": 5, "solver": "exact"}, "forgetting=auto needs full covariance, rank=None"),
-        ({"forgetting": "fast"}, "'forgetting' parameter of OPAUC must be"),
+        (
+            {"forgetting_factor": "auto", "solver": "sgd"},
+            "forgetting_factor='auto' needs solver='exact'; here the solver is 'sgd'",
+        ),
+        (
+            {"forgetting_factor": "auto", "rank": 5, "solver": "exact"},
+            "forgetting_factor=auto needs full covariance, rank=None",
+        ),
+        ({"forgetting_factor": "fast"}, "'forgetting_factor' parameter of OPAUC must be"),
         ({"horizon": 0}, r"'horizon' parameter of OPAUC must be an int in the range \[1, inf\). Got 0"),
     ],
 )
@@ -144,9 +150,9 @@ def test_bad_settings_are_refused_by_name(settings, message):
 
 def test_what_depends_on_the_order_cannot_be_merged_or_forgotten():
     rows, labels = problem(8, 300, 3)
-    model = OPAUC(forgetting="auto").fit(rows, labels)
+    model = OPAUC(forgetting_factor="auto").fit(rows, labels)
     for call in (lambda: model.merge(model), lambda: model.forget(rows[:2], labels[:2]), lambda: model.path([1.0])):
-        with pytest.raises(UnsupportedOperation, match="needs a given forgetting"):
+        with pytest.raises(UnsupportedOperationError, match="needs a given forgetting_factor"):
             call()
 
 
@@ -155,7 +161,7 @@ def test_a_state_that_cannot_be_is_refused():
     arrays = {name: array.copy() for name, array in learner.to_arrays(learner.start(2)).items()}
     for name, value in (("filled", BLOCK), ("labels", 2), ("counts", -1.0)):
         wrong = arrays | {name: np.full_like(arrays[name], value)}
-        with pytest.raises(IncompatibleMoments, match="expected"):
+        with pytest.raises(IncompatibleMomentsError, match="expected"):
             learner.from_arrays(2, wrong)
 
 
@@ -165,5 +171,5 @@ def test_chunks_of_any_size_give_the_same_bits():
     state = learner.start(3)
     for part in np.split(np.arange(1500), [1, 127, 128, 129, 700]):
         state = learner.step(state, rows[part], labels[part])
-    for one, other in zip(state, learnt(learner, rows, labels), strict=True):
+    for one, other in zip(state, learned(learner, rows, labels), strict=True):
         assert_array_equal(one, other)

@@ -26,7 +26,7 @@ def weights(rows, labels, alpha):
 def test_weights_are_the_closed_form_and_so_is_every_point_of_the_path(seed, n_features, alpha):
     rows, labels = problem(seed, 70, n_features)
     learner, state = fitted(rows, labels, alpha)
-    expected = literal.minimiser(rows, labels, alpha)
+    expected = literal.minimizer(rows, labels, alpha)
     assert_allclose(learner.weights(state), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
     assert_allclose(learner.path(state, [alpha])[0], expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
@@ -68,7 +68,7 @@ def test_swapping_the_classes_turns_the_weights_round():
     assert_allclose(weights(rows, 1 - labels, 0.1), -weights(rows, labels, 0.1), rtol=1e-12)
 
 
-def test_singular_statistics_give_the_shortest_of_all_minimisers():
+def test_singular_statistics_give_the_shortest_of_all_minimizers():
     rows, labels = problem(4, 12, 5)
     doubled = np.hstack([rows, rows, np.full((12, 1), 3.0)])
     w, half = weights(doubled, labels, 0.0), weights(rows, labels, 0.0)
@@ -125,8 +125,10 @@ def test_rows_are_forgotten_with_their_weights_unless_these_have_faded():
     left = learner.forget(whole, rows[50:], labels[50:], weight[50:])
     expected = learner.step(learner.start(3), rows[:50], labels[:50], weight[:50])
     assert_allclose(learner.weights(left), learner.weights(expected), rtol=1e-9)
-    with pytest.raises(ValueError, match=r"forget needs forgetting=1.0, got 0.9: the weight the rows still have"):
-        Exact(forgetting=0.9).forget(whole, rows[50:], labels[50:])
+    with pytest.raises(
+        ValueError, match=r"forget needs forgetting_factor=1.0, got 0.9: the weight the rows still have"
+    ):
+        Exact(forgetting_factor=0.9).forget(whole, rows[50:], labels[50:])
 
 
 def test_weights_are_zero_until_both_classes_are_seen():
@@ -138,9 +140,9 @@ def test_weights_are_zero_until_both_classes_are_seen():
 def test_forgetting_follows_a_change_of_the_signal():
     rows, labels = problem(8, 2000, 3)
     rows[1000:, 0] -= 2 * labels[1000:]
-    keep, drop = Exact(), Exact(forgetting=0.99)
+    keep, drop = Exact(), Exact(forgetting_factor=0.99)
     after = [one.weights(one.step(one.start(3), rows, labels)) for one in (keep, drop)]
-    late = literal.minimiser(rows[1500:], labels[1500:], 1e-4)
+    late = literal.minimizer(rows[1500:], labels[1500:], 1e-4)
     cosine = [w @ late / np.linalg.norm(w) / np.linalg.norm(late) for w in after]
     assert cosine[1] > 0.95 > cosine[0]
 

@@ -26,12 +26,12 @@ def stream(seed, n_rows, order):
     return rng.normal(size=(n_rows, 2)) + labels[:, None], labels
 
 
-def literal_weights(rows, labels, forgetting, alpha):
+def literal_weights(rows, labels, forgetting_factor, alpha):
     """The closed form with each class's rows weighted by their age, counted from its own newest row."""
     matrix, means = alpha * np.eye(rows.shape[1]), []
     for k in (0, 1):
         at = np.flatnonzero(labels == k)
-        weight = forgetting ** (at[-1] - at).astype(float)
+        weight = forgetting_factor ** (at[-1] - at).astype(float)
         mean = weight @ rows[at] / weight.sum()
         means.append(mean)
         matrix += (rows[at] - mean).T @ ((rows[at] - mean) * weight[:, None]) / weight.sum()
@@ -39,7 +39,7 @@ def literal_weights(rows, labels, forgetting, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
-def learnt(learner, rows, labels, at):
+def learned(learner, rows, labels, at):
     state = learner.start(rows.shape[1])
     for part in np.split(np.arange(len(labels)), at):
         state = learner.step(state, rows[part], labels[part])
@@ -53,33 +53,33 @@ def learnt(learner, rows, labels, at):
     st.sampled_from([10, 3000, 20_000]),
     st.lists(st.floats(0.0, 1.0), max_size=4),
 )
-def test_any_cut_gives_what_one_step_gives(seed, forgetting, order, n_rows, shares):
+def test_any_cut_gives_what_one_step_gives(seed, forgetting_factor, order, n_rows, shares):
     rows, labels = stream(seed, n_rows, order)
-    learner = Exact(alpha=0.1, forgetting=forgetting)
+    learner = Exact(alpha=0.1, forgetting_factor=forgetting_factor)
     at = sorted(int(share * n_rows) for share in shares)
-    whole, cut = (learnt(learner, rows, labels, where) for where in ([], at))
+    whole, cut = (learned(learner, rows, labels, where) for where in ([], at))
     assert whole.counts.both
     assert_allclose(cut.counts, whole.counts, rtol=1e-9)
-    expected = literal_weights(rows, labels, forgetting, 0.1)
+    expected = literal_weights(rows, labels, forgetting_factor, 0.1)
     for state in (whole, cut):
         assert_allclose(learner.weights(state), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("forgetting", RATES)
+@pytest.mark.parametrize("forgetting_factor", RATES)
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_hundred_thousand_rows_in_one_step_or_in_many(forgetting, order):
+def test_a_hundred_thousand_rows_in_one_step_or_in_many(forgetting_factor, order):
     rows, labels = stream(0, 100_000, order)
-    learner = Exact(forgetting=forgetting)
-    whole = learner.weights(learnt(learner, rows, labels, []))
-    cut = learner.weights(learnt(learner, rows, labels, range(1000, 100_000, 1000)))
-    expected = literal_weights(rows, labels, forgetting, learner.alpha)
+    learner = Exact(forgetting_factor=forgetting_factor)
+    whole = learner.weights(learned(learner, rows, labels, []))
+    cut = learner.weights(learned(learner, rows, labels, range(1000, 100_000, 1000)))
+    expected = literal_weights(rows, labels, forgetting_factor, learner.alpha)
     assert_allclose(cut, whole, rtol=1e-9, atol=1e-9 * np.abs(whole).max())
     assert_allclose(whole, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_the_weight_of_a_class_that_comes_no_more_fades_but_stays():
     rows, labels = stream(1, 3000, "positives first")
-    seen = ClassMoments.empty(2).update(rows, labels, forgetting=0.5)
+    seen = ClassMoments.empty(2).update(rows, labels, forgetting_factor=0.5)
     assert 0.0 < seen.positive.count <= 1e-100
     assert_allclose(seen.negative.count, 2.0)
 
@@ -90,7 +90,7 @@ def test_row_weights_count_beside_age():
     expected = ClassMoments.of(rows, labels, weight * 0.9 ** np.arange(49, -1, -1.0))
     got = ClassMoments.empty(2)
     for part in (slice(0, 20), slice(20, 50)):
-        got = got.update(rows[part], labels[part], weight[part], forgetting=0.9)
+        got = got.update(rows[part], labels[part], weight[part], forgetting_factor=0.9)
     assert_allclose(got.counts, expected.counts, rtol=1e-10)
     assert_allclose(got.covariance_sum(), expected.covariance_sum(), rtol=1e-9)
 
@@ -98,7 +98,7 @@ def test_row_weights_count_beside_age():
 def test_float32_rows_fade_as_float64_ones():
     rows, labels = stream(3, 20_000, "interleaved")
     single, double = (
-        ClassMoments.empty(2).update(part, labels, forgetting=0.99) for part in (rows.astype(np.float32), rows)
+        ClassMoments.empty(2).update(part, labels, forgetting_factor=0.99) for part in (rows.astype(np.float32), rows)
     )
     assert_allclose(single.covariance_sum(), double.covariance_sum(), atol=1e-5)
     assert_allclose(single.mean_difference(), double.mean_difference(), atol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.accumulate import MOST_BYTES, buffer_rows
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
@@ -46,7 +46,7 @@ def test_a_fold_and_its_complement_come_from_one_pass():
     everything = ClassMoments(seen.total(range(0, 10, 2)), seen.total(range(1, 10, 2)))
     for k in range(5):
         held_out = ClassMoments(*seen.groups[2 * k : 2 * k + 2])
-        kept = everything.without(held_out)
+        kept = everything.subtract(held_out)
         expected = ClassMoments.of(rows[fold != k], labels[fold != k])
         assert_allclose(kept.counts, expected.counts)
         assert_allclose(kept.mean_difference(), expected.mean_difference(), rtol=1e-9, atol=1e-9)
@@ -72,9 +72,9 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit():
 
 
 def test_groups_that_do_not_belong_together_are_refused():
-    with pytest.raises(IncompatibleMoments, match="of 2 groups and of 3 do not"):
+    with pytest.raises(IncompatibleMomentsError, match="of 2 groups and of 3 do not"):
         GroupMoments.empty(1, 2).merge(GroupMoments.empty(1, 3))
-    with pytest.raises(IncompatibleMoments, match="of 2 features and of 3"):
+    with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):
         GroupMoments(ExactMoments.empty(2), ExactMoments.empty(3))
-    with pytest.raises(IncompatibleMoments, match="expected numeric arrays"):
+    with pytest.raises(IncompatibleMomentsError, match="expected numeric arrays"):
         GroupMoments.from_arrays({})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from tests import literal
@@ -76,7 +76,7 @@ def test_forgetting_weighs_each_row_by_its_age():
     expected = ClassMoments.of(rows, labels, age)
     got = ClassMoments.empty(3)
     for part in (slice(0, 7), slice(7, 8), slice(8, 30)):
-        got = got.update(rows[part], labels[part], forgetting=0.9)
+        got = got.update(rows[part], labels[part], forgetting_factor=0.9)
     assert_same(got.negative, expected.negative)
     assert_same(got.positive, expected.positive)
 
@@ -137,24 +137,24 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies():
 def test_arrays_that_cannot_be_statistics_are_refused(change, message):
     arrays = {"count": 3.0, "mean": [0.0, 1.0], "scatter": [[1.0, 0.5], [0.5, 1.0]]}
     assert ExactMoments.from_arrays(arrays).count == 3
-    with pytest.raises(IncompatibleMoments, match=message):
+    with pytest.raises(IncompatibleMomentsError, match=message):
         ExactMoments.from_arrays(arrays | change)
-    with pytest.raises(IncompatibleMoments, match="expected numeric arrays"):
+    with pytest.raises(IncompatibleMomentsError, match="expected numeric arrays"):
         ExactMoments.from_arrays({})
 
 
 def test_statistics_that_do_not_belong_together_are_refused():
-    with pytest.raises(IncompatibleMoments, match="of 2 features and of 3"):
+    with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):
         ExactMoments.empty(2).merge(ExactMoments.empty(3))
-    with pytest.raises(IncompatibleMoments, match="weight 2: only 1 were seen"):
+    with pytest.raises(IncompatibleMomentsError, match="weight 2: only 1 were seen"):
         ExactMoments.of(np.zeros((1, 2))).forget(np.zeros((2, 2)))
-    with pytest.raises(IncompatibleMoments, match="never seen: feature 1"):
+    with pytest.raises(IncompatibleMomentsError, match="never seen: feature 1"):
         ExactMoments.of(np.eye(3)[:, :2]).forget(np.array([[0.0, 9.0]]))
 
 
 def test_merging_into_overflow_is_refused():
     near, far = ExactMoments.of(np.full((9, 1), 1e160)), ExactMoments.of(np.full((9, 1), -1e160))
-    with pytest.raises(StatisticsOverflow):
+    with pytest.raises(StatisticsOverflowError):
         near.merge(far)
 
 

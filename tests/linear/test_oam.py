@@ -10,7 +10,7 @@ from scipy import sparse, stats
 from opauc.baselines.solvers import oam
 from opauc.baselines.solvers.oam import OAM
 from opauc.core.kernels.random_signs import code_word
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
 
 both = pytest.mark.parametrize("update", ["sequential", "gradient"])
@@ -127,7 +127,7 @@ def test_arrays_that_are_no_state_are_refused(name, change, message):
     rows, labels = problem(0, 40, 4)
     learner = OAM(buffer_size=5)
     arrays = copies(learner, run(learner, rows, labels))
-    with pytest.raises(IncompatibleMoments, match=message):
+    with pytest.raises(IncompatibleMomentsError, match=message):
         learner.from_arrays(4, arrays | {name: change(arrays[name])})
 
 
@@ -236,9 +236,9 @@ def test_a_step_that_is_refused_leaves_the_state_as_it_was():
     learner = OAM()
     state = run(learner, rows, labels)
     before = copies(learner, state)
-    with pytest.raises(StatisticsOverflow, match="squares of the rows overflow"):
+    with pytest.raises(StatisticsOverflowError, match="squares of the rows overflow"):
         learner.step(state, rows * 1e120, labels)
-    with pytest.raises(StatisticsOverflow, match=r"C=1e\+290 is too large"):
+    with pytest.raises(StatisticsOverflowError, match=r"C=1e\+290 is too large"):
         OAM(C=1e290).step(state, rows, labels)
     for name, part in learner.to_arrays(state).items():
         assert_array_equal(part, before[name])

@@ -1,4 +1,4 @@
-"""The cutting planes against minimisers that look at every pair."""
+"""The cutting planes against minimizers that look at every pair."""
 
 import sys
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from opauc.baselines.solvers.pairwise_hinge import IDLE_ROUNDS, PairwiseHinge
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from tests.problems import problem, problems
 
 
@@ -24,7 +24,7 @@ def objective(weights, rows, labels, C):
 
 
 def direct_minimum(rows, labels, C):
-    """Objective of the minimiser: its dual has one variable a pair and no constraints but their bounds."""
+    """Objective of the minimizer: its dual has one variable a pair and no constraints but their bounds."""
     pairs = pairs_of(rows, labels)
     share = C / len(pairs)
     found = minimize(
@@ -48,7 +48,7 @@ def direct_minimum(rows, labels, C):
 @pytest.mark.parametrize("positives", [0.1, 0.5])
 def test_the_objective_is_that_of_a_direct_minimisation_over_all_pairs(C, positives):
     rows, labels = problem(3, 60, 5, positives=positives)
-    found = PairwiseHinge(C=C, tol=1e-6).minimise(rows, labels)
+    found = PairwiseHinge(C=C, tol=1e-6).minimize(rows, labels)
     least = direct_minimum(rows, labels, C)
     assert_allclose(found.objective, objective(found.weights, rows, labels, C), rtol=1e-10)
     # 2e-5 for the direct method, which stops there at the largest C.
@@ -59,7 +59,7 @@ def test_the_objective_is_that_of_a_direct_minimisation_over_all_pairs(C, positi
 @given(problems(), st.sampled_from([1e-3, 1.0, 1e2]))
 def test_the_bound_lies_below_what_any_weights_reach_and_zero_weights_are_beaten(case, C):
     rows, labels = case
-    found = PairwiseHinge(C=C / max(1.0, rows.var()), tol=1e-4).minimise(rows, labels)
+    found = PairwiseHinge(C=C / max(1.0, rows.var()), tol=1e-4).minimize(rows, labels)
     scale = C / max(1.0, rows.var())
     assert_allclose(found.objective, objective(found.weights, rows, labels, scale), rtol=1e-6)
     assert found.objective <= scale * (1 + 1e-9)
@@ -70,10 +70,10 @@ def test_the_bound_lies_below_what_any_weights_reach_and_zero_weights_are_beaten
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
 def test_the_gap_asked_for_is_reached_and_true(C):
     rows, labels = problem(5, 300, 20)
-    exact = PairwiseHinge(C=C, tol=1e-7).minimise(rows, labels).objective
+    exact = PairwiseHinge(C=C, tol=1e-7).minimize(rows, labels).objective
     for tol in (1e-1, 1e-3):
         learner = PairwiseHinge(C=C, tol=tol)
-        found = learner.minimise(rows, labels)
+        found = learner.minimize(rows, labels)
         assert learner.gap(found.objective, found.bound) <= tol
         assert found.bound <= exact * (1 + 1e-9)
         assert found.objective <= exact * (1 + tol)
@@ -82,32 +82,32 @@ def test_the_gap_asked_for_is_reached_and_true(C):
 def test_a_gap_of_the_loss_is_a_share_of_the_largest_loss():
     rows, labels = problem(5, 300, 20)
     of_loss = PairwiseHinge(C=50.0, tol=1e-3, gap_of="loss")
-    found = of_loss.minimise(rows, labels)
+    found = of_loss.minimize(rows, labels)
     assert found.objective - found.bound <= 1e-3 * 50.0
-    assert found.n_iter < PairwiseHinge(C=50.0, tol=1e-3).minimise(rows, labels).n_iter
+    assert found.n_iter < PairwiseHinge(C=50.0, tol=1e-3).minimize(rows, labels).n_iter
 
 
 def test_separable_rows_with_a_huge_penalty_get_the_widest_margin():
     rows, labels = np.array([[0.0, 0.0], [-1.0, 5.0], [4.0, 0.0], [5.0, -3.0]]), np.array([0, 0, 1, 1], np.int8)
-    found = PairwiseHinge(C=1e8, tol=1e-6).minimise(rows, labels)
+    found = PairwiseHinge(C=1e8, tol=1e-6).minimize(rows, labels)
     # The pair (4, 0) - (0, 0) alone decides.
     assert_allclose(found.weights, [0.25, 0.0], atol=1e-5)
 
 
 def test_a_huge_penalty_on_rows_that_cannot_be_separated_converges():
     rows, labels = problem(8, 400, 8)
-    found = PairwiseHinge(C=1e8).minimise(rows, labels)
+    found = PairwiseHinge(C=1e8).minimize(rows, labels)
     assert found.objective - found.bound <= 1e-3 * found.objective
 
 
 def test_with_a_tiny_penalty_the_weights_are_that_many_mean_differences():
     rows, labels = problem(8, 400, 8)
     difference = rows[labels == 1].mean(0) - rows[labels == 0].mean(0)
-    assert_allclose(PairwiseHinge(C=1e-8).minimise(rows, labels).weights, 1e-8 * difference, rtol=1e-9)
+    assert_allclose(PairwiseHinge(C=1e-8).minimize(rows, labels).weights, 1e-8 * difference, rtol=1e-9)
 
 
 def test_constant_features_give_zero_weights_at_once():
-    found = PairwiseHinge().minimise(np.full((6, 3), 7.0), np.array([0, 1, 0, 1, 1, 0], np.int8))
+    found = PairwiseHinge().minimize(np.full((6, 3), 7.0), np.array([0, 1, 0, 1, 1, 0], np.int8))
     assert not found.weights.any()
     assert found.objective == 1.0
     assert_allclose(found.bound, 1.0, rtol=1e-10)
@@ -116,21 +116,21 @@ def test_constant_features_give_zero_weights_at_once():
 def test_sparse_rows_give_the_weights_of_dense_ones():
     rows, labels = problem(1, 200, 30)
     rows[np.random.default_rng(1).random(rows.shape) < 0.8] = 0.0
-    dense = PairwiseHinge(C=10.0, tol=1e-6).minimise(rows, labels)
-    thin = PairwiseHinge(C=10.0, tol=1e-6).minimise(sparse.csr_array(rows), labels)
+    dense = PairwiseHinge(C=10.0, tol=1e-6).minimize(rows, labels)
+    thin = PairwiseHinge(C=10.0, tol=1e-6).minimize(sparse.csr_array(rows), labels)
     assert_allclose(thin.weights, dense.weights, rtol=1e-5, atol=1e-8)
 
 
 def test_a_translation_of_the_rows_changes_nothing():
     rows, labels = problem(2, 100, 4)
-    here, there = (PairwiseHinge(C=5.0, tol=1e-8).minimise(rows + shift, labels) for shift in (0.0, 1e4))
+    here, there = (PairwiseHinge(C=5.0, tol=1e-8).minimize(rows + shift, labels) for shift in (0.0, 1e4))
     assert_allclose(there.objective, here.objective, rtol=1e-7)
     assert_allclose(there.weights, here.weights, atol=1e-4)
 
 
 def test_swapping_the_classes_turns_the_weights_round():
     rows, labels = problem(2, 100, 4)
-    one, other = (PairwiseHinge(C=5.0, tol=1e-8).minimise(rows, part) for part in (labels, 1 - labels))
+    one, other = (PairwiseHinge(C=5.0, tol=1e-8).minimize(rows, part) for part in (labels, 1 - labels))
     assert_allclose(other.weights, -one.weights, atol=1e-4)
 
 
@@ -138,28 +138,28 @@ def test_planes_that_are_dropped_are_not_missed():
     """More rounds than an idle plane is kept for."""
     rows, labels = problem(4, 200, 30)
     learner = PairwiseHinge(C=300.0, tol=1e-5)
-    found = learner.minimise(rows, labels)
+    found = learner.minimize(rows, labels)
     assert found.n_iter > 3 * IDLE_ROUNDS
     assert learner.gap(found.objective, found.bound) <= 1e-5
 
 
 def test_rounds_are_limited_and_the_best_weights_so_far_returned():
     rows, labels = problem(4, 300, 60)
-    objectives = [PairwiseHinge(C=1e3, max_iter=rounds).minimise(rows, labels).objective for rounds in (1, 2, 5, 20)]
+    objectives = [PairwiseHinge(C=1e3, max_iter=rounds).minimize(rows, labels).objective for rounds in (1, 2, 5, 20)]
     assert objectives == sorted(objectives, reverse=True)
     assert objectives[0] == 1e3
-    assert PairwiseHinge(C=1e3, max_iter=20).minimise(rows, labels).n_iter == 20
+    assert PairwiseHinge(C=1e3, max_iter=20).minimize(rows, labels).n_iter == 20
 
 
 def test_rows_whose_squares_overflow_are_refused():
-    with pytest.raises(StatisticsOverflow, match="scale the features down"):
-        PairwiseHinge().minimise(np.array([[0.0], [1e200]]), np.array([0, 1], np.int8))
+    with pytest.raises(StatisticsOverflowError, match="scale the features down"):
+        PairwiseHinge().minimize(np.array([[0.0], [1e200]]), np.array([0, 1], np.int8))
 
 
 def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(ImportError, match=r"pip install opauc\[baselines\]"):
-        PairwiseHinge().minimise(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
+        PairwiseHinge().minimize(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
 
 
 @pytest.mark.parametrize("Cs", [(0.01, 1.0, 100.0, 1e4), (1e4, 100.0, 1.0, 0.01)])
@@ -167,7 +167,7 @@ def test_every_minimum_of_a_path_is_as_near_to_the_best_as_one_found_alone(Cs):
     rows, labels = problem(0, 80, 4)
     path = list(PairwiseHinge(tol=1e-6).path(rows, labels, Cs))
     for C, found in zip(Cs, path, strict=True):
-        alone = PairwiseHinge(C=C, tol=1e-6).minimise(rows, labels)
+        alone = PairwiseHinge(C=C, tol=1e-6).minimize(rows, labels)
         assert found.objective == pytest.approx(alone.objective, rel=3e-6)
         assert found.bound <= alone.objective * (1 + 1e-12)
         assert_allclose(found.scores, rows @ found.weights, atol=1e-9)
@@ -176,5 +176,5 @@ def test_every_minimum_of_a_path_is_as_near_to_the_best_as_one_found_alone(Cs):
 def test_a_path_takes_fewer_planes_than_its_ends_alone():
     rows, labels = problem(0, 300, 8)
     Cs = [2.0**k for k in range(-4, 12)]
-    alone = [PairwiseHinge(C=C).minimise(rows, labels).n_iter for C in Cs]
+    alone = [PairwiseHinge(C=C).minimize(rows, labels).n_iter for C in Cs]
     assert sum(found.n_iter for found in PairwiseHinge().path(rows, labels, Cs)) < 0.7 * sum(alone)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from opauc import OPAUC
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.progressive_selection import CANDIDATES
 from opauc.linear.progressive_selection import ProgressiveSelection
 from tests.problems import problem
@@ -46,7 +46,7 @@ def test_untuned_it_ranks_texts_far_better_than_chance():
     state = run(rows[:4000], labels[:4000])
     unseen = roc_auc_score(labels[4000:], rows[4000:] @ LEARNER.weights(state))
     assert unseen > 0.8  # weights from the true odds of each word: 0.91
-    # The winner's progressive AUC is of rows not yet learnt, by earlier weights: an estimate, and a cautious one.
+    # The winner's progressive AUC is of rows not yet learned, by earlier weights: an estimate, and a cautious one.
     standing = LEARNER.standing(state)
     assert unseen - 0.1 < standing.aucs[standing.winner] < unseen + 0.02
 
@@ -199,13 +199,13 @@ def test_rows_too_large_are_refused_and_the_state_is_as_before(value, said, shap
     before = [part.copy() for part in state]
     rows[20, 1] = value
     message = f"squares of the values sum to {said}, float64 has room for 1e\\+300; scale the features down"
-    with pytest.raises(StatisticsOverflow, match=message):
+    with pytest.raises(StatisticsOverflowError, match=message):
         LEARNER.step(state, shape(rows), labels)
     for one, other in zip(before, state, strict=True):
         assert_array_equal(one, other)
 
 
-def test_float32_rows_whose_squares_leave_float32_are_learnt():
+def test_float32_rows_whose_squares_leave_float32_are_learned():
     rows, labels = problem(9, 200, 3)
     large = (rows * 1e30).astype(np.float32)
     weights = LEARNER.weights(run(large, labels))

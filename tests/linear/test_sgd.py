@@ -92,7 +92,7 @@ def test_the_theorems_step_neither_diverges_nor_depends_on_units(scale):
     assert_allclose(reference.weights(run(reference, rows * scale, labels)) * scale, expected, rtol=1e-8)
 
 
-def test_the_mean_iterate_approaches_the_exact_minimiser():
+def test_the_mean_iterate_approaches_the_exact_minimizer():
     rows, labels = problem(3, 60_000, 5, scale=0.5)
     learner, exact = SGD(alpha=1e-3), Exact(alpha=1e-3)
     state = run(learner, rows, labels)
@@ -104,11 +104,11 @@ def test_the_mean_iterate_approaches_the_exact_minimiser():
 def test_statistics_are_those_of_the_rows_pending_ones_included():
     rows, labels = problem(4, 101, 7, offset=4.0)
     weights = None, np.full(101, 2.0), np.random.default_rng(4).gamma(0.5, size=101)
-    for forgetting, weight in product((1.0, 0.97), weights):
-        learner = SGD(forgetting=forgetting)
+    for forgetting_factor, weight in product((1.0, 0.97), weights):
+        learner = SGD(forgetting_factor=forgetting_factor)
         state = run(learner, rows, labels, weight)
         got = learner.statistics(state)
-        expected = ClassMoments.empty(7).update(rows, labels, weight, forgetting=forgetting)
+        expected = ClassMoments.empty(7).update(rows, labels, weight, forgetting_factor=forgetting_factor)
         assert learner.counts(state) == (got.negative.count, got.positive.count)
         for one, other in ((got.negative, expected.negative), (got.positive, expected.positive)):
             assert_allclose(one.count, other.count, rtol=1e-10)

@@ -10,7 +10,7 @@ from opauc.linear.sketch_exact import SketchedExact
 from tests.problems import problem
 
 
-def dense_minimiser(state, alpha):
+def dense_minimizer(state, alpha):
     """The closed form with the sketched covariances written out."""
     matrix = alpha * np.eye(state.n_features)
     for k in (0, 1):
@@ -28,7 +28,7 @@ def test_weights_and_path_are_the_closed_form(rank, n_features):
     state = learner.step(learner.start(n_features), sparse.csr_array(rows), labels)
     alphas = [1e-6, 0.1, 10.0]
     for w, alpha in zip(learner.path(state, alphas), alphas, strict=True):
-        assert_allclose(w, dense_minimiser(state, alpha), rtol=1e-5, atol=1e-8)
+        assert_allclose(w, dense_minimizer(state, alpha), rtol=1e-5, atol=1e-8)
     assert_allclose(learner.weights(state), learner.path(state, [0.1])[0])
 
 
@@ -41,7 +41,7 @@ def test_without_a_ridge_it_is_the_limit_of_small_ones(n_features, rank):
     assert_allclose(none, tiny, rtol=1e-5, atol=1e-7 * np.abs(none).max())
 
 
-def test_a_large_rank_approaches_the_exact_minimiser():
+def test_a_large_rank_approaches_the_exact_minimizer():
     rows, labels = problem(2, 2000, 5)
     exact, sketched = Exact(alpha=0.1), SketchedExact(alpha=0.1, rank=1500)
     w = exact.weights(exact.step(exact.start(5), rows, labels))
@@ -74,10 +74,10 @@ def test_undo_puts_a_state_back_to_the_bit(make, weight):
     learner = SketchedExact(rank=5)
     state = learner.step(learner.start(2000), make(rows[:50]), labels[:50])
     kept = state.to_arrays()
-    undo = learner.undo(state, make(rows[50:]))
+    undo = learner.rollback(state, make(rows[50:]))
     after = learner.step(state, make(rows[50:]), labels[50:], weight)
     assert (after.sums != kept["sums"]).any()
-    undo.put_back()
+    undo.roll_back()
     for name, array in state.to_arrays().items():
         assert_array_equal(array, kept[name], err_msg=name)
 
@@ -93,9 +93,9 @@ def test_a_step_and_its_undo_take_memory_for_the_rows_and_not_for_the_features()
         labels = (np.arange(20) % 2).astype(np.int8)
         state = learner.step(state, rows, labels)
         tracemalloc.start()
-        undo = learner.undo(state, rows)
+        undo = learner.rollback(state, rows)
         learner.step(state, rows, labels)
-        undo.put_back()
+        undo.roll_back()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] < 2**21

@@ -31,7 +31,7 @@ def run(learner, rows, labels, **more):
 
 def iterates(learner, rows, labels, steps, weights=None):
     codes = learner.start(1).stream.codes(np.arange(rows.shape[0]))[:, : learner.rank]
-    return literal.sketched_descent(rows.toarray(), labels, codes, learner.alpha, steps, learner.centring, weights)
+    return literal.sketched_descent(rows.toarray(), labels, codes, learner.alpha, steps, learner.centering, weights)
 
 
 @pytest.fixture(params=[0, 4], ids=["rows at once", "rows deferred"])
@@ -40,14 +40,14 @@ def patience(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("centring", CENTRINGS)
+@pytest.mark.parametrize("centering", CENTRINGS)
 @pytest.mark.parametrize(("alpha", "eta0"), [(0.01, 0.05), (0.0, 0.05), (20.0, 0.05), (25.0, 0.06), (0.5, 0.1)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.usefixtures("patience")
-def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centring, alpha, eta0, weighted):
+def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centering, alpha, eta0, weighted):
     rows, labels = sparse_problem(0)
     weight = np.random.default_rng(0).integers(1, 4, 400) / 2 if weighted else None  # a third of them one
-    learner = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centring=centring)
+    learner = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centering=centering)
     expected = iterates(learner, rows, labels, np.full(400, eta0), weight)
     state = run(learner, rows, labels, weight=weight)
     assert_allclose(learner.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
@@ -56,11 +56,11 @@ def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centring, alpha
     assert_allclose(averaged, mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max())
 
 
-@pytest.mark.parametrize("centring", CENTRINGS)
+@pytest.mark.parametrize("centering", CENTRINGS)
 @pytest.mark.usefixtures("patience")
-def test_the_iterates_agree_after_three_thousand_rows(centring):
+def test_the_iterates_agree_after_three_thousand_rows(centering):
     rows, labels = sparse_problem(1, 3000, 80, 0.08)
-    learner = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centring=centring)
+    learner = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centering=centering)
     expected = iterates(learner, rows, labels, 0.02 / np.sqrt(np.arange(1, 3001)))[-1]
     got = learner.weights(run(learner, rows, labels))
     assert np.abs(got - expected).max() <= 1e-9 * np.abs(expected).max()
@@ -173,10 +173,10 @@ def test_a_step_too_large_raises_and_everything_can_be_put_back():
     before = run(SketchedSGD(rank=5), rows[:50], labels[:50])
     kept = [part.copy() for part in (*before.table, *before.parts)]
     rows.data *= 100
-    undo = learner.undo(before, rows)
+    undo = learner.rollback(before, rows)
     with pytest.raises(DivergedError, match=r"eta0=5\.0 is too large"):
         learner.step(before, rows, labels)
-    undo.put_back()
+    undo.roll_back()
     for part, copy in zip((*before.table, *before.parts), kept, strict=True):
         assert_array_equal(part, copy)
 
@@ -219,15 +219,15 @@ def test_the_sketch_of_weighted_rows_is_in_the_mean_their_weighted_covariance():
         state = run(learner, rows, labels, weight=weight)
         sketch = learner.statistics(state)
         assert_allclose(learner.counts(state), np.bincount(labels, weight), rtol=1e-12)
-        summed = sketch.emptied().update(rows, labels, weight)
+        summed = sketch.empty_copy().update(rows, labels, weight)
         assert_allclose(summed.sums, sketch.sums, atol=1e-12)
         assert_allclose(summed.code_sums, sketch.code_sums, atol=1e-12)
         for k in (0, 1):
             count = learner.counts(state)[k]
             z, s, mean = sketch.sums[:, k, :-1], sketch.code_sums[k, :-1], sketch.sums[:, k, -1] / count
             assert_allclose(mean, np.average(rows.toarray()[labels == k], axis=0, weights=weight[labels == k]))
-            centred = z - np.outer(mean, s)
-            found[k] += centred @ centred.T / count / 400
+            centered = z - np.outer(mean, s)
+            found[k] += centered @ centered.T / count / 400
     for k in (0, 1):
         expected = literal.covariance(rows.toarray()[labels == k], weight[labels == k])
         # a sketch of rank 7 deviates by about |covariance| sqrt(2 / 7), the mean of 400 by a twentieth of that

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from opauc.baselines.kernels.saddle_descent import DUAL, saddle_gradient
 from opauc.baselines.solvers.solam import SOLAM
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from tests import literal as plain
 from tests.problems import cuts, problem
 
@@ -90,17 +90,17 @@ def test_at_the_best_centres_the_mean_gradient_is_that_of_all_pairs(seed, positi
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 1))
 def test_the_gradient_is_the_derivative_of_the_function(seed, k):
-    def value(f, centre, dual, p):
+    def value(f, center, dual, p):
         q, y = (1 - p, 1) if k else (p, -1)
-        return q * (f - centre) ** 2 - 2 * q * y * (1 + dual) * f - p * (1 - p) * dual**2
+        return q * (f - center) ** 2 - 2 * q * y * (1 + dual) * f - p * (1 - p) * dual**2
 
-    f, centre, dual, p = np.random.default_rng(seed).random(4) * [4, 4, 4, 1] - [2, 2, 2, 0]
+    f, center, dual, p = np.random.default_rng(seed).random(4) * [4, 4, 4, 1] - [2, 2, 2, 0]
     steps = 1e-6 * np.eye(3)
     slopes = [
-        (value(*(np.array([f, centre, dual]) + s), p) - value(*(np.array([f, centre, dual]) - s), p)) / 2e-6
+        (value(*(np.array([f, center, dual]) + s), p) - value(*(np.array([f, center, dual]) - s), p)) / 2e-6
         for s in steps
     ]
-    assert_allclose(saddle_gradient(k, f, centre, dual, p), slopes, rtol=1e-6, atol=1e-7)
+    assert_allclose(saddle_gradient(k, f, center, dual, p), slopes, rtol=1e-6, atol=1e-7)
 
 
 @given(st.integers(0, 2**32 - 1), cuts(60), st.booleans())
@@ -124,7 +124,7 @@ def test_a_step_that_might_overflow_is_refused_and_changes_nothing():
     rows, labels = problem(2, 40, 3)
     state = run(SOLAM(), rows, labels)
     before = [part.copy() for part in state]
-    with pytest.raises(StatisticsOverflow, match=r"eta0=1e\+150 within radius=1"):
+    with pytest.raises(StatisticsOverflowError, match=r"eta0=1e\+150 within radius=1"):
         SOLAM(1e150).step(state, rows, labels)
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)

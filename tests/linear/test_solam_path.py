@@ -1,4 +1,4 @@
-"""Many settings of SOLAM learnt together: each is as if it were alone."""
+"""Many settings of SOLAM learned together: each is as if it were alone."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_each_setting_moves_as_it_would_alone(form, most_features, seed, n_rows)
             assert_allclose(weights, alone(learner, rows, labels), rtol=1e-9, atol=rounding)
 
 
-def test_a_setting_that_would_overflow_is_none_and_the_others_are_learnt():
+def test_a_setting_that_would_overflow_is_none_and_the_others_are_learned():
     rows, labels = problem(0, n_rows=40, n_features=3)
     found = list(solam_path([SOLAM(eta0=1e200), SOLAM()], rows, labels))
     assert found[0] is None

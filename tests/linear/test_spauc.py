@@ -80,9 +80,9 @@ def test_the_mean_step_is_along_the_gradient_over_all_pairs(seed, positives):
     state.parts.gram[:] = copies**2 * sums @ sums.T
     moves = []
     for i in range(30):
-        undo = learner.undo(state, rows[i : i + 1])
+        undo = learner.rollback(state, rows[i : i + 1])
         moves.append(learner.weights(learner.step(state, rows[i : i + 1], labels[i : i + 1])) - w)
-        undo.put_back()
+        undo.roll_back()
     p, small = labels.mean(), 1e-6
     pairs = [
         (plain.objective(w + move, rows, labels, 0.0) - plain.objective(w - move, rows, labels, 0.0)) / (2 * small)
@@ -122,9 +122,9 @@ def test_steps_too_large_for_the_rows_are_refused_and_can_be_undone():
     state = run(SPAUC(), rows, labels)
     before = [part.copy() for part in state.parts]
     learner = SPAUC(eta0=1e9, learning_rate="constant")
-    undo = learner.undo(state, rows)
+    undo = learner.rollback(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
         learner.step(state, rows, labels)
-    undo.put_back()
+    undo.roll_back()
     for part, was in zip(state.parts, before, strict=True):
         assert_array_equal(part, was)

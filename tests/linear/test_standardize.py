@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc import OPAUC, OPAUCCV
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.exact import Exact
 from opauc.linear.sgd import SGD
 from opauc.metrics import exact_auc
@@ -43,7 +43,7 @@ def test_neither_units_nor_shifts_of_features_change_a_ranking_of_descent(seed, 
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([1e-4, 0.3, 100.0]), st.sampled_from([0.05, 0.5]))
-def test_neither_units_nor_shifts_of_features_change_a_ranking_of_the_exact_minimiser(
+def test_neither_units_nor_shifts_of_features_change_a_ranking_of_the_exact_minimizer(
     seed, n_features, alpha, positives
 ):
     rows, labels = problem(seed, 80, n_features, positives)
@@ -63,7 +63,7 @@ def test_by_default_no_estimator_minds_units_or_shifts(model):
 
 @given(problems(), st.sampled_from([0.0, 1e-4, 1.0]))
 @settings(max_examples=60)
-def test_weights_are_finite_and_the_minimiser_no_worse_than_none_on_any_data(case, alpha):
+def test_weights_are_finite_and_the_minimizer_no_worse_than_none_on_any_data(case, alpha):
     rows, labels = case
     learner = Exact(alpha=alpha, standardize=True)
     assert np.isfinite(weights(SGD(alpha=alpha, standardize=True), rows, labels)).all()
@@ -94,15 +94,15 @@ def test_a_feature_that_turns_out_larger_than_it_seemed_does_not_drown_the_other
     rows, labels = problem(6, 3000, 4)
     rows = np.column_stack([rows, np.random.default_rng(6).normal(size=3000)])
     rows[:300, 4] *= 1e-9  # a sensor that warms up
-    learnt, held_out = slice(2000), slice(2000, 3000)
+    learned, held_out = slice(2000), slice(2000, 3000)
     aucs = [
-        exact_auc(labels[held_out], rows[held_out, :d] @ weights(UNTUNED, rows[learnt, :d], labels[learnt]))
+        exact_auc(labels[held_out], rows[held_out, :d] @ weights(UNTUNED, rows[learned, :d], labels[learned]))
         for d in (4, 5)
     ]
     assert abs(aucs[0] - aucs[1]) < 0.01
 
 
-def test_the_mean_iterate_approaches_the_exact_minimiser_of_standardised_features():
+def test_the_mean_iterate_approaches_the_exact_minimizer_of_standardized_features():
     rows, labels = in_units(problem(3, 60_000, 5)[0], 3)[0], problem(3, 60_000, 5)[1]
     learner, exact = SGD(alpha=0.3, standardize=True), Exact(alpha=0.3, standardize=True)
     moments = run(exact, rows, labels)
@@ -122,7 +122,7 @@ def test_a_state_begun_without_scales_goes_on_with_them_and_back_and_keeps_its_m
         assert_allclose(
             second.statistics(whole).covariance_sum(), run(Exact(), rows, labels).covariance_sum(), atol=1e-9
         )
-        assert second.grown(state, 7).weights.shape == (7,)
+        assert second.widen(state, 7).weights.shape == (7,)
     later = scaled.step(run(plain, rows[:200], labels[:200]), rows[200:], labels[200:])
     moments = scaled.statistics(later)
     for k, one in enumerate(moments.groups):
@@ -131,7 +131,7 @@ def test_a_state_begun_without_scales_goes_on_with_them_and_back_and_keeps_its_m
 
 def test_sums_of_squares_are_the_diagonals_however_much_is_forgotten():
     rows, labels = problem(1, 400, 3)
-    learner = SGD(forgetting=0.5, standardize=True)
+    learner = SGD(forgetting_factor=0.5, standardize=True)
     state = run(learner, np.tile(rows, (4, 1)), np.tile(labels, 4))
     for k, one in enumerate(learner.statistics(state).groups):
         assert_allclose(state.scales[k] * state.squares[k], np.diagonal(one.scatter), rtol=1e-9)
@@ -147,12 +147,12 @@ def test_a_heavy_row_does_not_step_beyond_one_over_its_curvature():
 def test_squares_that_no_rows_can_have_are_refused():
     arrays = UNTUNED.to_arrays(run(UNTUNED, *problem(0)))
     for name in ("squares", "largest"):
-        with pytest.raises(IncompatibleMoments, match="squares of features"):
+        with pytest.raises(IncompatibleMomentsError, match="squares of features"):
             UNTUNED.from_arrays(5, {**arrays, name: -1.0 - arrays[name]})
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([1e-6, 1e-2, 1.0, 1e3]))
-def test_the_exact_minimiser_has_a_ridge_in_units_of_each_features_variance(seed, n_features, alpha):
+def test_the_exact_minimizer_has_a_ridge_in_units_of_each_features_variance(seed, n_features, alpha):
     rows, labels = problem(seed, 70, n_features)
     negative, positive = rows[labels == 0], rows[labels == 1]
     spread = literal.covariance(negative) + literal.covariance(positive)
@@ -177,7 +177,7 @@ def test_features_without_variance_within_the_classes_do_not_mind_units_either()
     assert_array_equal(Exact(standardize=True).scale(Exact().start(2)), np.ones(2))
 
 
-def test_merging_and_forgetting_standardised_models_leave_what_one_pass_would_have():
+def test_merging_and_forgetting_standardized_models_leave_what_one_pass_would_have():
     rows, labels = in_units(problem(4, 300, 4)[0], 4)[0], problem(4, 300, 4)[1]
     whole = OPAUC(alpha=0.3).fit(rows, labels)
     merged = OPAUC(alpha=0.3).fit(rows[:100], labels[:100]).merge(OPAUC(alpha=0.3).fit(rows[100:], labels[100:]))

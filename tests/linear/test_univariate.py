@@ -85,7 +85,7 @@ def test_the_exponent_is_bounded():
     rows, labels = np.array([[1.0], [-1e3], [1.0]]), np.array([0, 1, 0], np.int8)
     learner = UniExp(1.0, "constant", average=False)
     first = learner.weights(run(learner, rows[:2], labels[:2]))
-    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0, for the first row was not learnt from
+    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0, for the first row was not learned from
     state = learner.step(run(learner, rows[:2], labels[:2]), np.array([[-1.0]]), np.array([0], np.int8))
     assert_allclose(learner.weights(state) - first, [3 / 4 * np.exp(10.0)], rtol=1e-9)
 
@@ -94,10 +94,10 @@ def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_can_be_undone
     rows, labels = problem(0, 100, 4)
     state = run(UniSqu(), rows, labels)
     before = [part.copy() for part in state]
-    undo = UniSqu(1e9, "constant").undo(state, rows)
+    undo = UniSqu(1e9, "constant").rollback(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
         UniSqu(1e9, "constant").step(state, rows, labels)
-    undo.put_back()
+    undo.roll_back()
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)
     with pytest.warns(DivergenceWarning, match=r"eta0=1\.0 looks too large"):

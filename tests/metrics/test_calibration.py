@@ -7,32 +7,32 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.calibration import EDGES, N_BINS, CalibrationBins
 
 
 def rows_of(seed, n_rows=300, power=1.0):
     rng = np.random.default_rng(seed)
-    chances = rng.random(n_rows) ** power
-    return rng.random(n_rows) < chances, chances
+    probabilities = rng.random(n_rows) ** power
+    return rng.random(n_rows) < probabilities, probabilities
 
 
-def literal_groups(chances, n_bins):
+def literal_groups(probabilities, n_bins):
     """Rows of each bin: distinct probabilities in order, each in the bin where the middle of its rows lies."""
     groups = {}
-    for chance in np.unique(chances):
-        here, before = np.sum(chances == chance), np.sum(chances < chance)
-        group = int(n_bins * (before + here / 2) / chances.size)
-        groups.setdefault(group, []).extend(np.flatnonzero(chances == chance))
+    for chance in np.unique(probabilities):
+        here, before = np.sum(probabilities == chance), np.sum(probabilities < chance)
+        group = int(n_bins * (before + here / 2) / probabilities.size)
+        groups.setdefault(group, []).extend(np.flatnonzero(probabilities == chance))
     return list(groups.values())
 
 
 @given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 300), max_size=4))
 def test_bins_do_not_depend_on_how_the_stream_was_cut(seed, cuts):
-    labels, chances = rows_of(seed)
-    whole, merged = CalibrationBins.of(labels, chances), CalibrationBins.empty()
+    labels, probabilities = rows_of(seed)
+    whole, merged = CalibrationBins.of(labels, probabilities), CalibrationBins.empty()
     for part in np.split(np.arange(300), sorted(cuts)):
-        merged = merged.update(labels[part], chances[part])
+        merged = merged.update(labels[part], probabilities[part])
     assert_array_equal(merged.counts, whole.counts)
     assert_array_equal(merged.positives, whole.positives)
     # Sums of at most 300 numbers below one.
@@ -42,9 +42,9 @@ def test_bins_do_not_depend_on_how_the_stream_was_cut(seed, cuts):
 
 @given(seed=st.integers(0, 2**32 - 1), power=st.sampled_from([0.3, 1.0, 4.0]))
 def test_brier_score_is_the_mean_squared_error_of_the_rows(seed, power):
-    labels, chances = rows_of(seed, power=power)
-    literal = sum((chance - label) ** 2 for chance, label in zip(chances, labels, strict=True)) / 300
-    assert CalibrationBins.of(labels, chances).brier_score() == pytest.approx(literal, rel=1e-12)
+    labels, probabilities = rows_of(seed, power=power)
+    literal = sum((chance - label) ** 2 for chance, label in zip(probabilities, labels, strict=True)) / 300
+    assert CalibrationBins.of(labels, probabilities).brier_score() == pytest.approx(literal, rel=1e-12)
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_values=st.integers(1, 60), n_bins=st.integers(1, 15))
@@ -52,20 +52,20 @@ def test_reliability_is_that_of_the_rows_where_no_two_probabilities_share_a_fine
     rng = np.random.default_rng(seed)
     fine = rng.choice(N_BINS, n_values, replace=False)
     values = EDGES[fine] + 0.5 * (EDGES[fine + 1] - EDGES[fine])
-    chances = rng.choice(values, 300)
-    labels = rng.random(300) < chances
-    bins, groups = CalibrationBins.of(labels, chances), literal_groups(chances, n_bins)
+    probabilities = rng.choice(values, 300)
+    labels = rng.random(300) < probabilities
+    bins, groups = CalibrationBins.of(labels, probabilities), literal_groups(probabilities, n_bins)
     found = bins.reliability(n_bins)
     assert_array_equal(found.counts, [len(rows) for rows in groups])
-    assert_allclose(found.predicted, [chances[rows].mean() for rows in groups], rtol=1e-12)
+    assert_allclose(found.predicted, [probabilities[rows].mean() for rows in groups], rtol=1e-12)
     assert_allclose(found.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
-    error = sum(len(rows) * abs(chances[rows].mean() - labels[rows].mean()) for rows in groups) / 300
+    error = sum(len(rows) * abs(probabilities[rows].mean() - labels[rows].mean()) for rows in groups) / 300
     assert bins.expected_error(n_bins) == pytest.approx(error, rel=1e-9, abs=1e-14)
 
 
 def test_limits_are_those_of_wilson():
-    labels, chances = rows_of(1, power=3.0)
-    found = CalibrationBins.of(labels, chances).reliability()
+    labels, probabilities = rows_of(1, power=3.0)
+    found = CalibrationBins.of(labels, probabilities).reliability()
     for share, count, low, high in zip(found.observed, found.counts, found.low, found.high, strict=True):
         limits = binomtest(round(share * count), count).proportion_ci(method="wilson")
         assert (low, high) == (pytest.approx(limits.low, abs=1e-12), pytest.approx(limits.high, abs=1e-12))
@@ -73,8 +73,8 @@ def test_limits_are_those_of_wilson():
 
 @pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-5])
 def test_bins_hold_a_tenth_of_the_rows_each_also_where_positives_are_rare(scale):
-    chances = scale * np.random.default_rng(2).random(100_000)
-    found = CalibrationBins.of(np.zeros(100_000, bool), chances).reliability()
+    probabilities = scale * np.random.default_rng(2).random(100_000)
+    found = CalibrationBins.of(np.zeros(100_000, bool), probabilities).reliability()
     assert found.counts.size == 10
     # A fine bin spans at most 1.6 % of the scale: that much may be put into the next bin at either end.
     assert np.all(np.abs(found.counts - 10_000) < 2000)
@@ -82,11 +82,11 @@ def test_bins_hold_a_tenth_of_the_rows_each_also_where_positives_are_rare(scale)
 
 
 def test_right_probabilities_have_little_error_and_wrong_ones_what_they_are_wrong_by():
-    labels, chances = rows_of(3, n_rows=100_000)
+    labels, probabilities = rows_of(3, n_rows=100_000)
     # Ten bins of 10,000 rows: an observed share has a standard error of at most 0.005.
-    assert CalibrationBins.of(labels, chances).expected_error() < 0.01
+    assert CalibrationBins.of(labels, probabilities).expected_error() < 0.01
     # The mean of |0.2 - p / 2| for p even over [0, 1].
-    assert CalibrationBins.of(labels, 0.2 + 0.5 * chances).expected_error() == pytest.approx(0.13, abs=0.01)
+    assert CalibrationBins.of(labels, 0.2 + 0.5 * probabilities).expected_error() == pytest.approx(0.13, abs=0.01)
 
 
 def test_the_ends_of_the_scale_and_every_edge_have_a_bin():
@@ -132,9 +132,9 @@ def test_arrays_out_and_in_again_are_the_same():
 )
 def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
     arrays = CalibrationBins.of(*rows_of(5)).to_arrays()
-    with pytest.raises(IncompatibleMoments, match=message):
+    with pytest.raises(IncompatibleMomentsError, match=message):
         CalibrationBins.from_arrays(arrays | {key: change(arrays[key])})
-    with pytest.raises(IncompatibleMoments, match="expected arrays counts, positives"):
+    with pytest.raises(IncompatibleMomentsError, match="expected arrays counts, positives"):
         CalibrationBins.from_arrays({})
 
 

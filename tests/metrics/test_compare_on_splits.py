@@ -1,4 +1,4 @@
-"""Methods are compared on splits of the same rows, and settings chosen within the rows that are learnt."""
+"""Methods are compared on splits of the same rows, and settings chosen within the rows that are learned."""
 
 import numpy as np
 import pytest
@@ -24,9 +24,9 @@ def test_every_method_meets_every_split_afresh(drawn):
     folds = list(stratified_folds(labels, 4, seed=1))
     method = MeanDifference()
     found = compare_on_splits([method, feature(2)], rows, labels, folds)
-    for at, (learnt, held) in enumerate(folds):
+    for at, (learned, held) in enumerate(folds):
         alone = MeanDifference()
-        alone.learn(rows[learnt], labels[learnt])
+        alone.learn(rows[learned], labels[learned])
         alone.finish()
         assert found.aucs[0, at] == exact_auc(labels[held], alone.scores(rows[held]))
     assert method.sums.size == 0
@@ -64,7 +64,7 @@ def test_a_constant_difference_is_certain_and_one_split_is_no_test():
         paired_t_test(half[:1], half[:1])
 
 
-def test_settings_are_chosen_within_the_rows_learnt(drawn):
+def test_settings_are_chosen_within_the_rows_learned(drawn):
     rows, labels = drawn
     asked = []
 

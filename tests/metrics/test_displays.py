@@ -41,8 +41,8 @@ class Scorer:
         return X[:, 0]
 
     def predict_proba(self, X):
-        chances = 1 / (1 + np.exp(1 - X[:, 0]))
-        return np.column_stack([1 - chances, chances])
+        probabilities = 1 / (1 + np.exp(1 - X[:, 0]))
+        return np.column_stack([1 - probabilities, probabilities])
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import config
 from numpy.testing import assert_array_equal
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.progressive_auc import MOST_WINDOWS, SHORTEST, ProgressiveAuc, window_ends
 
@@ -142,8 +142,8 @@ def test_arrays_out_and_in_again_go_on_alike(seed, n_rows):
 )
 def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
     arrays = fed(*stream(5, 1000), []).to_arrays()
-    with pytest.raises(IncompatibleMoments, match=message):
+    with pytest.raises(IncompatibleMomentsError, match=message):
         ProgressiveAuc.from_arrays(arrays | {key: change(arrays[key])})
     del arrays[key]
-    with pytest.raises(IncompatibleMoments, match=key):
+    with pytest.raises(IncompatibleMomentsError, match=key):
         ProgressiveAuc.from_arrays(arrays)

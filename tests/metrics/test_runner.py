@@ -57,14 +57,14 @@ def test_sparse_rows_that_become_wider_are_learnt_whole():
         return read() if len(passes) == 1 else iter([NumberedRows(0, rows, labels)])
 
     def collected(rows, labels):
-        learnt.append((rows, labels))
+        learned.append((rows, labels))
         return lambda rows: rows[:, [5]].toarray()[:, 0]
 
-    passes, learnt = [], []
+    passes, learned = [], []
     compare_on_stream([MeanDifference(), FittedMethod("all", collected)], second_pass_wide, CHOICE)
     out = held_out(0, 400, *CHOICE)
-    assert_array_equal(learnt[0][0].toarray(), rows[~out].toarray())
-    assert_array_equal(learnt[0][1], labels[~out])
+    assert_array_equal(learned[0][0].toarray(), rows[~out].toarray())
+    assert_array_equal(learned[0][1], labels[~out])
 
 
 def test_a_method_that_refuses_is_left_out_with_its_reason_and_the_others_go_on(drawn):
@@ -154,17 +154,17 @@ def test_methods_of_tables_take_the_columns_and_all_others_the_features(drawn):
 
     def noting(name):
         def fit(rows, labels):
-            learnt[name] = rows, labels
+            learned[name] = rows, labels
             return lambda rows: scored.setdefault(name, []).append(rows) or np.arange(float(len(rows)))
 
         return FittedMethod(name, fit)
 
-    learnt, scored = {}, {}
+    learned, scored = {}, {}
     compare_on_stream([noting("features")], read, CHOICE, of_tables=[noting("table")])
     out = held_out(0, 1000, *CHOICE)
     for name, expected in (("features", rows), ("table", table)):
-        assert_array_equal(learnt[name][0], expected[~out])
-        assert_array_equal(learnt[name][1], labels[~out])
+        assert_array_equal(learned[name][0], expected[~out])
+        assert_array_equal(learned[name][1], labels[~out])
         assert_array_equal(np.concatenate(scored[name]), expected[out])
 
 

@@ -38,8 +38,8 @@ def test_the_rows_held_out_are_those_of_before():
 def test_folds_are_those_of_scikit_learn(seed, n_folds):
     labels = (np.random.default_rng(seed).random(83) < 0.3).astype(np.int8)
     theirs = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels)
-    for ours, (learnt, held) in zip(stratified_folds(labels, n_folds, seed), theirs, strict=True):
-        assert_array_equal(ours.learnt, learnt)
+    for ours, (learned, held) in zip(stratified_folds(labels, n_folds, seed), theirs, strict=True):
+        assert_array_equal(ours.learned, learned)
         assert_array_equal(ours.held_out, held)
 
 

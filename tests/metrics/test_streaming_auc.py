@@ -8,7 +8,7 @@ from numba import config
 from numpy.testing import assert_array_equal
 from scipy.stats import norm
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics import StreamingAuc, exact_auc
 
 ODD = [-np.inf, -1.7e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1e-300, 1.0, np.nextafter(1, 2), 1e8, 1.7e308, np.inf]
@@ -186,9 +186,9 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit(stream):
 def test_arrays_that_no_rows_could_lead_to_are_refused(change, message):
     arrays = {"size": 2, "lows": [0.0, 1.0], "highs": [0.5, 2.0], "class_counts": [[1, 1], [0, 3]]}
     assert StreamingAuc.from_arrays(arrays).counts.tolist() == [1, 4]
-    with pytest.raises(IncompatibleMoments, match=message):
+    with pytest.raises(IncompatibleMomentsError, match=message):
         StreamingAuc.from_arrays(arrays | change)
-    with pytest.raises(IncompatibleMoments, match="expected arrays"):
+    with pytest.raises(IncompatibleMomentsError, match="expected arrays"):
         StreamingAuc.from_arrays({})
 
 

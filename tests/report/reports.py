@@ -44,13 +44,13 @@ def rare_report():
     rng = np.random.default_rng(1)
     labels = rng.random(200_000) < 0.002
     scores = 1e6 * (rng.normal(size=200_000) + 2 * labels)
-    chances = 1 / (1 + np.exp(9 - 2e-6 * scores))
+    probabilities = 1 / (1 + np.exp(9 - 2e-6 * scores))
     stream = StreamingAuc.of(labels, scores)
-    return full_report(ranking=Ranking.of_stream(stream), calibration=CalibrationBins.of(labels, chances))
+    return full_report(ranking=Ranking.of_stream(stream), calibration=CalibrationBins.of(labels, probabilities))
 
 
 def offset_report():
-    """Scores a long way from zero that differ by little, learnt in few rows, with probabilities that are all small."""
+    """Scores a long way from zero that differ by little, learned in few rows, with probabilities that are all small."""
     rng = np.random.default_rng(2)
     labels = rng.random(300) < 0.1
     scores = -98_765.0 + 1e-3 * (rng.normal(size=300) + labels)

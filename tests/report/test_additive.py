@@ -19,7 +19,7 @@ from opauc.report.term_charts import (
     shown_levels,
     surface_chart,
 )
-from opauc.report.terms import ExplainedPart, ExplainedRow, ShownEffect
+from opauc.report.terms import ExplainedPart, ExplainedRow, ShownTerm
 from opauc.report.terms_section import MOST_CHARTS, MOST_IMPORTANCES, MOST_MAPS, additive_section
 from opauc.report.text import signed
 from opauc.report.waterfall_chart import NAME_LETTERS, part_label, shown_parts, waterfall_chart
@@ -162,7 +162,7 @@ def test_five_hundred_features_do_not_make_five_hundred_charts():
 
 
 def test_an_effect_without_a_curve_is_a_line_among_the_importances():
-    whole = ShownEffect("all features together", (), (), np.empty(0), np.empty(0), 0.15)
+    whole = ShownTerm("all features together", (), (), np.empty(0), np.empty(0), 0.15)
     section = additive_section(additive_part(effects=[curve(), whole], n_effects=2))
     assert "<bdi>all features together</bdi>" in section
     assert section.count('class="chart"') == 3  # the curve, and two rows
@@ -204,7 +204,7 @@ def test_effects_that_the_guard_left_out_are_listed_and_not_drawn():
         "no effect of a pair",
     ],
 )
-def test_charts_are_finite_whatever_was_learnt(effect):
+def test_charts_are_finite_whatever_was_learned(effect):
     page = render_report(full_report(additive=additive_part(effects=[effect], n_effects=1)))
     assert not re.search(r'(?:[dxy]|c[xy]|width|height|fill-opacity)="[^"]*(?:nan|inf)', page, re.IGNORECASE)
 

@@ -70,7 +70,7 @@ def test_thresholds_that_differ_by_little_are_told_apart():
 
 def test_parts_that_are_absent_are_left_out():
     everything = ["ROC curve", "Precision and recall", "Scores by class", "Calibration", "Learning curve"]
-    everything += ["Choice of the penalty", "Effects by penalty"]
+    everything += ["Choice of the penalty", "Terms by penalty"]
     everything += ["Operating points", "Largest weights", "Data", "Settings", "Timings", "Provenance"]
     assert Tags(render_report(full_report(title="All"))).headings == ["All", *everything]
     bare = ["Two rows", "ROC curve", "Precision and recall", "Scores by class", "Operating points"]
@@ -112,8 +112,8 @@ def test_numbers_are_rounded_so_that_they_stay_true():
 def contrast(one, other):
     """Ratio of relative luminances as WCAG 2 defines it."""
 
-    def luminance(colour):
-        parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    def luminance(color):
+        parts = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return linear @ [0.2126, 0.7152, 0.0722]
 

@@ -59,7 +59,7 @@ def test_penalties_in_any_order_give_the_same_charts():
 )
 def test_charts_are_finite_whatever_was_found(changes):
     page = render_report(full_report(penalty=penalty_choice(**changes)))
-    assert {"Choice of the penalty", "Effects by penalty"} <= set(Tags(page).headings)
+    assert {"Choice of the penalty", "Terms by penalty"} <= set(Tags(page).headings)
     for svg in svgs(page):
         assert not re.search(r"nan|inf", " ".join(part.get("d", "") + part.get("cy", "") for part in svg.iter()))
 
@@ -76,7 +76,7 @@ def test_what_could_not_be_judged_or_compared_is_left_out():
     one = penalty_choice(
         alphas=np.ones(1), means=np.ones(1), errors=np.ones(1), chosen=0, careful=0, effects=np.ones((1, 8))
     )
-    assert not {"Choice of the penalty", "Effects by penalty"} & set(
+    assert not {"Choice of the penalty", "Terms by penalty"} & set(
         Tags(render_report(full_report(penalty=one))).headings
     )
 

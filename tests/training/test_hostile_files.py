@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import opauc
-from opauc import OPAUC, UnreadableFile
-from opauc.core.checksummed_file import read_sealed
+from opauc import OPAUC, UnreadableFileError
+from opauc.core.checksummed_file import read_checksummed
 from opauc.core.registry import BASELINES
 from opauc.training.checkpoints import Checkpoints
 from tests.core.hostile_files import changed, hostile, write_hostile
@@ -35,7 +35,7 @@ def loaded_or_refused(kind, path):
     """Return what is in a file, or why it was refused."""
     try:
         return load(kind, path), None
-    except UnreadableFile as error:
+    except UnreadableFileError as error:
         return None, str(error)
 
 
@@ -61,14 +61,14 @@ def as_frame(model, rows):
 
 @every_file
 def test_a_file_spoilt_in_one_place_is_refused_or_harmless(tmp_path, path):
-    spoilt = list(hostile(*read_sealed(path)))
+    spoilt = list(hostile(*read_checksummed(path)))
     begin = FILES.index(path) % STRIDE
     refused = 0
     for how, described, arrays in itertools.islice(spoilt, begin, None, STRIDE):
         write_hostile(tmp_path / "bad", described, arrays)
         began = time.perf_counter()
         try:
-            refused += refused_or_harmless(read_sealed(path)[0], tmp_path / "bad")
+            refused += refused_or_harmless(read_checksummed(path)[0], tmp_path / "bad")
         except Exception as error:
             raise AssertionError(f"{how}: {error!r}") from error
         assert time.perf_counter() - began < 5.0, how
@@ -83,7 +83,7 @@ def widened(arrays, width):
 @every_file
 @pytest.mark.parametrize("width", [14_000, 2**31 - 1])
 def test_nothing_is_allocated_for_features_that_the_file_does_not_hold(tmp_path, path, width):
-    kind, header, arrays = read_sealed(path)
+    kind, header, arrays = read_checksummed(path)
     if "n_features" not in header:
         pytest.skip("says nothing of it")
     wide = {
@@ -101,7 +101,7 @@ def test_nothing_is_allocated_for_features_that_the_file_does_not_hold(tmp_path,
     [("opauc-rank-sgd", "rank", 20_000), ("opauc-rank-sgd", "rank", 10**9), ("baseline-OAM", "buffer_size", 30_000)],
 )
 def test_nothing_is_allocated_for_a_setting_that_the_arrays_do_not_bear_out(tmp_path, name, setting, value):
-    kind, header, arrays = read_sealed(FOLDER / f"{name}.opauc")
+    kind, header, arrays = read_checksummed(FOLDER / f"{name}.opauc")
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
     write_hostile(tmp_path / "bad", changed(whole, ("header", "settings", setting), value), arrays)
     refuses_in_little_memory(kind, tmp_path / "bad")
@@ -132,7 +132,7 @@ def test_files_of_every_kind_of_model_made_now_are_refused_or_harmless_when_spoi
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         opauc.save(model.fit(rows, labels), tmp_path / "good")
-    for _, described, arrays in itertools.islice(hostile(*read_sealed(tmp_path / "good")), 5, None, 41):
+    for _, described, arrays in itertools.islice(hostile(*read_checksummed(tmp_path / "good")), 5, None, 41):
         write_hostile(tmp_path / "bad", described, arrays)
         refused_or_harmless("model", tmp_path / "bad")
     assert not refused_or_harmless("model", tmp_path / "good")
@@ -141,18 +141,18 @@ def test_files_of_every_kind_of_model_made_now_are_refused_or_harmless_when_spoi
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["scorer.weights", "scorer.numbers"])
 def test_a_scorer_that_gives_no_scores_is_refused(tmp_path, name, number):
-    kind, header, arrays = read_sealed(FOLDER / "opauc-exact.opauc")
+    kind, header, arrays = read_checksummed(FOLDER / "opauc-exact.opauc")
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
     for place in range(arrays[name].size):
         spoilt = arrays[name].copy()
         spoilt[place] = number
         write_hostile(tmp_path / "bad", whole, arrays | {name: spoilt})
-        with pytest.raises(UnreadableFile, match=r"bad: cannot be used: the .* must be .*finite number"):
+        with pytest.raises(UnreadableFileError, match=r"bad: cannot be used: the .* must be .*finite number"):
             opauc.load(tmp_path / "bad")
 
 
 def test_what_fitting_found_cannot_replace_a_method(tmp_path):
-    kind, header, arrays = read_sealed(FOLDER / "opauc-exact.opauc")
+    kind, header, arrays = read_checksummed(FOLDER / "opauc-exact.opauc")
     fitted = {**header["fitted"], "predict": "x", "__class__": "y"}
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": {**header, "fitted": fitted}}
     write_hostile(tmp_path / "bad", whole, arrays)

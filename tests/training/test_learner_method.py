@@ -4,7 +4,7 @@ from numba.core import event
 
 from opauc.core.registry import SOLVERS
 from opauc.linear.exact import Exact
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 from opauc.metrics import HeldOut, NumberedRows, compare_on_stream
 from tests.problems import problem
 
@@ -23,7 +23,7 @@ class Compiled(event.Listener):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_nothing_is_left_to_compile_after_the_warm_up(name):
     rows, labels = problem(0, 60, 9)
-    method = LearnerMethod(name, SOLVERS[name]())
+    method = SolverMethod(name, SOLVERS[name]())
     method.warm_up(rows)
     with event.install_listener("numba:compile", seen := Compiled()):
         method.learn(rows, labels)
@@ -35,7 +35,7 @@ def test_what_would_take_too_much_memory_is_left_out_with_the_reason():
     rows, labels = problem(1, 300, 4)
     wide = np.zeros((300, 20_000))
     wide[:, :4] = rows
-    methods = [LearnerMethod(name, SOLVERS[name]()) for name in ("exact", "uni_squ")]
+    methods = [SolverMethod(name, SOLVERS[name]()) for name in ("exact", "uni_squ")]
     found = compare_on_stream(methods, lambda: [NumberedRows(0, wide, labels)], HeldOut())
     assert [one.name for one in found] == ["uni_squ", "exact"]
     assert found[1].trouble.startswith("would take 6.0 GiB for 20,000 features")
@@ -43,7 +43,7 @@ def test_what_would_take_too_much_memory_is_left_out_with_the_reason():
 
 def test_scores_are_those_of_the_weights():
     rows, labels = problem(2, 80, 3)
-    method = LearnerMethod("exact", Exact())
+    method = SolverMethod("exact", Exact())
     method.learn(rows, labels)
     method.finish()
     learner = Exact()

@@ -6,15 +6,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import opauc
-from opauc import OPAUC, UnreadableFile
-from opauc.core.checksummed_file import read_sealed, write_sealed
+from opauc import OPAUC, UnreadableFileError
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.registry import BASELINES
 from tests.core.test_files import mutate
 from tests.problems import problem
 
 KINDS = {
     "exact": {"solver": "exact"},
-    "forgetting": {"solver": "exact", "forgetting": 0.99},
+    "forgetting_factor": {"solver": "exact", "forgetting_factor": 0.99},
     "sgd": {"solver": "sgd"},
     "sketched sgd": {"solver": "sgd", "rank": 5, "random_state": None},
     "sketched exact": {"solver": "exact", "rank": 5, "random_state": np.random.RandomState(3)},
@@ -72,7 +72,7 @@ def test_statistics_are_files_of_their_own_that_merge(tmp_path, settings):
     assert type(again) is type(moments)
     for name, array in moments.to_arrays().items():
         assert_array_equal(again.to_arrays()[name], array)
-    assert read_sealed(tmp_path / "statistics")[0] == "statistics"
+    assert read_checksummed(tmp_path / "statistics")[0] == "statistics"
 
 
 def test_an_unfitted_estimator_is_not_saved(tmp_path):
@@ -91,7 +91,7 @@ def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings)
         damaged = mutate(rng, whole)
         if damaged != whole:
             path.write_bytes(damaged)
-            with pytest.raises(UnreadableFile, match="model: "):
+            with pytest.raises(UnreadableFileError, match="model: "):
                 opauc.load(path)
 
 
@@ -115,7 +115,7 @@ def test_hostile_files_with_a_right_checksum_are_refused_or_harmless(tmp_path, s
     rows, labels = problem(6, 60, 6)
     path, bad = tmp_path / "model", tmp_path / "bad"
     opauc.save(OPAUC(**settings).fit(rows, labels), path)
-    kind, header, arrays = read_sealed(path)
+    kind, header, arrays = read_checksummed(path)
     refused = 0
     for key in (*header, *(("settings", name) for name in header["settings"])):
         for value in CHANGES:
@@ -124,17 +124,17 @@ def test_hostile_files_with_a_right_checksum_are_refused_or_harmless(tmp_path, s
                 changed["settings"][key[1]] = value
             else:
                 changed[key] = value
-            write_sealed(bad, kind, changed, arrays)
+            write_checksummed(bad, kind, changed, arrays)
             refused += refuses_or_works(bad, rows)
     assert refused > 20
     for name, array in arrays.items():
         for value in (-1, 3, 2**20, np.nan) if array.dtype.kind == "f" else (3, 2**20, 2**62):
             if array.dtype.kind == "b":
                 continue
-            write_sealed(bad, kind, header, arrays | {name: np.full_like(array, value)})
+            write_checksummed(bad, kind, header, arrays | {name: np.full_like(array, value)})
             refuses_or_works(bad, rows, labels)
-        write_sealed(bad, kind, header, arrays | {name: np.zeros((*array.shape, 2), array.dtype)})
-        with pytest.raises(UnreadableFile, match=r"bad: cannot be used"):
+        write_checksummed(bad, kind, header, arrays | {name: np.zeros((*array.shape, 2), array.dtype)})
+        with pytest.raises(UnreadableFileError, match=r"bad: cannot be used"):
             opauc.load(bad)
 
 
@@ -142,7 +142,7 @@ def refuses_or_works(path, rows, labels=None):
     """Load a file and use it; say whether it was refused. A crash of the process is what must not happen."""
     try:
         model = opauc.load(path)
-    except UnreadableFile as error:
+    except UnreadableFileError as error:
         return str(error).startswith(f"{path}: ")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

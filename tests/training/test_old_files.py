@@ -155,5 +155,5 @@ def test_training_begun_by_an_earlier_version_is_taken_up_and_ends_as_it_would_h
         warnings.simplefilter("error")
         command(monkeypatch, "train", "--solver", "auto", *told["data"], "-o", "model", *options)
     first = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert (first["event"], first["rows"]) == ("resumed", told["rows_learnt"])
+    assert (first["event"], first["rows"]) == ("resumed", told["rows_learned"])
     check(opauc.load("model"), told, rtol=1e-9)

@@ -6,9 +6,9 @@ from scipy import sparse
 from opauc.baselines import OPAUCf
 from opauc.core.labels import ClassLabels, LabelQueue, chunks_of_known_classes
 from opauc.core.registry import SOLVERS
-from opauc.core.solver import StatisticLearner
+from opauc.core.solver import MergeableSolver
 from opauc.data.open_stream import stream_of_memory
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.choice import SameLearner
 from opauc.linear.resolve import OpaucRecipe
 from opauc.linear.training import Training, as_wide
@@ -38,7 +38,7 @@ def test_rows_of_weight_zero_are_as_if_they_had_not_come(name):
 def test_weights_of_one_are_no_weights(name):
     recipe = SameLearner(LEARNERS[name]())
     plain, weighted = trained(recipe, ROWS, LABELS), trained(recipe, ROWS, LABELS, np.ones(200))
-    same = assert_allclose if issubclass(LEARNERS[name], StatisticLearner) else assert_array_equal
+    same = assert_allclose if issubclass(LEARNERS[name], MergeableSolver) else assert_array_equal
     same(weighted.solution.scorer.weights, plain.solution.scorer.weights)
     assert weighted.solution.counts == plain.solution.counts
 
@@ -70,19 +70,23 @@ def test_only_a_learner_of_sums_merges_forgets_and_has_a_path_and_errors_name_wh
     }
     for wanted, ways in actions.items():
         for action in ways:
-            with pytest.raises(UnsupportedOperation, match=f"^{wanted} needs solver='exact': what {called} has learnt"):
+            with pytest.raises(
+                UnsupportedOperationError, match=f"^{wanted} needs solver='exact': what {called} has learned"
+            ):
                 action()
 
 
 def test_sums_of_different_kinds_do_not_merge():
     exact, sketched = (trained(OpaucRecipe({"solver": "exact", "rank": rank}), ROWS, LABELS) for rank in (None, 3))
-    with pytest.raises(IncompatibleMoments, match="cannot merge what 'exact' and what 'exact' with rank 3 have learnt"):
+    with pytest.raises(
+        IncompatibleMomentsError, match="cannot merge what 'exact' and what 'exact' with rank 3 have learned"
+    ):
         exact.merge(sketched.solution)
 
 
 def test_what_learnt_through_a_map_does_not_merge_and_says_why():
     one = OPAUCf(n_components=2, random_state=0).fit(ROWS, LABELS).solution_
-    with pytest.raises(UnsupportedOperation, match="merge is not possible where rows go through a FeatureSubset"):
+    with pytest.raises(UnsupportedOperationError, match="merge is not possible where rows go through a FeatureSubset"):
         one.merged(one)
 
 

@@ -56,7 +56,7 @@ def test_an_interrupt_between_learning_and_keeping_it_leaves_the_state_to_the_bi
     monkeypatch.setattr(type(learner), "step", interrupted)
     with pytest.raises(Interrupted):
         training.learn(rows[300:], LABELS[300:])
-    monkeypatch.undo()
+    monkeypatch.rollback()
     assert_same(arrays(training), before)
     assert_array_equal(training.solution.learner.weights(training.solution.state), weights)
 
@@ -83,7 +83,7 @@ def test_a_chunk_learnt_again_after_an_interrupt_gives_what_an_undisturbed_run_g
 
 @pytest.mark.parametrize("settings", [{"rank": 0}, {"rank": 3, "random_state": 0}])
 def test_settings_of_now_decide_what_is_kept(settings):
-    """A penalty that makes the kernel sweep over all features, where the one before it did not."""
+    """A penalty that makes the kernel remove_stale_files over all features, where the one before it did not."""
     wide = sparse.csr_array((SPARSE.data, SPARSE.indices, SPARSE.indptr), shape=(600, 5000))
     training = Training(OpaucRecipe({"solver": "sgd", "alpha": 0.0, **settings}))
     training.learn(wide[:300], LABELS[:300])

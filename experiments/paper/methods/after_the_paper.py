@@ -8,7 +8,7 @@ from opauc.baselines.solvers.ada_oam import AdaOAM
 from opauc.baselines.solvers.solam import SOLAM
 from opauc.baselines.solvers.solam_path import solam_path
 from opauc.baselines.solvers.spauc import SPAUC
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 from opauc.types import Floats, Labels, Rows
 
 
@@ -23,13 +23,13 @@ def matrix_cost(shape: Shape) -> float:
 
 
 def projection_cost(shape: Shape) -> float:
-    """Microseconds of a fit of SOLAM, whose projections sweep over all features now and then."""
+    """Microseconds of a fit of SOLAM, whose projections remove_stale_files over all features now and then."""
     return 300.0 + 0.8 * shape.n_features
 
 
-def solam(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def solam(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """SOLAM with one step size and one radius."""
-    return LearnerMethod("SOLAM", SOLAM(**setting))
+    return SolverMethod("SOLAM", SOLAM(**setting))
 
 
 def solam_family(
@@ -42,14 +42,14 @@ def solam_family(
     return solam_path([SOLAM(**setting) for setting in settings], rows, labels)
 
 
-def spauc(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def spauc(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """SPAUC with steps eta0 / sqrt(t)."""
-    return LearnerMethod("SPAUC", SPAUC(learning_rate="invsqrt", average=False, **setting))
+    return SolverMethod("SPAUC", SPAUC(learning_rate="invsqrt", average=False, **setting))
 
 
-def ada_oam(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def ada_oam(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """AdaOAM with one step size."""
-    return LearnerMethod("AdaOAM", AdaOAM(**setting))
+    return SolverMethod("AdaOAM", AdaOAM(**setting))
 
 
 SADDLE = Column(

@@ -1,10 +1,10 @@
-"""The exact minimiser of the paper's objective, from one pass."""
+"""The exact minimizer of the paper's objective, from one pass."""
 
 from experiments.paper.column import OURS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import exact_family
 from opauc.linear.exact import Exact
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 
 # Wider than the paper's grid on both sides: penalties cost next to nothing here.
 GRID = {"alpha": tuple(2.0**k for k in range(-20, 11))}
@@ -20,9 +20,9 @@ def fit_cost(shape: Shape) -> float:
     return 200.0 + 1e-4 * shape.n_features**3
 
 
-def exact(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def exact(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """The closed form with one penalty."""
-    return LearnerMethod("exact", Exact(**setting))
+    return SolverMethod("exact", Exact(**setting))
 
 
 EXACT = Column(

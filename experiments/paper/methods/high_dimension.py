@@ -6,7 +6,7 @@ from experiments.paper.families import sketch_family
 from experiments.paper.traces import influence_of_rank
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_sgd import SketchedSGD
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 
 RANK = 50
 RANKS = (1, 5, 10, 25, 50, 100, 200)
@@ -22,15 +22,15 @@ def fit_cost(shape: Shape) -> float:
     return 500.0 + 0.2 * shape.n_features
 
 
-def sketched(setting: Setting, context: Context, rank: int = RANK) -> LearnerMethod:
+def sketched(setting: Setting, context: Context, rank: int = RANK) -> SolverMethod:
     """OPAUCr with one step size and one penalty, the last iterate."""
     learner = SketchedSGD(learning_rate="constant", average=False, rank=rank, random_state=context.trial, **setting)
-    return LearnerMethod("OPAUCr", learner)
+    return SolverMethod("OPAUCr", learner)
 
 
-def selected(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def selected(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """The default of high dimension, which has nothing to set."""
-    return LearnerMethod("default", ProgressiveSelection(**setting))
+    return SolverMethod("default", ProgressiveSelection(**setting))
 
 
 SKETCHED = Column(

@@ -1,4 +1,4 @@
-"""Batch methods of the hinge loss over pairs: SVM-perf and SVM-OR, one optimiser with two scales of C."""
+"""Batch methods of the hinge loss over pairs: SVM-perf and SVM-OR, one optimizer with two scales of C."""
 
 from experiments.methods import estimator_method
 from experiments.paper.column import BATCH, BATCH_RIDGES, Column, Context, Cost, Setting

@@ -5,7 +5,7 @@ from experiments.paper.column import BATCH, BATCH_RIDGES, BOTH, OURS, Column, Co
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import logistic_family
 from experiments.paper.methods.square_loss import MOST_ROWS
-from opauc.api.competitors import find_rival
+from opauc.api.competitors import find_feature_method
 from opauc.metrics import FittedMethod
 from opauc.types import Floats, Labels, Rows
 
@@ -38,7 +38,7 @@ def uni_log(setting: Setting, context: Context) -> FittedMethod:
 
 def rival(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
     """LogisticRegression with its own settings on scaled features."""
-    found = find_rival("logistic_regression")
+    found = find_feature_method("logistic_regression")
     assert found is not None, "scikit-learn is always here"
     return found
 
@@ -47,6 +47,6 @@ UNI_LOG = Column(
     "batch Uni-Log", BATCH, (BENCHMARK,), uni_log, Cost(row_cost, fit_cost, share=0.6), {"alpha": BATCH_RIDGES},
     logistic_family, most_rows=MOST_ROWS,
 )  # fmt: skip
-RIVAL = Column(
+METHOD = Column(
     "LogisticRegression", OURS, BOTH, rival, Cost(rival_cost), about="scikit-learn, features scaled, nothing tuned"
 )

@@ -8,7 +8,7 @@ from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape
 from experiments.paper.traces import convergence
 from opauc.baselines.solvers.oam import OAM
 from opauc.baselines.solvers.oam_path import oam_path
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 from opauc.types import Floats, Labels, Rows
 
 BUFFERS = {BENCHMARK: 100, HIGH_DIMENSION: 50}
@@ -27,11 +27,11 @@ def learner(update: str, context: Context) -> OAM:
     return OAM(update=update, buffer_size=BUFFERS[context.suite], random_state=context.trial)
 
 
-def made(update: str) -> Callable[[Setting, Context], LearnerMethod]:
+def from_params(update: str) -> Callable[[Setting, Context], SolverMethod]:
     """OAM with one of its two updates."""
 
-    def method(setting: Setting, context: Context) -> LearnerMethod:
-        return LearnerMethod("OAM", replace(learner(update, context), **setting))
+    def method(setting: Setting, context: Context) -> SolverMethod:
+        return SolverMethod("OAM", replace(learner(update, context), **setting))
 
     return method
 
@@ -39,10 +39,10 @@ def made(update: str) -> Callable[[Setting, Context], LearnerMethod]:
 def path(update: str) -> Family:
     """All step sizes of one of the two updates in one pass."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:
         return oam_path(learner(update, context), [setting["C"] for setting in settings], rows, labels)
 
-    return learnt
+    return learned
 
 
 def fit_cost(shape: Shape) -> float:
@@ -55,20 +55,27 @@ SEQUENTIAL = Column(
     "OAM_seq",
     ONLINE,
     BOTH,
-    made("sequential"),
+    from_params("sequential"),
     COST,
     {"C": STEPS},
     path("sequential"),
-    trace=convergence(made("sequential")),
+    trace=convergence(from_params("sequential")),
 )
 GRADIENT = Column(
-    "OAM_gra", ONLINE, BOTH, made("gradient"), COST, {"C": STEPS}, path("gradient"), trace=convergence(made("gradient"))
+    "OAM_gra",
+    ONLINE,
+    BOTH,
+    from_params("gradient"),
+    COST,
+    {"C": STEPS},
+    path("gradient"),
+    trace=convergence(from_params("gradient")),
 )
 SMALLER_SEQUENTIAL = Column(
-    "OAM_seq, smaller C", OURS, (BENCHMARK,), made("sequential"), COST, {"C": SMALLER}, path("sequential"),
+    "OAM_seq, smaller C", OURS, (BENCHMARK,), from_params("sequential"), COST, {"C": SMALLER}, path("sequential"),
     about="OAM on step sizes below the paper's grid, where its best ones are",
 )  # fmt: skip
 SMALLER_GRADIENT = Column(
-    "OAM_gra, smaller C", OURS, (BENCHMARK,), made("gradient"), COST, {"C": SMALLER}, path("gradient"),
+    "OAM_gra, smaller C", OURS, (BENCHMARK,), from_params("gradient"), COST, {"C": SMALLER}, path("gradient"),
     about="OAM on step sizes below the paper's grid, where its best ones are",
 )  # fmt: skip

@@ -5,7 +5,7 @@ from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import descent_family
 from experiments.paper.traces import convergence, influence
 from opauc.linear.sgd import SGD
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 
 GRID = {"eta0": STEPS, "alpha": RIDGES}
 
@@ -15,17 +15,17 @@ def row_cost(shape: Shape) -> float:
     return 0.15 + 0.0032 * shape.n_features + 0.0001 * shape.n_features**2
 
 
-def method(setting: Setting, average: bool) -> LearnerMethod:
+def method(setting: Setting, average: bool) -> SolverMethod:
     """Algorithm 1 with one step size and one penalty."""
-    return LearnerMethod("OPAUC", SGD(learning_rate="constant", average=average, **setting))
+    return SolverMethod("OPAUC", SGD(learning_rate="constant", average=average, **setting))
 
 
-def last(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def last(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """The last iterate."""
     return method(setting, average=False)
 
 
-def averaged(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def averaged(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """The mean of the iterates."""
     return method(setting, average=True)
 

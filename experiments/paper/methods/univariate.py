@@ -7,7 +7,7 @@ from experiments.paper.data_set import Shape
 from opauc.baselines.solvers.uni_exp import UniExp
 from opauc.baselines.solvers.uni_squ import UniSqu
 from opauc.baselines.solvers.univariate_path import univariate_path
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 from opauc.types import Floats, Labels, Rows
 
 
@@ -16,23 +16,23 @@ def row_cost(shape: Shape) -> float:
     return 0.08 + 0.005 * shape.entries
 
 
-def exponential(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def exponential(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """Uni-Exp with one step size."""
-    return LearnerMethod("Uni-Exp", UniExp(learning_rate="constant", average=False, **setting))
+    return SolverMethod("Uni-Exp", UniExp(learning_rate="constant", average=False, **setting))
 
 
-def square(setting: Setting, context: Context) -> LearnerMethod:  # noqa: ARG001
+def square(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """Uni-Squ with one step size."""
-    return LearnerMethod("Uni-Squ", UniSqu(learning_rate="constant", average=False, **setting))
+    return SolverMethod("Uni-Squ", UniSqu(learning_rate="constant", average=False, **setting))
 
 
 def path(is_exponential: bool) -> Family:
     """All step sizes in one pass."""
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:  # noqa: ARG001
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:  # noqa: ARG001
         return univariate_path(is_exponential, [setting["eta0"] for setting in settings], rows, labels)
 
-    return learnt
+    return learned
 
 
 COST = Cost(row_cost, share=0.15)

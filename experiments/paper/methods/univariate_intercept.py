@@ -29,7 +29,7 @@ def with_constant(rows: Rows) -> Rows:
     return csr_array(sparse.hstack([rows, ones], format="csr")) if sparse.issparse(rows) else np.hstack([rows, ones])
 
 
-def made(kind: type[UniExp] | type[UniSqu]) -> Callable[[Setting, Context], FittedMethod]:
+def from_params(kind: type[UniExp] | type[UniSqu]) -> Callable[[Setting, Context], FittedMethod]:
     """A univariate method with one step size; its intercept changes no ranking and is left out again."""
 
     def method(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
@@ -48,18 +48,25 @@ def path(is_exponential: bool) -> Family:
     """All step sizes in one pass."""
     family = univariate_path(is_exponential)
 
-    def learnt(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:
         for weights in family(settings, with_constant(rows), labels, context):
             yield None if weights is None else weights[:-1]
 
-    return learnt
+    return learned
 
 
 # Rows are copied, too.
 COST = Cost(lambda shape: 1.3 * row_cost(shape), share=0.2)
 EXPONENTIAL = Column(
-    "online Uni-Exp, intercept", OURS, (BENCHMARK,), made(UniExp), COST, {"eta0": STEPS}, path(True), about=ABOUT
+    "online Uni-Exp, intercept", OURS, (BENCHMARK,), from_params(UniExp), COST, {"eta0": STEPS}, path(True), about=ABOUT
 )
 SQUARE = Column(
-    "online Uni-Squ, intercept", OURS, (BENCHMARK,), made(UniSqu), COST, {"eta0": STEPS}, path(False), about=ABOUT
+    "online Uni-Squ, intercept",
+    OURS,
+    (BENCHMARK,),
+    from_params(UniSqu),
+    COST,
+    {"eta0": STEPS},
+    path(False),
+    about=ABOUT,
 )

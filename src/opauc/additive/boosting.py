@@ -25,7 +25,7 @@ from opauc.additive.kernels.trees import (
 )
 from opauc.additive.penalties import Penalties
 from opauc.additive.smoothing import smoothed
-from opauc.additive.sums import LinearisedSums
+from opauc.additive.sums import LinearizedSums
 from opauc.types import Floats, Labels
 
 # How strongly leaves are held to zero before rows say it, and steps to learn that from these.
@@ -61,7 +61,7 @@ def leaf_weights(leaves: NDArray[np.int32], values: Floats, scores: Floats, labe
     ends = np.arange(0, columns.size + 1, n_trees + 1, dtype=np.int32)
     rows = csr_array((entries.ravel(), columns.ravel(), ends), shape=(n_rows, values.size + 1))
     penalties = Penalties(ColumnGroups.of([Group(GroupKind.LEAVES, 0, values.size)]), (None,))
-    sums = LinearisedSums.at(np.append(1.0, values)).update(rows, labels, weight)
+    sums = LinearizedSums.at(np.append(1.0, values)).update(rows, labels, weight)
     gram, moment = np.ascontiguousarray(sums.gram[1:, 1:]), sums.moment[1:] - sums.gram[1:, 0]
     return smoothed(gram, moment, penalties, np.array([FIRST_STRENGTH]), STEPS).weights
 
@@ -176,7 +176,7 @@ def tried(
     """Return the trees, grown on the rows that are not held out, that serve those that are, and how well.
 
     Their leaves have the values that they were grown with, or weights that are
-    learnt all at once from the same rows, whichever is better. Where more rows
+    learned all at once from the same rows, whichever is better. Where more rows
     are to come, such weights are left to these, and trees that bring little are not
     grown: all rows would take time for them.
     """

@@ -1,4 +1,4 @@
-"""How rows spread over the columns of a card, and whether later rows spread as the first did."""
+"""How rows spread over the columns of a basis, and whether later rows spread as the first did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaincc
 
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
 # Groups whose columns add up to one in every row that has a value.
@@ -24,24 +24,24 @@ FEWEST_ROWS = 500.0
 
 
 class Shift(NamedTuple):
-    """A group whose columns are occupied otherwise than when the card was made, and by how much."""
+    """A group whose columns are occupied otherwise than when the basis was made, and by how much."""
 
     group: int
     stability: float
 
 
 @dataclass(frozen=True, eq=False)
-class Occupancy:
-    """Sums of the columns over the rows of the card, and over those that came after it.
+class BinCounts:
+    """Sums of the columns over the rows of the basis, and over those that came after it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.additive.drift import Occupancy
+    >>> from opauc.additive.drift import BinCounts
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 2)])
-    >>> seen = Occupancy.of(csr_array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]] * 500))
+    >>> seen = BinCounts.of(csr_array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]] * 500))
     >>> [shift] = seen.update(csr_array([[1.0, 0.0, 1.0]] * 1000)).shifts(groups)
     >>> shift.group, shift.stability > 1.0
     (1, True)
@@ -52,34 +52,34 @@ class Occupancy:
 
     @classmethod
     def of(cls, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the occupancy of the rows of the card."""
+        """Return the bin_counts of the rows of the basis."""
         nothing = np.zeros(rows.shape[1])
         return cls(nothing, nothing).with_first(rows, weight)
 
     def with_first(self, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the occupancy with more rows that the card is made of."""
+        """Return the bin_counts with more rows that the basis is made of."""
         return replace(self, first=self.first + _sums(rows, weight))
 
-    def emptied(self) -> Self:
-        """Return the same card before any later row."""
+    def empty_copy(self) -> Self:
+        """Return the same basis before any later row."""
         return replace(self, later=np.zeros_like(self.later))
 
     def update(self, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the occupancy with later rows."""
+        """Return the bin_counts with later rows."""
         return replace(self, later=self.later + _sums(rows, weight))
 
-    def merge(self, other: Occupancy) -> Self:
-        """Return the occupancy of the later rows of both."""
+    def merge(self, other: BinCounts) -> Self:
+        """Return the bin_counts of the later rows of both."""
         self._refuse_other(other)
         return replace(self, later=self.later + other.later)
 
-    def without(self, other: Occupancy) -> Self:
-        """Return the occupancy without the later rows of `other`."""
+    def subtract(self, other: BinCounts) -> Self:
+        """Return the bin_counts without the later rows of `other`."""
         self._refuse_other(other)
         return replace(self, later=self.later - other.later)
 
     def shifts(self, groups: ColumnGroups) -> list[Shift]:
-        """Return the main effects that later rows occupy otherwise than the rows of the card, the worst first."""
+        """Return the main effects that later rows occupy otherwise than the rows of the basis, the worst first."""
         found = []
         for number, (kind, start, size) in enumerate(zip(*groups, strict=True)):
             if kind in PARTITIONS and self.later[0] >= FEWEST_ROWS and self.first[0] >= FEWEST_ROWS:
@@ -94,11 +94,11 @@ class Occupancy:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the occupancy that gave these arrays, refused unless one can have."""
+        """Return the bin_counts that gave these arrays, refused unless one can have."""
         first, later = (np.asarray(arrays[name]) for name in ("first", "later"))
         sound = all(part.ndim == 1 and part.dtype == np.float64 and np.isfinite(part).all() for part in (first, later))
         if not sound or first.shape != later.shape:
-            raise IncompatibleMoments("occupancy: expected two vectors of finite numbers of one length")
+            raise IncompatibleMomentsError("bin_counts: expected two vectors of finite numbers of one length")
         return cls(first, later)
 
     def _index(self, columns: slice, binary: bool) -> float | None:
@@ -118,9 +118,9 @@ class Occupancy:
         chance = gammaincc(0.5 * (old.size - 1), 0.5 * chi_square)
         return index if index > MAJOR and chance < CHANCE else None
 
-    def _refuse_other(self, other: Occupancy) -> None:
+    def _refuse_other(self, other: BinCounts) -> None:
         if not np.array_equal(self.first, other.first):
-            raise IncompatibleMoments("occupancies of different cards do not belong together")
+            raise IncompatibleMomentsError("occupancies of different bases do not belong together")
 
 
 def _sums(rows: csr_array, weight: Floats | None) -> Floats:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.column_names import AS_CODE, OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
@@ -27,7 +27,7 @@ class Effect(NamedTuple):
 
     `at` has the values of the inputs at which the effect is given, numbers or
     names of levels: one list for a curve, two for a surface. `value` is
-    centred: its mean over the rows is zero. `error` is its standard error. What
+    centered: its mean over the rows is zero. `error` is its standard error. What
     an input does with others, or all together, has no such values: `at` is
     empty then.
     """
@@ -73,7 +73,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class Terms:
     """The effects of a solution, by the names of its inputs and the words of their category numbers.
 
     Examples
@@ -81,11 +81,11 @@ class Effects:
     >>> import numpy as np
     >>> from opauc.additive.settings import AdditiveSettings
     >>> from opauc.additive.state import AdditiveSolution
-    >>> from opauc.additive.explain import Effects
+    >>> from opauc.additive.explain import Terms
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] + np.random.default_rng(1).normal(size=400) > 0).astype(np.int8)
-    >>> learnt = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
-    >>> effects = Effects(learnt, ("age", "fare"), ({}, {}))
+    >>> learned = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
+    >>> effects = Terms(learned, ("age", "fare"), ({}, {}))
     >>> effects.importances()["age"] > 5 * effects.importances()["fare"]
     True
     """
@@ -95,31 +95,31 @@ class Effects:
     words: Sequence[Mapping[int, str]]
 
     @property
-    def card(self) -> Card:
+    def basis(self) -> Basis:
         """What the columns are."""
-        return self.solution.current.card
+        return self.solution.current.basis
 
     @cached_property
     def terms(self) -> list[Term]:
         """What the score is a sum of: effects of one input, of pairs, and each input's share in trees."""
-        weights, nothing, coded = self.solution.final.weights, slice(0, 0), self.card.coded_inputs()
+        weights, nothing, coded = self.solution.final.weights, slice(0, 0), self.basis.coded_inputs()
         found = [
             Term(
                 " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
-                self.card.finer.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
+                self.basis.finer.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
             )
-            for inputs, columns in self.card.effects.items()
+            for inputs, columns in self.basis.effects.items()
             if inputs
         ]  # fmt: skip
         for j in coded:
-            levels = self.card.finer.of_input(j)
+            levels = self.basis.finer.of_input(j)
             found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
         if self._leaf_shares is not None:
-            columns, (own, shares, _) = self.card.effects[()], self._leaf_shares
+            columns, (own, shares, _) = self.basis.effects[()], self._leaf_shares
             for j, share in zip(own.tolist(), shares.T, strict=True):
                 found.append(Term(self.inputs[j] + WITH_OTHERS, (j,), (), columns, share, nothing))
-        elif self.card.together is not None:
-            columns, every = self.card.effects[()], tuple(range(self.card.n_inputs))
+        elif self.basis.together is not None:
+            columns, every = self.basis.effects[()], tuple(range(self.basis.n_inputs))
             found.append(Term(TOGETHER, every, (), columns, weights[columns], nothing))
         return found
 
@@ -141,10 +141,10 @@ class Effects:
                 found.append(Effect(term.name, names, (), np.empty(0), np.empty(0), spread))
                 continue
             at, rows = self._codes(term.inputs[0]) if term.is_code else self._grid(term.along)
-            basis = np.asarray(self.card.rows(rows)[:, columns].todense())
-            levels = self.card.finer.rows(rows)[:, own]
+            basis = np.asarray(self.basis.rows(rows)[:, columns].todense())
+            levels = self.basis.finer.rows(rows)[:, own]
             value = basis @ term.weights + levels @ self._of_levels[own] - middle
-            basis -= self._means[columns]  # the error of the centred effect: how high it lies is the intercept's
+            basis -= self._means[columns]  # the error of the centered effect: how high it lies is the intercept's
             variance = np.einsum("ia,ab,ib->i", basis, self._covariance[columns, columns], basis)
             error = np.sqrt(np.maximum(variance + levels @ self._variances[own], 0.0))
             shape = tuple(len(side) for side in at)
@@ -155,33 +155,33 @@ class Effects:
         """Return the scores of rows as sums of effects."""
         middles, of_columns, of_levels = self._middles(), self._by_column, self._by_level
         parts = np.empty((rows.shape[0], middles.size))
-        for part, block in self.card.blocks(rows):
-            parts[part] = (block @ of_columns + self.card.finer.rows(rows[part]) @ of_levels).toarray()
+        for part, block in self.basis.blocks(rows):
+            parts[part] = (block @ of_columns + self.basis.finer.rows(rows[part]) @ of_levels).toarray()
         constant = self.solution.final.weights[0] + (0.0 if self._leaf_shares is None else self._leaf_shares.roots)
         return Explanation(self.names, parts - middles, float(constant + middles.sum()))
 
     @cached_property
     def _leaf_shares(self) -> LeafShares | None:
         """The weights of leaves, divided among the inputs; None where there are no trees."""
-        if not isinstance(self.card.together, Leaves):
+        if not isinstance(self.basis.together, Leaves):
             return None
-        columns = self.card.effects[()]
-        return leaf_shares(self.card.together.splits, self.solution.final.weights[columns], self._means[columns])
+        columns = self.basis.effects[()]
+        return leaf_shares(self.basis.together.splits, self.solution.final.weights[columns], self._means[columns])
 
     @cached_property
     def _by_column(self) -> csr_array:
         """The weight that each column has in each term."""
-        return _placed([(term.columns, term.weights) for term in self.terms], self.card.n_columns)
+        return _placed([(term.columns, term.weights) for term in self.terms], self.basis.n_columns)
 
     @cached_property
     def _by_level(self) -> csr_array:
         """The weight that each finer level has in each term."""
-        return _placed([(term.levels, self._of_levels[term.levels]) for term in self.terms], self.card.finer.size)
+        return _placed([(term.levels, self._of_levels[term.levels]) for term in self.terms], self.basis.finer.size)
 
     @cached_property
     def _of_levels(self) -> Floats:
         """The weights of the finer levels."""
-        return self.solution.final.weights[self.card.n_columns :]
+        return self.solution.final.weights[self.basis.n_columns :]
 
     @cached_property
     def _shares_of_levels(self) -> Floats:
@@ -219,15 +219,15 @@ class Effects:
         for number, term in enumerate(self.terms):
             own = self._of_levels[term.levels]
             if own.size:  # beside the weight of the column that they share
-                shared = 0.0 if term.is_code else self.solution.final.weights[self.card.pooled_column(term.inputs[0])]
+                shared = 0.0 if term.is_code else self.solution.final.weights[self.basis.pooled_column(term.inputs[0])]
                 squares[number] += float(self._shares_of_levels[term.levels] @ (own * (own + 2.0 * shared)))
         spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
         return spreads
 
     def _codes(self, j: int) -> tuple[tuple[tuple[str, ...], ...], Floats]:
         """Return the values of an input that are told apart, as they are shown, and rows that have them."""
-        numbers = self.card.finer.numbers_of(j)
-        rows = np.full((numbers.size, self.card.n_inputs), np.nan)
+        numbers = self.basis.finer.numbers_of(j)
+        rows = np.full((numbers.size, self.basis.n_inputs), np.nan)
         rows[:, j] = numbers
         return (tuple(map(str, numbers.tolist())),), rows
 
@@ -235,14 +235,14 @@ class Effects:
         """Return the values at which an effect is given, and rows that have them and nothing else."""
         sides = [self._side(j, alone=len(inputs) == 1) for j in inputs]
         points = np.meshgrid(*(numbers for _, numbers in sides), indexing="ij")
-        rows = np.full((points[0].size, self.card.n_inputs), np.nan)
+        rows = np.full((points[0].size, self.basis.n_inputs), np.nan)
         for j, values in zip(inputs, points, strict=True):
             rows[:, j] = values.ravel()
         return tuple(shown for shown, _ in sides), rows
 
     def _side(self, j: int, alone: bool) -> tuple[tuple[float | str, ...], Floats]:
         """Return the values of an input at which its effect is given, as shown and as numbers."""
-        t, kind = self.card.tables, self.card.tables.kinds[j]
+        t, kind = self.basis.tables, self.basis.tables.kinds[j]
         if kind == CATEGORICAL:
             return self._levels(j, alone)
         if kind == BINARY:
@@ -259,14 +259,14 @@ class Effects:
 
     def _levels(self, j: int, alone: bool) -> tuple[tuple[float | str, ...], Floats]:
         """Return the levels of a categorical input by name, and a category number of each."""
-        t, names = self.card.tables, level_names(self.card, j, self.words[j])
-        numbers = np.append(self.card.column_numbers(j), NO_CATEGORY).astype(np.float64)
+        t, names = self.basis.tables, level_names(self.basis, j, self.words[j])
+        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
         if not alone:
             places = t.pair_levels[t.pair_level_ends[j] : t.pair_level_ends[j + 1]]
             firsts = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(t.pair_sizes[j]))])
-            shown = [name.partition("=")[2] or OTHERS for name in place_names(self.card, j, "", self.words[j])]
+            shown = [name.partition("=")[2] or OTHERS for name in place_names(self.basis, j, "", self.words[j])]
             return tuple(shown), numbers[firsts]
-        finer = self.card.finer.numbers_of(j)
+        finer = self.basis.finer.numbers_of(j)
         names, numbers = names + [self.words[j].get(n, str(n)) for n in finer.tolist()], np.append(numbers, finer)
         if t.columns[j, MISSING] >= 0:
             return (*names, "missing"), np.append(numbers, np.nan)

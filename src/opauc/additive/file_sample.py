@@ -1,4 +1,4 @@
-"""The card of files that can be sought, from rows drawn all over them before the one pass."""
+"""The basis of files that can be sought, from rows drawn all over them before the one pass."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opauc.additive.initial_sample import ENOUGH_OF_BOTH, MOST_BYTES
-from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_card_rows
+from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_init_size
 from opauc.additive.training import GamRecipe
+from opauc.core.batch import Batch, ResumePosition
 from opauc.core.labels import ClassLabels
-from opauc.core.parameters import made
-from opauc.data.batch import Bookmark, LabelledChunk
-from opauc.data.encode.number_reading import NumberReading
-from opauc.data.encode.ordinal import NumbersEncoder
-from opauc.data.sample import SampledFiles, drawn_rows
-from opauc.data.schema.infer import Finding
-from opauc.errors import MalformedRow
+from opauc.core.parameters import from_params
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.encode.ordinal import OrdinalEncoder
+from opauc.data.sample import SampledFiles, sample_rows
+from opauc.data.schema.infer import ColumnProfile
+from opauc.errors import MalformedRowError
 from opauc.types import Floats, Labels
 
 # So few rows wait all of them, and are fitted together.
@@ -27,13 +27,13 @@ SPARE, MOST_FACTOR = 1.05, 64.0
 
 
 @dataclass(frozen=True, eq=False)
-class CardSample:
+class FileInitialSample:
     """What rows drawn beforehand told: how to learn, how to read, the classes, and what each column is."""
 
     recipe: GamRecipe
-    reading: NumberReading
+    reading: OrdinalReading
     labels: ClassLabels
-    findings: Sequence[Finding]
+    column_profiles: Sequence[ColumnProfile]
     n_rows: int
 
 
@@ -42,24 +42,24 @@ class _Drawn:
     rows: Floats
     labels: Labels
     classes: ClassLabels
-    encoder: NumbersEncoder
+    encoder: OrdinalEncoder
 
     @property
     def rarer(self) -> int:
         return int(np.bincount(self.labels, minlength=2).min())
 
 
-def card_sample(
-    files: SampledFiles, reading: NumberReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
-) -> CardSample | None:
-    """Return the card of a sample; None where the rows are so few, or so strange, that they are best taken in order.
+def sample_initial_rows(
+    files: SampledFiles, reading: OrdinalReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
+) -> FileInitialSample | None:
+    """Return the basis of a sample; None where the rows are so few, or so strange, that they are best taken in order.
 
     A third of the rows is drawn, within bounds, and more where one class is rare.
     """
     if files.n_rows <= ALL_WAIT:
         return None
-    settings = with_card_rows(made(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
-    wanted = int(settings.card_rows)
+    settings = with_init_size(from_params(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
+    wanted = int(settings.init_size)
     drawn = _drawn(files, reading, labels, wanted, seed)
     if drawn is not None and (more := enough_rows(wanted, drawn.rarer, files.n_rows, drawn.rows.shape[1])) > wanted:
         drawn = _drawn(files, reading, labels, more, seed)
@@ -68,15 +68,17 @@ def card_sample(
     numbers = drawn.encoder.numbers
     width = drawn.rows.shape[1]
     categorical = np.zeros(width, np.bool_) if numbers is None else numbers.categorical
-    start = replace(recipe, parameters={**recipe.parameters, "card_rows": wanted}).start(
+    start = replace(recipe, parameters={**recipe.parameters, "init_size": wanted}).start(
         categorical, tuple(drawn.encoder.feature_names())
     )
     solution = start.of_sample(drawn.rows, drawn.labels)
-    columns = None if numbers is None else numbers.kept(solution.current.card.kept_numbers())
+    columns = None if numbers is None else numbers.kept(solution.current.basis.kept_numbers())
     label = drawn.encoder.pinned_columns.label
     known = replace(reading, columns=columns, label=None if label is None else str(label))
-    findings = tuple(drawn.encoder.findings)
-    return CardSample(replace(recipe, beginning=solution), known, drawn.classes, findings, len(drawn.rows))
+    column_profiles = tuple(drawn.encoder.column_profiles)
+    return FileInitialSample(
+        replace(recipe, beginning=solution), known, drawn.classes, column_profiles, len(drawn.rows)
+    )
 
 
 def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:
@@ -95,19 +97,19 @@ def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:
     return max(wanted, int(wanted * factor))
 
 
-def _drawn(files: SampledFiles, reading: NumberReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
+def _drawn(files: SampledFiles, reading: OrdinalReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
     """Return about so many rows as numbers; None where some of them will be refused when they are read in order."""
-    drawn = drawn_rows(files, reading, int(SPARE * n_rows), seed)
+    drawn = sample_rows(files, reading, int(SPARE * n_rows), seed)
     chunks = []
     for (rows, raw, lines, *_), source in zip(drawn.parts, drawn.sources, strict=True):
         if raw is None:
             return None
         labels = labels.seen(raw)
-        chunks.append(LabelledChunk(rows, raw, 0, source, 1, lines, Bookmark(), 0))
+        chunks.append(Batch(rows, raw, 0, source, 1, lines, ResumePosition(), 0))
     if not labels.known or not chunks:
         return None
     try:
         encoded = np.concatenate([labels.encoded(chunk) for chunk in chunks])
-    except MalformedRow:  # a third label, which is told of with its line when it is met
+    except MalformedRowError:  # a third label, which is told of with its line when it is met
         return None
     return _Drawn(np.concatenate([np.asarray(chunk.rows) for chunk in chunks]), encoded, labels, drawn.encoder)

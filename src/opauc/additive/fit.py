@@ -1,4 +1,4 @@
-"""The penalised logistic likelihood of a sample, maximised together with the strengths of its penalties."""
+"""The penalized logistic likelihood of a sample, maximized together with the strengths of its penalties."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.additive.newton import PenalisedLoss, newton_descent
+from opauc.additive.newton import PenalizedLoss, newton_descent
 from opauc.additive.penalties import Penalties
 from opauc.additive.smoothing import smoothed
-from opauc.additive.sums import LinearisedSums
-from opauc.errors import StatisticsOverflow
+from opauc.additive.sums import LinearizedSums
+from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels
 
 # Of many rows the first steps see a part only, and of fewer all but one in so many if asked to; the last ones see all.
@@ -25,7 +25,7 @@ SMALLEST_GAIN = 1e-4
 SHORTEST_STEP = 0.1
 
 
-class PenalisedFit(NamedTuple):
+class PenalizedFit(NamedTuple):
     """Weights, strengths of the penalties, and the scores of the rows."""
 
     weights: Floats
@@ -36,7 +36,7 @@ class PenalisedFit(NamedTuple):
 class StartedFit(NamedTuple):
     """A fit, the Gram matrix of all rows as far as the part tells it, and whether it is of a part only."""
 
-    fit: PenalisedFit
+    fit: PenalizedFit
     gram: Floats
     of_part: bool
 
@@ -46,15 +46,15 @@ def started_fit(
     labels: Labels,
     weight: Floats,
     penalties: Penalties,
-    begin: PenalisedFit,
+    begin: PenalizedFit,
     most_steps: int,
     part: NDArray[np.int64],
 ) -> StartedFit:
     """Return the fit to a part of weighted sparse rows, or to all, with the scores of all of them.
 
     It begins with weights and strengths; new columns follow the known. Each
-    step linearises the likelihood at the weights and solves for new ones and new
-    strengths; it is halved until the penalised loss falls.
+    step linearizes the likelihood at the weights and solves for new ones and new
+    strengths; it is halved until the penalized loss falls.
 
     Examples
     --------
@@ -81,16 +81,16 @@ def started_fit(
 
 def finished_fit(
     rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, started: StartedFit
-) -> PenalisedFit:
+) -> PenalizedFit:
     """Return the fit to all rows, of many with the strengths that the part gave; the Gram matrix of that is used up."""
     fit = started.fit
     if not started.of_part:
         return fit
     if labels.size < MANY_ROWS:
         return _steps(rows, labels, weight, penalties, fit, STEPS_ON_ALL)[0]
-    loss = PenalisedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
+    loss = PenalizedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
     weights = newton_descent(loss, fit.weights, started.gram)
-    return PenalisedFit(weights, fit.strengths, rows @ weights)
+    return PenalizedFit(weights, fit.strengths, rows @ weights)
 
 
 def part_of(n_rows: int, some_left_out: bool) -> NDArray[np.int64]:
@@ -110,19 +110,19 @@ def part_of(n_rows: int, some_left_out: bool) -> NDArray[np.int64]:
 
 
 def _steps(
-    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalisedFit, most_steps: int
-) -> tuple[PenalisedFit, Floats]:
+    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalizedFit, most_steps: int
+) -> tuple[PenalizedFit, Floats]:
     """Return the fit after at most so many outer steps, and the Gram matrix that the last of them was made with."""
     weights = np.pad(begin.weights, (0, rows.shape[1] - begin.weights.size))
     more = penalties.groups.kinds.size - begin.strengths.size
     strengths = np.pad(begin.strengths, (0, more), constant_values=1.0)
     scores = rows @ weights
     for _ in range(most_steps):
-        start = LinearisedSums.at(weights)
+        start = LinearizedSums.at(weights)
         sums = start.update(rows, labels, weight, narrow=labels.size >= ENOUGH_FOR_NARROW)
         try:
             found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
-        except StatisticsOverflow:  # columns so alike that six digits do not tell them apart
+        except StatisticsOverflowError:  # columns so alike that six digits do not tell them apart
             sums = start.update(rows, labels, weight)
             found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
         strengths = found.strengths
@@ -140,11 +140,11 @@ def _steps(
         weights, scores = after, after_scores
         if abs(gained) < SMALLEST_GAIN * before:
             break
-    return PenalisedFit(weights, strengths, scores), sums.gram
+    return PenalizedFit(weights, strengths, scores), sums.gram
 
 
-def beginning(labels: Labels, weight: Floats) -> PenalisedFit:
+def beginning(labels: Labels, weight: Floats) -> PenalizedFit:
     """Return the fit of the intercept alone."""
     negative, positive = np.bincount(labels, weight, minlength=2).tolist()
     log_odds = np.log((positive + 0.5) / (negative + 0.5))
-    return PenalisedFit(np.array([log_odds]), np.zeros(1), np.full(labels.size, log_odds))
+    return PenalizedFit(np.array([log_odds]), np.zeros(1), np.full(labels.size, log_odds))

@@ -12,24 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
-from opauc.additive.basis.basis import Card
-from opauc.additive.explain import Effect, Effects, Explanation
+from opauc.additive.basis.basis import Basis
+from opauc.additive.explain import Effect, Explanation, Terms
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
 from opauc.additive.model_file import AdditiveModel
 from opauc.additive.scorer import MappedScorer
-from opauc.additive.selection import Judgement
-from opauc.additive.settings import AdditiveSettings, with_card_rows, with_positions
-from opauc.additive.shifts import ShiftedFeatures, shifted_features
+from opauc.additive.selection import ModelSelection
+from opauc.additive.settings import AdditiveSettings, with_init_size, with_positions
+from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveSolution
 from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
-from opauc.core.parameters import made
+from opauc.core.parameters import from_params
 from opauc.core.transaction import changing, reading
 from opauc.data import ReadOptions
-from opauc.data.schema.table import TableNumbers
-from opauc.errors import IncompatibleMoments, InputError
-from opauc.estimators.input_checks import announced_classes, encoded_labels
+from opauc.data.schema.table import TableSchema
+from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.input_checks import check_classes, encode_labels
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.training import ShardPlace
 from opauc.training.model_files import AnyModel, same_columns
@@ -45,7 +45,7 @@ class AdditiveClassifier(ScoringClassifier):
 
     solution_: AdditiveSolution
     # What is known of the columns of the table it was fitted to; None for one fitted to arrays.
-    columns_: TableNumbers | None
+    columns_: TableSchema | None
     # How the command read the rows of a model that it trained.
     _reading: Settings = MappingProxyType({})
 
@@ -69,38 +69,38 @@ class AdditiveClassifier(ScoringClassifier):
             return self._effects().explained(rows)
 
     @property
-    def card_(self) -> Card:
+    def basis_(self) -> Basis:
         """What the columns are; until it is fixed, that of the rows so far."""
         with reading(self):
-            return self.solution_.current.card
+            return self.solution_.current.basis
 
     @property
-    def effects_(self) -> list[Effect]:
+    def terms_(self) -> list[Effect]:
         """Every effect with standard errors, the most important first."""
         with reading(self):
             return self._effects().all()
 
     @property
-    def importances_(self) -> dict[str, float]:
+    def term_importances_(self) -> dict[str, float]:
         """Standard deviation of each effect over the rows."""
         with reading(self):
             return self._effects().importances()
 
     @property
-    def guard_(self) -> Judgement:
-        """Which model was taken, and how each of them ranked the rows after the card."""
+    def selection_(self) -> ModelSelection:
+        """Which model was taken, and how each of them ranked the rows after the basis."""
         with reading(self):
-            return self.solution_.final.judgement
+            return self.solution_.final.selection
 
     @property
-    def shifted_(self) -> list[ShiftedFeatures]:
-        """Features whose values after the card do not look like those before."""
+    def drift_(self) -> list[FeatureDrift]:
+        """Features whose values after the basis do not look like those before."""
         with reading(self):
-            return shifted_features(self.solution_, self._input_names())
+            return find_drift(self.solution_, self._input_names())
 
     @property
-    def left_out_(self) -> tuple[str, ...]:
-        """Columns that nothing is learnt from: text nearly all of which differs, as names and identifiers do."""
+    def dropped_columns_(self) -> tuple[str, ...]:
+        """Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do."""
         with reading(self):
             names, columns = self._feature_names(), self.columns_
         if names is None or columns is None:
@@ -109,11 +109,11 @@ class AdditiveClassifier(ScoringClassifier):
         return tuple(name for name in names if name not in used)
 
     def _scorer(self) -> MappedScorer:
-        """What scores rows of numbers, as of the last chunk that is wholly learnt."""
+        """What scores rows of numbers, as of the last chunk that is wholly learned."""
         with reading(self):
             return self.solution_.scorer
 
-    def _raw_columns(self) -> TableNumbers | None:
+    def _raw_columns(self) -> TableSchema | None:
         """What the columns of a table become; None for one fitted to arrays."""
         return self.columns_
 
@@ -148,11 +148,11 @@ class AdditiveClassifier(ScoringClassifier):
             return self.columns_.inputs
         return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
 
-    def _effects(self) -> Effects:
+    def _effects(self) -> Terms:
         check_is_fitted(self)
         names = self._input_names()
         words = [{}] * len(names) if self.columns_ is None else self.columns_.words()
-        return Effects(self.solution_, names, words)
+        return Terms(self.solution_, names, words)
 
     def _scored(self, X: ArrayLike) -> Scored:
         with reading(self):
@@ -168,12 +168,12 @@ class AdditiveClassifier(ScoringClassifier):
 
 
 class ShardedAdditive(AdditiveClassifier):
-    """An additive model that learns rows in order, or shards of them that begin with one card."""
+    """An additive model that learns rows in order, or shards of them that begin with one basis."""
 
     random_state: RandomState
 
     def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> AdditiveShards:
-        """How the shards of files are learnt."""
+        """How the shards of files are learned."""
         from opauc.engines.additive_shards import additive_shards  # which others do not wait for
 
         given = self.get_params(deep=False)
@@ -182,25 +182,25 @@ class ShardedAdditive(AdditiveClassifier):
         return additive_shards(paths, options, GamRecipe(given), ClassLabels())
 
     def _sharding(self, n_features: int) -> Sharding:  # noqa: ARG002
-        """What shards must know of each other: nothing but the card."""
+        """What shards must know of each other: nothing but the basis."""
         from opauc.engines.partitions import Sharding
 
         return Sharding()
 
     def _begun_with(self, rows: RemoteRows, classes: Array) -> Self:
-        """An estimator of these parameters with a card of rows from all over, that has learnt none."""
+        """An estimator of these parameters with a basis of rows from all over, that has learned none."""
         from opauc.engines.partitions import spread_numbers
 
         begun, n_rows, seed = type(self)(**self.get_params(deep=False)), rows.n_rows(), random_key(self.random_state)
-        wanted = int(with_card_rows(self._checked_settings(), n_rows).card_rows)
+        wanted = int(with_init_size(self._checked_settings(), n_rows).init_size)
         chunk = rows.drawn(spread_numbers(n_rows, wanted, seed))
-        rarer = int(np.bincount(encoded_labels(column_or_1d(chunk[1]), classes)[0], minlength=2).min())
+        rarer = int(np.bincount(encode_labels(column_or_1d(chunk[1]), classes)[0], minlength=2).min())
         if (more := enough_rows(wanted, rarer, n_rows, chunk[0].shape[1])) > wanted:
             chunk = rows.drawn(spread_numbers(n_rows, more, seed))
         X, y, sample_weight = chunk
         known = first_rows(begun, X)
         begun.columns_ = known.columns
-        numbers, labels, weight, begun.classes_ = begun._labelled(known.rows, y, classes, sample_weight)
+        numbers, labels, weight, begun.classes_ = begun._labeled(known.rows, y, classes, sample_weight)
         if np.bincount(labels, minlength=2).min() == 0:
             raise InputError(f"{type(self).__name__}: of {labels.size:,} rows from all over all are of one class")
         begun.solution_ = replace(begun._started(known, n_rows), seed=seed).of_sample(numbers, labels, weight)
@@ -208,11 +208,11 @@ class ShardedAdditive(AdditiveClassifier):
         return begun
 
     def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> AdditiveModel:  # noqa: ARG002
-        """What the rows of one of several shards teach an estimator with a card, which stays as it is."""
+        """What the rows of one of several shards teach an estimator with a basis, which stays as it is."""
         solution = self.solution_
         for X, y, sample_weight in chunks:
             numbers, _ = next_rows(self, X, self.columns_, learn=False)
-            rows, labels, weight, _ = self._labelled(numbers, y, classes, sample_weight)
+            rows, labels, weight, _ = self._labeled(numbers, y, classes, sample_weight)
             solution = solution.after(rows, labels, weight) if labels.size else solution
         return replace(self._known(), solution=solution)
 
@@ -221,7 +221,7 @@ class ShardedAdditive(AdditiveClassifier):
         self._adopt(cast(AdditiveModel, model))
 
     def _checked_settings(self) -> AdditiveSettings:
-        return made(type(self).__name__, AdditiveSettings, self.get_params(deep=False))
+        return from_params(type(self).__name__, AdditiveSettings, self.get_params(deep=False))
 
     def _settings(self) -> AdditiveSettings:
         """The parameters, checked, with pairs by the positions of their columns."""
@@ -231,10 +231,10 @@ class ShardedAdditive(AdditiveClassifier):
         """What is known before any row of such columns, where so many are known to come."""
         width = known.rows.shape[1]
         categorical = np.zeros(width, np.bool_) if known.columns is None else known.columns.categorical
-        settings = with_card_rows(self._settings(), n_rows)
+        settings = with_init_size(self._settings(), n_rows)
         return AdditiveSolution.start(settings, categorical, random_key(self.random_state))
 
-    def _labelled(
+    def _labeled(
         self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
     ) -> tuple[Floats, Labels, Floats | None, Array]:
         """Check labels and weights; rows of weight zero are left out."""
@@ -242,7 +242,7 @@ class ShardedAdditive(AdditiveClassifier):
         check_consistent_length(rows, given)
         if not len(rows):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
-        labels, found = encoded_labels(given, classes)
+        labels, found = encode_labels(given, classes)
         if sample_weight is None:
             return rows, labels, None, found
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
@@ -250,15 +250,15 @@ class ShardedAdditive(AdditiveClassifier):
         return rows[kept], labels[kept], weight[kept], found
 
     def _freeze(self) -> None:
-        """Forget the categories that have no level of their own, once the card is fixed."""
+        """Forget the categories that have no level of their own, once the basis is fixed."""
         if self.columns_ is not None and not self.columns_.frozen and self.solution_.fixed is not None:
-            self.columns_ = self.columns_.kept(self.solution_.fixed.card.kept_numbers())
+            self.columns_ = self.columns_.kept(self.solution_.fixed.basis.kept_numbers())
 
 
 class OnePassGAM(ShardedAdditive):
-    """Generalised additive model with pairwise interactions for raw tables, from one pass: nothing to set.
+    """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
-    The first rows fix a card: a curve for each number, a
+    The first rows fix a basis: a curve for each number, a
     level for each category, a surface for each pair of features that act
     together. From then on every row is a few sums, so that models merge and
     rows can be forgotten, exactly. How smooth each curve is is found from the
@@ -276,30 +276,30 @@ class OnePassGAM(ShardedAdditive):
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may act together, or which: by names or positions. With "auto" all features may
         act together beside, by trees grown on the first rows, where that pays on rows held out.
-    knots : "auto" or int, default="auto"
+    n_knots : "auto" or int, default="auto"
         Most knots of a curve.
-    card_rows : "auto" or int, default="auto"
-        Rows that the card is fitted to: of a stream 16,384; in `fit`, where more are known to come, a third of them,
+    init_size : "auto" or int, default="auto"
+        Rows that the basis is fitted to: of a stream 16,384; in `fit`, where more are known to come, a third of them,
         at most 65,536.
     random_state : int, RandomState or None, default=None
         Which rows those are, where more had to be waited for.
 
     Attributes
     ----------
-    card_ : Card
-        What the columns are; `card_.probe` says what trying trees showed.
-    effects_ : list of Effect
+    basis_ : Basis
+        What the columns are; `basis_.probe` says what trying trees showed.
+    terms_ : list of Effect
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
         "age, with others" is what trees do by their splits on age, which has no curve; "shop, as a code" is what each
         whole number of a column does by itself, where such numbers turn out to be codes.
-    importances_ : dict of str to float
+    term_importances_ : dict of str to float
         Standard deviation of each effect.
-    guard_ : Judgement
-        Which model was taken: the full one, or a simpler one that ranked the rows after the card better.
-    shifted_ : list of ShiftedFeature
-        Features whose values after the card do not look like those before.
-    left_out_ : tuple of str
-        Columns that nothing is learnt from: text nearly all of which differs, as names and identifiers do.
+    selection_ : ModelSelection
+        Which model was taken: the full one, or a simpler one that ranked the rows after the basis better.
+    drift_ : list of ShiftedFeature
+        Features whose values after the basis do not look like those before.
+    dropped_columns_ : tuple of str
+        Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do.
     classes_, n_features_in_, feature_names_in_
         As usual.
 
@@ -318,18 +318,18 @@ class OnePassGAM(ShardedAdditive):
         *,
         max_columns: int = 2000,
         interactions: str | int | Sequence[tuple[str | int, str | int]] = "auto",
-        knots: str | int = "auto",
-        card_rows: str | int = "auto",
+        n_knots: str | int = "auto",
+        init_size: str | int = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.max_columns = max_columns
         self.interactions = interactions
-        self.knots = knots
-        self.card_rows = card_rows
+        self.n_knots = n_knots
+        self.init_size = init_size
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
+        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
 
         Parameters
         ----------
@@ -363,15 +363,15 @@ class OnePassGAM(ShardedAdditive):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk of labelled rows; any cut of the rows gives the same.
+        """Learn from one more chunk of labeled rows; any cut of the rows gives the same.
 
-        It is what `fit` gives with the same `card_rows`. If this raises, or is
+        It is what `fit` gives with the same `init_size`. If this raises, or is
         interrupted, the model is as it was before.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`. Categories that turn up after the card are pooled.
+            As in `fit`. Categories that turn up after the basis are pooled.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
 
@@ -388,27 +388,27 @@ class OnePassGAM(ShardedAdditive):
         """
         with changing(self):
             first = not self.__sklearn_is_fitted__()
-            known = set() if first else {shift.name for shift in self.shifted_}
-            self._learn(X, y, announced_classes(None if first else self.classes_, classes), sample_weight, first)
+            known = set() if first else {shift.name for shift in self.drift_}
+            self._learn(X, y, check_classes(None if first else self.classes_, classes), sample_weight, first)
             if self.classes_.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
                     f"here {self.classes_.tolist()[0]!r}"
                 )
-            for shift in self.shifted_:
+            for shift in self.drift_:
                 if shift.name not in known:
                     warnings.warn(shift, stacklevel=2)
         return self
 
-    def emptied(self) -> OnePassGAM:
-        """Return a model with the same card that has learnt no row: shards that begin with it can be merged.
+    def empty_copy(self) -> OnePassGAM:
+        """Return a model with the same basis that has learned no row: shards that begin with it can be merged.
 
         Examples
         --------
         >>> from opauc import OnePassGAM
         >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
         >>> model = OnePassGAM().fit(rows, labels)
-        >>> shards = [model.emptied().partial_fit(rows[i::2], labels[i::2]) for i in range(2)]
+        >>> shards = [model.empty_copy().partial_fit(rows[i::2], labels[i::2]) for i in range(2)]
         >>> shards[0].merge(shards[1]).solution_.counts
         ClassCounts(negative=60.0, positive=60.0)
         """
@@ -416,17 +416,17 @@ class OnePassGAM(ShardedAdditive):
             check_is_fitted(self)
             other = type(self)(**self.get_params(deep=False))
             other.__dict__.update(self.__dict__)
-            other.solution_ = self.solution_.emptied()
+            other.solution_ = self.solution_.empty_copy()
             other._freeze()
             return other
 
     def merge(self, other: OnePassGAM) -> Self:
-        """Take in all that another model with the same card learnt, as if its rows had been seen here too.
+        """Take in all that another model with the same basis learned, as if its rows had been seen here too.
 
         Parameters
         ----------
         other : OnePassGAM
-            A fitted model that began with the same card (`emptied`), or that has no card yet.
+            A fitted model that began with the same basis (`empty_copy`), or that has no basis yet.
 
         Returns
         -------
@@ -436,24 +436,24 @@ class OnePassGAM(ShardedAdditive):
             check_is_fitted(self)
             check_is_fitted(other)
             if not np.array_equal(self.classes_, other.classes_):
-                raise IncompatibleMoments(
+                raise IncompatibleMomentsError(
                     f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
                 )
             if self._input_names() != other._input_names() or not same_columns(self.columns_, other.columns_):
-                raise IncompatibleMoments("cannot merge models of features with different names or categories")
+                raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
             self.solution_ = self.solution_.merged(other.solution_)
         return self
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Unlearn rows that came after the card: the model becomes what it would be had they never been seen.
+        """Unlearn rows that came after the basis: the model becomes what it would be had they never been seen.
 
-        While rows still wait for a card it is fixed first. Rows that the card
-        was made of are taken out of the sums; the card itself stays.
+        While rows still wait for a basis it is fixed first. Rows that the basis
+        was made of are taken out of the sums; the basis itself stays.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows as they were learnt.
+            Rows as they were learned.
 
         Returns
         -------
@@ -461,10 +461,10 @@ class OnePassGAM(ShardedAdditive):
         """
         with changing(self):
             check_is_fitted(self)
-            self.solution_ = self.solution_.with_card()
+            self.solution_ = self.solution_.with_basis()
             self._freeze()
             rows, _ = next_rows(self, X, self.columns_, learn=False)
-            self.solution_ = self.solution_.without(*self._labelled(rows, y, self.classes_, sample_weight)[:3])
+            self.solution_ = self.solution_.subtract(*self._labeled(rows, y, self.classes_, sample_weight)[:3])
         return self
 
     def _learn(
@@ -478,7 +478,7 @@ class OnePassGAM(ShardedAdditive):
     ) -> None:
         known = first_rows(self, X) if first else next_rows(self, X, self.columns_, learn=True)
         self.columns_ = known.columns
-        rows, labels, weight, found = self._labelled(known.rows, y, classes, sample_weight)
+        rows, labels, weight, found = self._labeled(known.rows, y, classes, sample_weight)
         self.classes_ = found
         if first:
             before = self._started(known, labels.size if whole else 0)

@@ -1,4 +1,4 @@
-"""From the rows that waited to a card, the fit to it, and the sums of all of them."""
+"""From the rows that waited to a basis, the fit to it, and the sums of all of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.knots import balanced_mass
 from opauc.additive.basis.leaves import Leaves
-from opauc.additive.basis.levels import FinerLevels
+from opauc.additive.basis.levels import RandomEffects
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.codes import coded_numbers
-from opauc.additive.initial_sample import Sample, SampleRows, WaitingRows, by_columns
+from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
-from opauc.additive.model import AdditiveLogistic, CardColumns, CardRows
+from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
 from opauc.additive.penalties import Penalties
 from opauc.additive.search import InteractionSearch
-from opauc.additive.settings import AUTO, AdditiveSettings, with_card_rows
+from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.types import Floats, Labels
 
 # A knot for every so many rows of the rarer class, within bounds; and all curves have at most half the columns.
@@ -31,72 +31,72 @@ CURVES_SHARE = 0.5
 LEVELS_SHARE = 0.3
 
 
-class CardModel(NamedTuple):
-    """A card and the model of its columns."""
+class BasisModel(NamedTuple):
+    """A basis and the model of its columns."""
 
-    card: Card
+    basis: Basis
     model: AdditiveLogistic
 
     @classmethod
-    def of_parts(cls, card: Card, arrays: dict[str, NDArray[np.float64]]) -> CardModel:
-        """Return a card and the model of its columns that gave these arrays."""
-        return cls(card, AdditiveLogistic.from_arrays(card_columns(card), arrays))
+    def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
+        """Return a basis and the model of its columns that gave these arrays."""
+        return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
 
-def card_columns(card: Card) -> CardColumns:
-    """Return what a model asks of the columns of a card."""
-    penalties, owners = Penalties(card.groups, card.roughness), card.finer.owners()
-    stay = isinstance(card.together, Leaves) and card.together.stay
-    return CardColumns(penalties, card.main_columns(), card.certain_columns(), owners, stay)
+def basis_columns(basis: Basis) -> BasisColumns:
+    """Return what a model asks of the columns of a basis."""
+    penalties, owners = Penalties(basis.groups, basis.roughness), basis.finer.owners()
+    stay = isinstance(basis.together, Leaves) and basis.together.stay
+    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, stay)
 
 
-def fitted_card(
-    waiting: WaitingRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int
-) -> CardModel:
-    """Return the card that suits a sample of the rows, and the sums of all of them.
+def fit_basis(
+    waiting: WarmUpBuffer, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int
+) -> BasisModel:
+    """Return the basis that suits a sample of the rows, and the sums of all of them.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.settings import AdditiveSettings
-    >>> from opauc.additive.initial_fit import fitted_card
-    >>> from opauc.additive.initial_sample import WaitingRows
+    >>> from opauc.additive.initial_fit import fit_basis
+    >>> from opauc.additive.initial_sample import WarmUpBuffer
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
-    >>> waiting = WaitingRows.empty(2).with_rows(rows, (rows[:, 0] ** 2 > 1).astype(np.int8), None)
-    >>> card, model = fitted_card(waiting, AdditiveSettings(), np.zeros(2, bool), seed=0)
-    >>> card.n_columns == model.sums.n_features, model.counts == waiting.counts
+    >>> waiting = WarmUpBuffer.empty(2).with_rows(rows, (rows[:, 0] ** 2 > 1).astype(np.int8), None)
+    >>> basis, model = fit_basis(waiting, AdditiveSettings(), np.zeros(2, bool), seed=0)
+    >>> basis.n_columns == model.sums.n_features, model.counts == waiting.counts
     (True, True)
     """
     rows, labels, weights = waiting.all_rows(), waiting.all_labels(), waiting.all_weights()
-    card_rows = int(with_card_rows(settings, 0).card_rows)
-    sample = waiting.sample(card_rows, seed)
+    init_size = int(with_init_size(settings, 0).init_size)
+    sample = waiting.sample(init_size, seed)
     at = sample.rows
     mass = balanced_mass(labels[at], weights[at])
     some = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
-    card = Card.of_effects(effects)
-    card, fit = InteractionSearch(card, effects, some, settings, labels.size >= card_rows).fitted()
+    basis = Basis.of_effects(effects)
+    basis, fit = InteractionSearch(basis, effects, some, settings, labels.size >= init_size).fitted()
     coded = coded_numbers(effects, some, fit.scores)
-    card = replace(card, finer=FinerLevels.of(effects, some.numbers, card.n_columns, coded))
-    model = AdditiveLogistic.begin(card_columns(card), fit._replace(weights=_at_all_rows(fit.weights, sample)))
-    return CardModel(card, model.earlier(encoded(card, rows, labels, weights)).with_ladder())
+    basis = replace(basis, finer=RandomEffects.of(effects, some.numbers, basis.n_columns, coded))
+    model = AdditiveLogistic.begin(basis_columns(basis), fit._replace(weights=_at_all_rows(fit.weights, sample)))
+    return BasisModel(basis, model.earlier(encoded(basis, rows, labels, weights)).with_ladder())
 
 
 def encoded(
-    card: Card, rows: Floats, labels: Labels, weight: Floats | None, fresh: NDArray[np.bool_] | None = None
-) -> Iterator[CardRows]:
-    """Yield the columns of labelled rows, some thousand at a time."""
-    for part, block in card.blocks(rows):
+    basis: Basis, rows: Floats, labels: Labels, weight: Floats | None, fresh: NDArray[np.bool_] | None = None
+) -> Iterator[BasisRows]:
+    """Yield the columns of labeled rows, some thousand at a time."""
+    for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
-        levels = card.finer.rows(rows[part]) if card.finer.size else None
-        yield CardRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
+        levels = basis.finer.rows(rows[part]) if basis.finer.size else None
+        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
 
 
 def _effects(some: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_]) -> tuple[MainEffect, ...]:
     """Return the main effects, their knots as many as the rows and the columns allow."""
     levels = int(LEVELS_SHARE * settings.smooth_columns)
-    if settings.knots != AUTO:
-        return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.knots), levels)
+    if settings.n_knots != AUTO:
+        return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.n_knots), levels)
     most = int(np.clip(some.rarer / ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE))
     distinct = np.array([_distinct(values, most) for values in some.numbers.T])
     curved = distinct[(distinct > 2) & ~categorical]

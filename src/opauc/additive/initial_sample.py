@@ -1,4 +1,4 @@
-"""Rows that wait until there are enough of them to make a card."""
+"""Rows that wait until there are enough of them to make a basis."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
-# Rows of the rarer class that a card should have.
+# Rows of the rarer class that a basis should have.
 ENOUGH_OF_BOTH = 1000
 MOST_BYTES = 256 * 2**20
-# Of each class at most this share of the card's rows is sampled before the other class has its part.
+# Of each class at most this share of the basis's rows is sampled before the other class has its part.
 LARGEST_SHARE = 0.5
 
 
 class Sample(NamedTuple):
-    """The numbers of the rows that the card is fitted to, and which share of each class they are."""
+    """The numbers of the rows that the basis is fitted to, and which share of each class they are."""
 
     rows: NDArray[np.int64]
     shares: Floats  # (2,): of the negative and of the positive rows
 
 
 @dataclass(frozen=True, eq=False)
-class WaitingRows:
-    """Labelled and weighted rows of numbers in their order. A value.
+class WarmUpBuffer:
+    """Labeled and weighted rows of numbers in their order. A value.
 
     They lie in parts, each at least twice as long as the next but for the last:
     rows that come one by one are copied a few times each, and there are few parts.
@@ -36,9 +36,9 @@ class WaitingRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.initial_sample import WaitingRows
-    >>> waiting = WaitingRows.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
-    >>> waiting.counts, waiting.missing_rows(np.zeros(5, np.int8), card_rows=4)
+    >>> from opauc.additive.initial_sample import WarmUpBuffer
+    >>> waiting = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
+    >>> waiting.counts, waiting.missing_rows(np.zeros(5, np.int8), init_size=4)
     (ClassCounts(negative=1.0, positive=1.0), None)
     """
 
@@ -79,18 +79,18 @@ class WaitingRows:
         all_rows, all_labels, all_weights = zip(*parts, strict=True)
         return type(self)(all_rows, all_labels, all_weights, self.n_features)
 
-    def missing_rows(self, labels: Labels, card_rows: int) -> int | None:
-        """Return how many of the next rows make it enough for a card, None if all of them do not.
+    def missing_rows(self, labels: Labels, init_size: int) -> int | None:
+        """Return how many of the next rows make it enough for a basis, None if all of them do not.
 
         Enough are so many rows with a thousand of the rarer class, or what there is room for.
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
         positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
         full = 8 * n_rows * max(1, self.n_features) >= MOST_BYTES
-        enough = full | ((n_rows >= card_rows) & (np.minimum(positive, n_rows - positive) >= ENOUGH_OF_BOTH))
+        enough = full | ((n_rows >= init_size) & (np.minimum(positive, n_rows - positive) >= ENOUGH_OF_BOTH))
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Return that nothing waits."""
         return type(self).empty(self.n_features)
 
@@ -106,16 +106,16 @@ class WaitingRows:
         """Return the weights as one array."""
         return np.concatenate([np.empty(0), *self.weights])
 
-    def sample(self, card_rows: int, random_state: int) -> Sample:
+    def sample(self, init_size: int, random_state: int) -> Sample:
         """Return a sample by class: all rows if they are few; else the rarer class, at most half, and random others."""
         labels = self.all_labels()
-        if labels.size <= card_rows:
+        if labels.size <= init_size:
             return Sample(np.arange(labels.size), np.ones(2))
         random = np.random.default_rng(random_state)
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
-        n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * card_rows))
-        wanted = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, card_rows - n_rarer)}
+        n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * init_size))
+        wanted = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
         drawn = [random.choice(classes[k], wanted[k], replace=False) for k in (0, 1)]
         shares = np.array([wanted[k] / max(1, classes[k].size) for k in (0, 1)])
         return Sample(np.sort(np.concatenate(drawn)), np.where(shares > 0, shares, 1.0))
@@ -187,10 +187,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """A number of 64 bits for each row that was drawn for a card, and no other row of the same values with it.
+    """A number of 64 bits for each row that was drawn for a basis, and no other row of the same values with it.
 
-    What was drawn all over a file comes again when the file is learnt. It must
-    not be taken for new then: the card fits it better than rows never seen.
+    What was drawn all over a file comes again when the file is learned. It must
+    not be taken for new then: the basis fits it better than rows never seen.
     Values that were drawn more than once are common, and most rows that have
     them were not drawn: were they left out too, what counts as new would be
     what is rare.

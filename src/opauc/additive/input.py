@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
-from opauc.data.encode.number_reading import NumberReading
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import with_text_names
-from opauc.data.schema.table import NumberedRows, TableNumbers
+from opauc.data.schema.table import NumberedRows, TableSchema
 from opauc.errors import InputError
 from opauc.types import Floats
 
@@ -25,7 +25,7 @@ class KnownRows(NamedTuple):
     """Rows of numbers, and what is known of the columns of the table they come from, None for an array."""
 
     rows: Floats
-    columns: TableNumbers | None
+    columns: TableSchema | None
 
 
 def first_rows(estimator: BaseEstimator, X: ArrayLike) -> KnownRows:
@@ -36,12 +36,12 @@ def first_rows(estimator: BaseEstimator, X: ArrayLike) -> KnownRows:
     from opauc.data.formats.memory import table_names
 
     table = with_text_names(X)
-    found = TableNumbers.of(table).learn(table)
+    found = TableSchema.of(table).learn(table)
     estimator.n_features_in_ = len(table_names(table) or ())
     return _warned(found)
 
 
-def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableNumbers | None, learn: bool) -> KnownRows:
+def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> KnownRows:
     """Return the rows of a later chunk, or of rows to be scored, which teaches nothing new of the columns."""
     if isinstance(X, str | os.PathLike):
         return KnownRows(_file_rows(estimator, os.fspath(X), columns), columns)
@@ -87,9 +87,9 @@ def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
     return unpacked
 
 
-def _file_rows(estimator: BaseEstimator, path: str, columns: TableNumbers | None) -> Floats:
+def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None) -> Floats:
     """Return the rows of a file, read as the command read those of the training."""
-    stream = NumberReading.of_json(estimator._reading, columns).stream([path])
+    stream = OrdinalReading.of_json(estimator._reading, columns).stream([path])
     parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.chunks()]
     if not parts:
         raise InputError(f"{path}: there are no rows in it")

@@ -1,4 +1,4 @@
-"""A penalised logistic model of the columns of a card, from plain sums."""
+"""A penalized logistic model of the columns of a basis, from plain sums."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.groups import GroupKind
-from opauc.additive.drift import Occupancy
-from opauc.additive.fit import PenalisedFit
+from opauc.additive.drift import BinCounts
+from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import BorderedSystem, LevelAdding, LevelFit, LevelSums, smoothed_with_levels
-from opauc.additive.selection import FULL, SAMPLE, Judgement, Ladder, rung_columns, rung_weights
+from opauc.additive.selection import FULL, SAMPLE, CandidateModels, ModelSelection, rung_columns, rung_weights
 from opauc.additive.smoothing import factored, smoothed, solved
-from opauc.additive.sums import LabelledRows, LinearisedSums
+from opauc.additive.sums import LabelledRows, LinearizedSums
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 NO_LEVELS = np.empty(0, np.int64)
 
 
-class CardRows(NamedTuple):
-    """The columns of rows, their labels, their weights, and which of them the card was not made of: all unless said.
+class BasisRows(NamedTuple):
+    """The columns of rows, their labels, their weights, and which of them the basis was not made of: all unless said.
 
-    `levels` are their finer levels, where the card has such.
+    `levels` are their finer levels, where the basis has such.
     """
 
     columns: csr_array
@@ -37,20 +37,20 @@ class CardRows(NamedTuple):
     levels: csr_array | None = None
 
     @property
-    def labelled(self) -> LabelledRows:
+    def labeled(self) -> LabelledRows:
         """All rows, as sums take them."""
         return self.columns, self.labels, self.weight
 
-    def only_fresh(self) -> CardRows:
-        """Return the rows that the card was not made of."""
+    def only_fresh(self) -> BasisRows:
+        """Return the rows that the basis was not made of."""
         if self.fresh is None or self.fresh.all():
             return self
         weight = None if self.weight is None else self.weight[self.fresh]
-        return CardRows(self.columns[self.fresh], self.labels[self.fresh], weight)
+        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight)
 
 
-class CardColumns(NamedTuple):
-    """The columns of a card: their penalties, how many are main effects, and how many come before doubtful pairs.
+class BasisColumns(NamedTuple):
+    """The columns of a basis: their penalties, how many are main effects, and how many come before doubtful pairs.
 
     `owners` has the input of each finer level, the first that has such being zero. `leaves_stay` says whether leaves
     keep the values they were grown with until there are enough rows.
@@ -80,31 +80,31 @@ class CardColumns(NamedTuple):
 
 
 LAST_STEPS = 4
-# Where the log-odds of the classes have moved farther since the card, one step from its point leads astray:
-# the fit to the card's sample serves, its intercept moved as far.
+# Where the log-odds of the classes have moved farther since the basis, one step from its point leads astray:
+# the fit to the basis's sample serves, its intercept moved as far.
 FARTHEST_PRIOR = 1.5
-# Leaves get weights of their own when there are so many times the rows of the card, however their weights are rounded.
+# Leaves get weights of their own when there are so many times the rows of the basis, however their weights are rounded.
 ENOUGH_FOR_LEAVES = 2.0 - 1e-9
 # What rows are summed up in.
-STATES = ("sums", "levels", "ladder", "occupancy")
-STATES_WITHOUT_LEVELS = ("sums", "ladder", "occupancy")
+STATES = ("sums", "levels", "ladder", "bin_counts")
+STATES_WITHOUT_LEVELS = ("sums", "ladder", "bin_counts")
 
 
 class FinalWeights(NamedTuple):
-    """The weights, of columns and then of finer levels, the strengths of their penalties, and the guard's judgement."""
+    """The weights, of columns and then of finer levels, the strengths of their penalties, and the guard's selection."""
 
     weights: Floats
     strengths: Floats
-    judgement: Judgement
+    selection: ModelSelection
     level_strengths: Floats  # one for each input that has finer levels
 
 
 @dataclass(frozen=True, eq=False)
 class AdditiveLogistic:
-    """Sums over rows of a card's columns: any order of rows, merging and forgetting come free.
+    """Sums over rows of a basis's columns: any order of rows, merging and forgetting come free.
 
-    Unlike the learners beside it this one is no `Learner`: its weights are
-    those of columns that a card makes of the rows, and it cannot know the
+    Unlike the learners beside it this one is no `Solver`: its weights are
+    those of columns that a basis makes of the rows, and it cannot know the
     variances of the scores.
 
     Examples
@@ -114,51 +114,51 @@ class AdditiveLogistic:
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.fit import beginning
     >>> from opauc.additive.penalties import Penalties
-    >>> from opauc.additive.model import CardColumns, CardRows
+    >>> from opauc.additive.model import BasisColumns, BasisRows
     >>> from opauc.additive.model import AdditiveLogistic
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])
     >>> point = beginning(labels, np.ones(100))._replace(weights=np.zeros(2), strengths=np.array([0.0, 1.0]))
-    >>> columns = CardColumns(Penalties(groups, (None, None)), 2, 2)
-    >>> model = AdditiveLogistic.begin(columns, point).earlier([CardRows(rows, labels)]).with_ladder()
-    >>> model.later([CardRows(rows, labels)]).counts
+    >>> columns = BasisColumns(Penalties(groups, (None, None)), 2, 2)
+    >>> model = AdditiveLogistic.begin(columns, point).earlier([BasisRows(rows, labels)]).with_ladder()
+    >>> model.later([BasisRows(rows, labels)]).counts
     ClassCounts(negative=100.0, positive=100.0)
     """
 
-    columns: CardColumns
+    columns: BasisColumns
     strengths: Floats
-    first_counts: Floats  # (2,): of the rows that waited for the card
-    sums: LinearisedSums
+    first_counts: Floats  # (2,): of the rows that waited for the basis
+    sums: LinearizedSums
     levels: LevelSums
-    ladder: Ladder
-    occupancy: Occupancy
+    ladder: CandidateModels
+    bin_counts: BinCounts
 
     @classmethod
-    def begin(cls, columns: CardColumns, fit: PenalisedFit) -> Self:
-        """Return the model before any row, to be linearised at the fit to a sample."""
-        sums, nothing = LinearisedSums.at(fit.weights), np.zeros(columns.n_columns)
+    def begin(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
+        """Return the model before any row, to be linearized at the fit to a sample."""
+        sums, nothing = LinearizedSums.at(fit.weights), np.zeros(columns.n_columns)
         levels = LevelSums.empty(columns.owners.size, columns.n_columns)
-        ladder = Ladder.of(np.tile(fit.weights, (len(columns.rungs()), 1)))
-        return cls(columns, fit.strengths, np.zeros(2), sums, levels, ladder, Occupancy(nothing, nothing))
+        ladder = CandidateModels.of(np.tile(fit.weights, (len(columns.rungs()), 1)))
+        return cls(columns, fit.strengths, np.zeros(2), sums, levels, ladder, BinCounts(nothing, nothing))
 
-    def earlier(self, parts: Iterable[CardRows]) -> Self:
-        """Return the model after rows that waited for the card."""
-        occupancy, adding = self.occupancy, LevelAdding(self.levels, self.sums.point)
+    def earlier(self, parts: Iterable[BasisRows]) -> Self:
+        """Return the model after rows that waited for the basis."""
+        bin_counts, adding = self.bin_counts, LevelAdding(self.levels, self.sums.point)
 
         def met() -> Iterator[LabelledRows]:
-            nonlocal occupancy
+            nonlocal bin_counts
             for part in parts:
-                occupancy = occupancy.with_first(part.columns, part.weight)
+                bin_counts = bin_counts.with_first(part.columns, part.weight)
                 if part.levels is not None:
-                    adding.add(part.labelled, part.levels)
-                yield part.labelled
+                    adding.add(part.labeled, part.levels)
+                yield part.labeled
 
         sums = self.sums.update_all(met())
         first = sums.class_counts
-        return replace(self, sums=sums, levels=adding.finish(), first_counts=first, occupancy=occupancy)
+        return replace(self, sums=sums, levels=adding.finish(), first_counts=first, bin_counts=bin_counts)
 
     def with_ladder(self) -> Self:
-        """Return the model with the rungs that its rows, all of which waited for the card, give."""
+        """Return the model with the rungs that its rows, all of which waited for the basis, give."""
         penalties, some, point = self.columns.penalties, self.columns.rungs(), self.sums.point
         del some[FULL]
         first = self.columns.first_leaf
@@ -169,64 +169,64 @@ class AdditiveLogistic:
             else rung_weights(self.sums, penalties, self.strengths, columns)
             for columns in some.values()
         ]
-        return replace(self, ladder=Ladder.of(np.stack([*rungs, point])))
+        return replace(self, ladder=CandidateModels.of(np.stack([*rungs, point])))
 
     @property
     def counts(self) -> ClassCounts:
         """Rows of each class, each counted with its weight."""
         return self.sums.counts
 
-    def emptied(self) -> Self:
-        """Return the model of the same card and point that has seen no row."""
-        parts = {name: getattr(self, name).emptied() for name in STATES}
+    def empty_copy(self) -> Self:
+        """Return the model of the same basis and point that has seen no row."""
+        parts = {name: getattr(self, name).empty_copy() for name in STATES}
         return replace(self, **parts)
 
-    def later(self, parts: Iterable[CardRows]) -> Self:
-        """Return the model after rows that came after the card, each scored before it is learnt if it is fresh."""
-        ladder, occupancy, adding = self.ladder, self.occupancy, LevelAdding(self.levels, self.sums.point)
+    def later(self, parts: Iterable[BasisRows]) -> Self:
+        """Return the model after rows that came after the basis, each scored before it is learned if it is fresh."""
+        ladder, bin_counts, adding = self.ladder, self.bin_counts, LevelAdding(self.levels, self.sums.point)
 
         def met() -> Iterator[LabelledRows]:
-            nonlocal ladder, occupancy
+            nonlocal ladder, bin_counts
             for part in parts:
-                ladder = ladder.update(*part.only_fresh().labelled)
-                occupancy = occupancy.update(part.columns, part.weight)
+                ladder = ladder.update(*part.only_fresh().labeled)
+                bin_counts = bin_counts.update(part.columns, part.weight)
                 if part.levels is not None:
-                    adding.add(part.labelled, part.levels)
-                yield part.labelled
+                    adding.add(part.labeled, part.levels)
+                yield part.labeled
 
         sums = self.sums.update_all(met())
-        return replace(self, sums=sums, levels=adding.finish(), ladder=ladder, occupancy=occupancy)
+        return replace(self, sums=sums, levels=adding.finish(), ladder=ladder, bin_counts=bin_counts)
 
     def merge(self, other: AdditiveLogistic) -> Self:
-        """Return the model of the rows of both, which must have the same card."""
+        """Return the model of the rows of both, which must have the same basis."""
         return replace(self, **{name: getattr(self, name).merge(getattr(other, name)) for name in STATES})
 
-    def without(self, parts: Iterable[CardRows]) -> Self:
-        """Return the model as if these rows, which came after the card, had never been seen."""
-        gone = self.emptied().later(parts)
-        return replace(self, **{name: getattr(self, name).without(getattr(gone, name)) for name in STATES})
+    def subtract(self, parts: Iterable[BasisRows]) -> Self:
+        """Return the model as if these rows, which came after the basis, had never been seen."""
+        gone = self.empty_copy().later(parts)
+        return replace(self, **{name: getattr(self, name).subtract(getattr(gone, name)) for name in STATES})
 
     def final(self) -> FinalWeights:
         """Return the weights: one step from the point, with strengths that suit all rows."""
-        judgement, nothing = self.ladder.judgement(), np.zeros(self.columns.owners.size)
+        selection, nothing = self.ladder.selection(), np.zeros(self.columns.owners.size)
         held = np.ones(np.unique(self.columns.owners).size)
         if not self.counts.both:
             none = np.zeros(self.sums.n_features + nothing.size)
-            return FinalWeights(none, self.strengths, judgement, held)
+            return FinalWeights(none, self.strengths, selection, held)
         moved = self._moved_log_odds()
         if abs(moved) > FARTHEST_PRIOR:
             point = np.concatenate([self.sums.point, nothing])
             point[0] += moved
-            return FinalWeights(point, self.strengths, judgement._replace(rung=SAMPLE), held)
+            return FinalWeights(point, self.strengths, selection._replace(rung=SAMPLE), held)
         weights, of_levels, strengths, held = self._fit_at_leaves() if self._leaves_stay else self._fit()
-        if judgement.rung != FULL and self.columns.first_leaf < self.columns.n_columns:
+        if selection.rung != FULL and self.columns.first_leaf < self.columns.n_columns:
             # Sums at a point with trees say little of what is best without them: the rung that was judged serves.
-            weights, of_levels = self.ladder.rungs[list(self.columns.rungs()).index(judgement.rung)], nothing
-        elif judgement.rung != FULL:
+            weights, of_levels = self.ladder.rungs[list(self.columns.rungs()).index(selection.rung)], nothing
+        elif selection.rung != FULL:
             rest = replace(self.sums, moment=self.sums.moment - self.levels.products.T @ of_levels)
-            some = self.columns.rungs()[judgement.rung]
+            some = self.columns.rungs()[selection.rung]
             weights = rung_weights(rest, self.columns.penalties, strengths, some)
-        return FinalWeights(np.concatenate([weights, of_levels]), strengths, judgement, held)
+        return FinalWeights(np.concatenate([weights, of_levels]), strengths, selection, held)
 
     @property
     def _leaves_stay(self) -> bool:
@@ -265,7 +265,7 @@ class AdditiveLogistic:
         return LevelFit(solved(gram, moment, penalties, strengths), np.empty(0), strengths, np.empty(0))
 
     def _moved_log_odds(self) -> float:
-        """Return by how much the log-odds of the classes are others now than when the card was made."""
+        """Return by how much the log-odds of the classes are others now than when the basis was made."""
         now, then = self.sums.class_counts, self.first_counts
         return float(np.log(now[1] / now[0]) - np.log(then[1] / then[0])) if then.all() else 0.0
 
@@ -288,16 +288,16 @@ class AdditiveLogistic:
         return BorderedSystem(self.sums, self.levels, penalties, final.strengths, of_levels, n_inputs)
 
     def to_arrays(self) -> Arrays:
-        """Return all there is but the card, under flat names."""
+        """Return all there is but the basis, under flat names."""
         arrays = {name: getattr(self, name).copy() for name in ("strengths", "first_counts")}
         for part in STATES if self.levels.size else STATES_WITHOUT_LEVELS:
             arrays |= {f"{part}.{name}": array for name, array in getattr(self, part).to_arrays().items()}
         return arrays
 
     @classmethod
-    def from_arrays(cls, columns: CardColumns, arrays: NamedArrays) -> Self:
-        """Return the model of that card that gave these arrays, refused unless one can have."""
-        sums, levels, ladder, occupancy = (
+    def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
+        """Return the model of that basis that gave these arrays, refused unless one can have."""
+        sums, levels, ladder, bin_counts = (
             {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
             for part in STATES
         )
@@ -305,12 +305,12 @@ class AdditiveLogistic:
             columns,
             arrays["strengths"],
             arrays["first_counts"],
-            LinearisedSums.from_arrays(sums),
+            LinearizedSums.from_arrays(sums),
             LevelSums.from_arrays(levels) if levels else LevelSums.empty(0, columns.n_columns),
-            Ladder.from_arrays(ladder),
-            Occupancy.from_arrays(occupancy),
+            CandidateModels.from_arrays(ladder),
+            BinCounts.from_arrays(bin_counts),
         )
-        widths = model.sums.n_features, model.ladder.rungs.shape[1], model.occupancy.first.size
+        widths = model.sums.n_features, model.ladder.rungs.shape[1], model.bin_counts.first.size
         if model.levels.products.shape != (columns.owners.size, columns.n_columns):
             raise ValueError(f"levels: expected {columns.owners.size} of them, got {model.levels.size}")
         if len(model.ladder.rungs) != len(columns.rungs()):

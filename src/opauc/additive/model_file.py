@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, SupportsIndex, TypedDict
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveSolution
-from opauc.core.checksummed_file import write_sealed
+from opauc.core.checksummed_file import write_checksummed
 from opauc.core.json_schema import json_as
-from opauc.core.parameters import made
-from opauc.core.saved_labels import labels_in, labels_out
-from opauc.data.encode.number_reading import NumberReading
-from opauc.data.schema.table import TableNumbers
-from opauc.linear.model_header import Provenance, Reading, SavedLabels
+from opauc.core.parameters import from_params
+from opauc.core.saved_labels import SavedLabels, labels_in, labels_out
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.schema.table import TableSchema
+from opauc.linear.model_header import Provenance, Reading
 from opauc.types import Array, Arrays, Json, NamedArrays, Settings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AdditiveCheckpoint(AdditiveHeader):
     """What a checkpoint says beside it."""
 
     plan: Json
-    bookmark: Json
+    resume_position: Json
     positive: str | int | float | None
     next_look: int
     pace: list[list[int]]
@@ -58,8 +58,8 @@ class AdditiveCheckpoint(AdditiveHeader):
 class AdditiveModel:
     """All that is known of a fitted `OnePassGAM`, without the estimator around it.
 
-    `columns` is None for one that learnt arrays. `reading` says how the rows it
-    learnt from were read and `provenance` where they came from; both are empty
+    `columns` is None for one that learned arrays. `reading` says how the rows it
+    learned from were read and `provenance` where they came from; both are empty
     for a model fitted to data in memory.
     """
 
@@ -69,7 +69,7 @@ class AdditiveModel:
     classes: Array
     n_features: int
     feature_names: tuple[str, ...] | None = None
-    columns: TableNumbers | None = None
+    columns: TableSchema | None = None
     reading: Settings = field(default_factory=dict)
     provenance: Settings = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class AdditiveModel:
             return self.columns.inputs
         return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
-    def learnt(self) -> AdditiveSolution:
+    def learned(self) -> AdditiveSolution:
         """Return the solution, which can go on learning."""
         return self.solution
 
@@ -95,16 +95,16 @@ class AdditiveModel:
 
         return AdditiveTraining(GamRecipe(self.parameters), self.solution)
 
-    def row_reading(self) -> NumberReading:
+    def row_reading(self) -> OrdinalReading:
         """Return how rows are to be read for it."""
-        return NumberReading.of_json(self.reading, self.columns)
+        return OrdinalReading.of_json(self.reading, self.columns)
 
 
 def save_additive(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write a model with all that is known of it; the file appears whole or not at all."""
     header, arrays = additive_parts(model)
     header |= {"reading": dict(model.reading), "provenance": dict(model.provenance)}
-    write_sealed(path, ADDITIVE, {name: value for name, value in header.items() if value != {}}, arrays)
+    write_checksummed(path, ADDITIVE, {name: value for name, value in header.items() if value != {}}, arrays)
 
 
 def additive_parts(model: AdditiveModel) -> tuple[Json, Arrays]:
@@ -127,18 +127,18 @@ def additive_of_parts(
 ) -> AdditiveModel:
     """Return the model that a file holds, refused unless all its parts fit together."""
     found = json_as(kind, header, "header")
-    settings = made(found["estimator"], AdditiveSettings, found["settings"])
+    settings = from_params(found["estimator"], AdditiveSettings, found["settings"])
     solution = AdditiveSolution.from_arrays(settings, arrays)
-    columns = None if found["columns"] is None else TableNumbers.of_json(found["columns"])
+    columns = None if found["columns"] is None else TableSchema.of_json(found["columns"])
     width = found["n_features"] if columns is None else len(columns.inputs)
     if width != solution.n_features or (columns is not None and len(columns.columns) > found["n_features"]):
         raise ValueError(f"expected {solution.n_features} inputs, got {width}")
     if columns is not None and (columns.categorical != solution.categorical).any():
-        raise ValueError("columns: expected the same inputs to be categories as on the card")
+        raise ValueError("columns: expected the same inputs to be categories as on the basis")
     names, reading = found["feature_names"], dict(found.get("reading", {}))
     if names is not None and len(names) != found["n_features"]:
         raise ValueError(f"expected {found['n_features']} feature names, got {len(names)}")
-    NumberReading.of_json(reading, columns)
+    OrdinalReading.of_json(reading, columns)
     return AdditiveModel(
         found["estimator"], found["parameters"], solution, labels_in(found["classes"]), found["n_features"],
         None if names is None else tuple(names), columns, reading, dict(found.get("provenance", {})),

@@ -1,4 +1,4 @@
-"""The penalised logistic likelihood of sparse rows at fixed penalties, maximised without the Gram matrix of all."""
+"""The penalized logistic likelihood of sparse rows at fixed penalties, maximized without the Gram matrix of all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from opauc.additive.sums import linearised
-from opauc.errors import StatisticsOverflow
-from opauc.linear.moments.accumulate import one_blas_thread
+from opauc.additive.sums import linearized
+from opauc.core.blas import one_blas_thread
+from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels
 
 MOST_STEPS = 3
@@ -24,7 +24,7 @@ MORE_ON_DIAGONAL = (1e-5, 1e-3, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
-class PenalisedLoss:
+class PenalizedLoss:
     """The logistic loss of weighted sparse rows plus w.P w / 2, P being `penalty`."""
 
     rows: csr_array
@@ -38,7 +38,7 @@ class PenalisedLoss:
         return 0.5 * float(weights @ (self.penalty @ weights)) + float(self.weight @ losses)
 
 
-def newton_descent(loss: PenalisedLoss, weights: Floats, gram: Floats) -> Floats:
+def newton_descent(loss: PenalizedLoss, weights: Floats, gram: Floats) -> Floats:
     """Return the weights at which the loss is least, from weights nearby.
 
     Each step solves for the next weights by conjugate gradients, products with
@@ -50,9 +50,9 @@ def newton_descent(loss: PenalisedLoss, weights: Floats, gram: Floats) -> Floats
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array, eye_array
-    >>> from opauc.additive.newton import PenalisedLoss, newton_descent
+    >>> from opauc.additive.newton import PenalizedLoss, newton_descent
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
-    >>> loss = PenalisedLoss(rows, labels, np.ones(100), csr_array(eye_array(2)))
+    >>> loss = PenalizedLoss(rows, labels, np.ones(100), csr_array(eye_array(2)))
     >>> newton_descent(loss, np.zeros(2), np.array([[25.0, 0.0], [12.5, 12.5]])).round(2).tolist()
     [-1.74, 3.77]
     """
@@ -74,7 +74,7 @@ def newton_descent(loss: PenalisedLoss, weights: Floats, gram: Floats) -> Floats
 
 
 def _preconditioner(gram: Floats, penalty: csr_array) -> Floats:
-    """Return the upper Cholesky factor of the penalised matrix; six digits serve."""
+    """Return the upper Cholesky factor of the penalized matrix; six digits serve."""
     entries = penalty.tocoo()
     np.add.at(gram, (entries.row, entries.col), entries.data)
     narrow = gram.T.astype(np.float32, order="F")
@@ -85,12 +85,12 @@ def _preconditioner(gram: Floats, penalty: csr_array) -> Floats:
         if not failed:
             upper: Floats = factor
             return upper
-    raise StatisticsOverflow(f"the sums of the rows are not positive definite at column {failed - 1}")
+    raise StatisticsOverflowError(f"the sums of the rows are not positive definite at column {failed - 1}")
 
 
-def _step(loss: PenalisedLoss, weights: Floats, scores: Floats, factor: Floats) -> Floats:
-    """Return about the Newton step: conjugate gradients on the penalised Hessian."""
-    curvature, pull = linearised(scores, loss.labels)
+def _step(loss: PenalizedLoss, weights: Floats, scores: Floats, factor: Floats) -> Floats:
+    """Return about the Newton step: conjugate gradients on the penalized Hessian."""
+    curvature, pull = linearized(scores, loss.labels)
     curvature *= loss.weight
     residual = loss.rows.T @ (loss.weight * pull) - loss.penalty @ weights
     step = np.zeros_like(weights)

@@ -72,18 +72,18 @@ def found_pairs(codes: NDArray[np.int8], scores: Floats, labels: Labels, weight:
     tests = np.empty((len(pairs), 2))
     write_pair_tests(pairs, sizes, usual, places, margins, cells, floor, tests)
     chi_square, freedom = tests.T
-    chances: Floats = chdtrc(freedom, chi_square)
-    certain = _discoveries(chances, CERTAIN)
+    probabilities: Floats = chdtrc(freedom, chi_square)
+    certain = _discoveries(probabilities, CERTAIN)
     rare = np.bincount(labels, weight, minlength=2).min()
-    passing = certain if rare < ENOUGH_ROWS else _discoveries(chances, TRIED)
+    passing = certain if rare < ENOUGH_ROWS else _discoveries(probabilities, TRIED)
     return FoundPairs(pairs[passing], certain[passing], (chi_square - freedom)[passing], freedom[passing])
 
 
-def _discoveries(chances: Floats, share: float) -> NDArray[np.bool_]:
+def _discoveries(probabilities: Floats, share: float) -> NDArray[np.bool_]:
     """Return which tests pass so that about this share of them are false."""
-    order = np.argsort(chances, kind="stable")
-    below = np.flatnonzero(chances[order] <= share * np.arange(1, chances.size + 1) / chances.size)
-    passing = np.zeros(chances.size, np.bool_)
+    order = np.argsort(probabilities, kind="stable")
+    below = np.flatnonzero(probabilities[order] <= share * np.arange(1, probabilities.size + 1) / probabilities.size)
+    passing = np.zeros(probabilities.size, np.bool_)
     passing[order[: below[-1] + 1 if below.size else 0]] = True
     return passing
 

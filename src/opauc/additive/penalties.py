@@ -34,7 +34,7 @@ class Penalties:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Which groups are not penalised."""
+        """Which groups are not penalized."""
         return np.asarray(self.groups.kinds == GroupKind.INTERCEPT)
 
     def sizes_of(self, weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Sums over the rows of each of very many levels, beside those of the columns of a card."""
+"""Sums over the rows of each of very many levels, beside those of the columns of a basis."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from scipy.sparse import csr_array
 from opauc.additive.kernels.gram import add_level_products
 from opauc.additive.penalties import Penalties
 from opauc.additive.smoothing import STRONGEST, WEAKEST, factored, smoothed
-from opauc.additive.sums import LabelledRows, LinearisedSums, linearised_rows
+from opauc.additive.sums import LabelledRows, LinearizedSums, linearized_rows
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.mergeable import ROUNDING
 from opauc.core.row_blocks import csr_rows
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
 PARTS = ("products", "curvature", "moment", "squares", "counts")
 SHARED = ("data", "indices", "indptr")
-# Labelled rows of a card's columns, and their levels as rows of zeros and ones.
+# Labeled rows of a basis's columns, and their levels as rows of zeros and ones.
 LevelRows: TypeAlias = tuple[LabelledRows, csr_array]
 
 
@@ -34,7 +34,7 @@ class LevelSums:
     """What a Gram matrix has of the columns of levels, which are zero or one and of which few are one at once.
 
     A row z with curvature c that has a level adds c to the level's `curvature`,
-    c z to its line of `products`, to its `moment` what `LinearisedSums` adds to
+    c z to its line of `products`, to its `moment` what `LinearizedSums` adds to
     that of a column, the square of its pull to `squares`, and its weight to
     `counts`; two levels that it has add c to their entry of `shared`, whose
     diagonal is left out.
@@ -70,12 +70,12 @@ class LevelSums:
         """How many levels there are."""
         return self.counts.size
 
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Return the sums of no rows."""
         return self.empty(*self.products.shape)
 
     def update_all(self, parts: Iterable[LevelRows], point: Floats) -> LevelSums:
-        """Return the sums of the rows so far and of all parts of more, linearised at that point."""
+        """Return the sums of the rows so far and of all parts of more, linearized at that point."""
         adding = LevelAdding(self, point)
         for part, levels in parts:
             adding.add(part, levels)
@@ -87,7 +87,7 @@ class LevelSums:
         summed = {name: getattr(self, name) + getattr(other, name) for name in PARTS}
         return replace(self, **summed, shared=csr_array(self.shared + other.shared))
 
-    def without(self, other: LevelSums) -> Self:
+    def subtract(self, other: LevelSums) -> Self:
         """Return the sums of the rows that are not in `other`; none of a level counts for less than nothing."""
         self._refuse_other(other)
         left = {name: getattr(self, name) - getattr(other, name) for name in PARTS}
@@ -109,7 +109,7 @@ class LevelSums:
         """Return the sums that gave these arrays, refused unless rows can have."""
         expected = {*PARTS, *(f"shared.{name}" for name in SHARED)}
         if set(arrays) != expected:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"levels: expected {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}"
             )
         sums = {name: np.array(arrays[name]) for name in PARTS}
@@ -117,23 +117,23 @@ class LevelSums:
         size = sums["counts"].size
         if sums["products"].shape[:-1] != (size,) or any(sums[name].shape != (size,) for name in PARTS[1:]):
             shapes = ", ".join(str(part.shape) for part in sums.values())
-            raise IncompatibleMoments(f"levels: expected sums of {size} levels, got shapes {shapes}")
+            raise IncompatibleMomentsError(f"levels: expected sums of {size} levels, got shapes {shapes}")
         if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (*sums.values(), data)):
-            raise IncompatibleMoments("levels: expected finite float64 numbers")
+            raise IncompatibleMomentsError("levels: expected finite float64 numbers")
         if (sums["counts"] < 0).any() or (sums["curvature"] < 0).any():
-            raise IncompatibleMoments("levels: expected counts and curvature that are not negative")
+            raise IncompatibleMomentsError("levels: expected counts and curvature that are not negative")
         try:
             shared = csr_array((data, indices, indptr), shape=(size, size))
             shared.check_format()
         except ValueError as error:
-            raise IncompatibleMoments(f"levels: shared: {error}") from error
+            raise IncompatibleMomentsError(f"levels: shared: {error}") from error
         if abs(shared - shared.T).max() > ROUNDING * max(1.0, float(sums["curvature"].max(initial=0.0))):
-            raise IncompatibleMoments("levels: shared: expected a symmetric matrix")
+            raise IncompatibleMomentsError("levels: shared: expected a symmetric matrix")
         return cls(**sums, shared=shared)
 
     def _refuse_other(self, other: LevelSums) -> None:
         if self.products.shape != other.products.shape:
-            raise IncompatibleMoments("sums of different levels do not belong together")
+            raise IncompatibleMomentsError("sums of different levels do not belong together")
 
 
 class LevelAdding:
@@ -145,10 +145,10 @@ class LevelAdding:
         self._point = point
 
     def add(self, part: LabelledRows, levels: csr_array) -> None:
-        """Add labelled rows that have these levels."""
+        """Add labeled rows that have these levels."""
         rows, labels, weight = part
         sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-        curvature, target = linearised_rows(sparse, labels, weight, self._point)
+        curvature, target = linearized_rows(sparse, labels, weight, self._point)
         add_level_products(_entries(levels), _entries(sparse), curvature, self._sums["products"])
         self._sums["curvature"] += levels.T @ curvature
         self._sums["moment"] += levels.T @ target
@@ -186,18 +186,18 @@ class LevelFit(NamedTuple):
 
 
 def smoothed_with_levels(
-    sums: LinearisedSums, levels: LevelSums, owners: NDArray[np.int64], penalties: Penalties, strengths: Floats
+    sums: LinearizedSums, levels: LevelSums, owners: NDArray[np.int64], penalties: Penalties, strengths: Floats
 ) -> LevelFit:
-    """Return the penalised minimiser over columns and levels together, and strengths that suit it.
+    """Return the penalized minimizer over columns and levels together, and strengths that suit it.
 
     Parameters
     ----------
-    sums : LinearisedSums
+    sums : LinearizedSums
         Of the columns.
     levels : LevelSums
         Of the levels, over the same rows.
     owners : ndarray of shape (n_levels,)
-        The input of each level, counted from zero; those of an input are penalised together.
+        The input of each level, counted from zero; those of an input are penalized together.
     penalties : Penalties
         Groups of the columns.
     strengths : ndarray of shape (n_groups,)
@@ -211,10 +211,10 @@ def smoothed_with_levels(
     >>> from opauc.additive.random_effects import smoothed_with_levels
     >>> from opauc.additive.random_effects import LevelSums
     >>> from opauc.additive.penalties import Penalties
-    >>> from opauc.additive.sums import LinearisedSums
+    >>> from opauc.additive.sums import LinearizedSums
     >>> labels = np.array([1, 1, 1, 0, 0, 0] * 20, np.int8)
     >>> rows, levels = csr_array(np.ones((120, 1))), csr_array(np.repeat(np.eye(2), 3, axis=0).tolist() * 20)
-    >>> sums = LinearisedSums.empty(1).update(rows, labels)
+    >>> sums = LinearizedSums.empty(1).update(rows, labels)
     >>> of_levels = LevelSums.empty(2, 1).update_all([((rows, labels, None), levels)], sums.point)
     >>> penalties = Penalties(ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1)]), (None,))
     >>> fit = smoothed_with_levels(sums, of_levels, np.zeros(2, int), penalties, np.zeros(1))
@@ -235,7 +235,7 @@ def smoothed_with_levels(
 class BorderedSystem:
     """The equations of columns and levels at given strengths; a row has at most one level of each input."""
 
-    sums: LinearisedSums
+    sums: LinearizedSums
     levels: LevelSums
     penalties: Penalties
     strengths: Floats

@@ -28,10 +28,10 @@ class MappedScorer:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.scorer import MappedScorer
-    >>> card = Card.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
-    >>> MappedScorer(card, np.array([1.0, 0.0, 0.0, 0.0, 2.0])).scores(np.array([[4.0], [2.5]])).tolist()
+    >>> basis = Basis.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
+    >>> MappedScorer(basis, np.array([1.0, 0.0, 0.0, 0.0, 2.0])).scores(np.array([[4.0], [2.5]])).tolist()
     [3.0, 2.0]
     """
 
@@ -51,7 +51,7 @@ class MappedScorer:
         """Return the score of each row."""
         return self.map.products(rows, self.weights)
 
-    def chances(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of the positive class for rows of these scores."""
-        chances: Floats = expit(scores)
-        return chances
+        probabilities: Floats = expit(scores)
+        return probabilities

@@ -1,4 +1,4 @@
-"""From main effects to a card with what acts together: pairs of inputs, and where these do not suffice, trees."""
+"""From main effects to a basis with what acts together: pairs of inputs, and where these do not suffice, trees."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pair_columns import FEWEST_KNOTS, MOST_KNOTS, Candidates, PairRoom, with_found_pairs
 from opauc.additive.basis.pairs import FEW_LEVELS
 from opauc.additive.boosting import Trial
-from opauc.additive.fit import PenalisedFit, StartedFit, beginning, finished_fit, part_of, started_fit
+from opauc.additive.fit import PenalizedFit, StartedFit, beginning, finished_fit, part_of, started_fit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.pair_search import ENOUGH_ROWS, pair_candidates
@@ -41,26 +41,26 @@ FEWEST_LEAVES = 64
 
 
 class BegunFit(NamedTuple):
-    """A card, its columns of the rows with their penalties, and the fit to a part of the rows."""
+    """A basis, its columns of the rows with their penalties, and the fit to a part of the rows."""
 
-    card: Card
+    basis: Basis
     rows: csr_array
     penalties: Penalties
     started: StartedFit
 
-    def finished(self, some: SampleRows) -> PenalisedFit:
+    def finished(self, some: SampleRows) -> PenalizedFit:
         """Return the fit to all rows."""
         return finished_fit(self.rows, some.labels, some.weight, self.penalties, self.started)
 
 
 @dataclass(frozen=True, eq=False)
 class InteractionSearch:
-    """Main effects and their card, the rows to search, and the settings.
+    """Main effects and their basis, the rows to search, and the settings.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.main_effects import main_effects
     >>> from opauc.additive.settings import AdditiveSettings
     >>> from opauc.additive.search import InteractionSearch
@@ -68,19 +68,19 @@ class InteractionSearch:
     >>> rows, ones = np.random.default_rng(0).normal(size=(900, 3)), np.ones(900)
     >>> some = SampleRows(rows, (rows[:, 0] * rows[:, 2] > 0).astype(np.int8), ones, ones / 900)
     >>> effects = main_effects(rows, some.mass, ones, np.zeros(3, bool), n_knots=8)
-    >>> card, fit = InteractionSearch(Card.of_effects(effects), effects, some, AdditiveSettings()).fitted()
-    >>> card.tables.pairs.tolist(), fit.weights.size == card.n_columns
+    >>> basis, fit = InteractionSearch(Basis.of_effects(effects), effects, some, AdditiveSettings()).fitted()
+    >>> basis.tables.pairs.tolist(), fit.weights.size == basis.n_columns
     ([[0, 2]], True)
     """
 
-    mains: Card
+    mains: Basis
     effects: Sequence[MainEffect]
     some: SampleRows
     settings: AdditiveSettings
     more_rows: bool = False  # whether there are rows beside these
 
-    def fitted(self) -> tuple[Card, PenalisedFit]:
-        """Return the card with all that was found, and its fit to the rows."""
+    def fitted(self) -> tuple[Basis, PenalizedFit]:
+        """Return the basis with all that was found, and its fit to the rows."""
         mains = self._begun(self.mains, self._beginning(), ADDITIVE_STEPS)
         additive = mains.finished(self.some)
         candidates = self._candidates(additive)
@@ -99,44 +99,44 @@ class InteractionSearch:
         return self._held_against(pairs, search, alone, additive, whole, least)
 
     def _held_against(
-        self, pairs: Card, search: TreeSearch, alone: Trial, additive: PenalisedFit, whole: Card, least: float
-    ) -> tuple[Card, PenalisedFit]:
-        """Return the card that serves rows held out best: with trees, with trees and some pairs, or with all pairs.
+        self, pairs: Basis, search: TreeSearch, alone: Trial, additive: PenalizedFit, whole: Basis, least: float
+    ) -> tuple[Basis, PenalizedFit]:
+        """Return the basis that serves rows held out best: with trees, with trees and some pairs, or with all pairs.
 
         Trees have to gain at least such a share.
         """
         begun = self._begun(pairs, additive)
         before = search.losses(begun.started.fit.scores)
         probe = gain(before, alone.losses)
-        if search.takes(probe, least) and not len(begun.card.tables.pairs):
+        if search.takes(probe, least) and not len(begun.basis.tables.pairs):
             return search.fitted(self.mains, additive, alone, probe)
-        beside = search.tried(begun.started.fit.scores, self._room(begun.card))
+        beside = search.tried(begun.started.fit.scores, self._room(begun.basis))
         both = gain(before, beside.losses)
         better = gain(alone.losses, beside.losses).errors
         if search.takes(probe, least) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
             return search.fitted(self.mains, additive, alone, probe)
         if search.takes(probe, least) or search.takes(both, least):
-            return search.fitted(begun.card, begun.finished(self.some), beside, both)
-        begun = begun if begun.card is whole else self._begun(whole, additive)
+            return search.fitted(begun.basis, begun.finished(self.some), beside, both)
+        begun = begun if begun.basis is whole else self._begun(whole, additive)
         return whole.with_together(None, probe), begun.finished(self.some)
 
-    def _few(self, candidates: Candidates, whole: Card) -> Card:
-        """Return the card with so few pairs that there is room for trees, or with all where that saves little."""
+    def _few(self, candidates: Candidates, whole: Basis) -> Basis:
+        """Return the basis with so few pairs that there is room for trees, or with all where that saves little."""
         few = self._with_pairs(candidates, int(FEW_PAIRS * self.settings.smooth_columns))
         saves = few.n_columns < SMALL_SHARE * whole.n_columns and self.some.labels.size >= ENOUGH_FOR_FEW
         return few if saves else whole
 
-    def _room(self, card: Card) -> int:
-        """Return how many columns leaves may have beside those of a card."""
-        return self.settings.max_columns - card.n_columns
+    def _room(self, basis: Basis) -> int:
+        """Return how many columns leaves may have beside those of a basis."""
+        return self.settings.max_columns - basis.n_columns
 
-    def _beginning(self) -> PenalisedFit:
+    def _beginning(self) -> PenalizedFit:
         return beginning(self.some.labels, self.some.weight)
 
-    def _begun(self, card: Card, begin: PenalisedFit, steps: int = FINAL_STEPS) -> BegunFit:
-        rows, penalties, some = card.rows(self.some.numbers), Penalties(card.groups, card.roughness), self.some
+    def _begun(self, basis: Basis, begin: PenalizedFit, steps: int = FINAL_STEPS) -> BegunFit:
+        rows, penalties, some = basis.rows(self.some.numbers), Penalties(basis.groups, basis.roughness), self.some
         started = started_fit(rows, some.labels, some.weight, penalties, begin, steps, self._part)
-        return BegunFit(card, rows, penalties, started)
+        return BegunFit(basis, rows, penalties, started)
 
     @cached_property
     def _part(self) -> NDArray[np.int64]:
@@ -148,8 +148,8 @@ class InteractionSearch:
         enough = self.some.rarer >= ENOUGH_OF_RARER and self.some.labels.size >= FEWEST_ROWS
         return self.settings.interactions == AUTO and self._room(self.mains) >= FEWEST_LEAVES and enough
 
-    def _with_pairs(self, candidates: Candidates, most_columns: int) -> Card:
-        """Return the card with the candidates that there is room for."""
+    def _with_pairs(self, candidates: Candidates, most_columns: int) -> Basis:
+        """Return the basis with the candidates that there is room for."""
         rarer = self.some.rarer
         room = PairRoom(
             int(min(most_columns - self.mains.n_columns, rarer)),
@@ -157,7 +157,7 @@ class InteractionSearch:
         )
         return with_found_pairs(self.mains, self.effects, self.some.numbers, self.some.mass, candidates, room)
 
-    def _candidates(self, additive: PenalisedFit) -> Candidates:
+    def _candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that act together, or those asked for."""
         wanted, some = self.settings.interactions, self.some
         if isinstance(wanted, tuple) or wanted == 0 or self.mains.n_columns >= self.settings.smooth_columns:
@@ -169,7 +169,7 @@ class InteractionSearch:
         return pair_candidates(effects, some, additive.scores, None if wanted == AUTO else int(wanted))
 
 
-def _tested(card: Card, weights: Floats) -> set[int]:
+def _tested(basis: Basis, weights: Floats) -> set[int]:
     """Return the inputs whose pairs are tested: all, or of very many those with the largest weights."""
-    mains = {inputs[0]: float(np.abs(weights[columns]).max()) for inputs, columns in card.effects.items()}
+    mains = {inputs[0]: float(np.abs(weights[columns]).max()) for inputs, columns in basis.effects.items()}
     return set(sorted(mains, key=lambda j: -mains[j])[:MOST_TESTED])

@@ -12,14 +12,14 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
 from opauc.additive.penalties import Penalties
 from opauc.additive.smoothing import solved
-from opauc.additive.sums import LinearisedSums
-from opauc.errors import IncompatibleMoments
+from opauc.additive.sums import LinearizedSums
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, Labels, NamedArrays
 
 # The rungs from the simplest model to the full one; the one without leaves is there where these are.
 LINEAR, ADDITIVE, CERTAIN_PAIRS, PAIRS, FULL = RUNGS = ("linear", "additive", "certain pairs", "pairs", "full")
 WITHOUT_LEAVES = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
-# The fit to the card's sample, taken where the classes come in far other shares after the card than before.
+# The fit to the basis's sample, taken where the classes come in far other shares after the basis than before.
 SAMPLE = "sample"
 # What all features together become.
 TOGETHER = (GroupKind.LANDMARKS, GroupKind.LEAVES)
@@ -48,7 +48,7 @@ def rung_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) 
     return rungs
 
 
-def rung_weights(sums: LinearisedSums, penalties: Penalties, strengths: Floats, columns: NDArray[np.int64]) -> Floats:
+def rung_weights(sums: LinearizedSums, penalties: Penalties, strengths: Floats, columns: NDArray[np.int64]) -> Floats:
     """Return the weights of the model that has the columns of some groups only, zero for the others."""
     kept = np.unique(penalties.groups.of_columns()[columns])
     part, held = penalties.restricted(kept), strengths[kept]
@@ -60,8 +60,8 @@ def rung_weights(sums: LinearisedSums, penalties: Penalties, strengths: Floats, 
     return weights
 
 
-class Judgement(NamedTuple):
-    """The rung taken, the AUC of each on the rows that came after the card, and how many positive rows those were."""
+class ModelSelection(NamedTuple):
+    """The rung taken, the AUC of each on the rows that came after the basis, and how many positive rows those were."""
 
     rung: str
     aucs: dict[str, float]
@@ -69,17 +69,17 @@ class Judgement(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
-    """How the rungs, fixed when the card was, score the rows that came after it: sums that merge.
+class CandidateModels:
+    """How the rungs, fixed when the basis was, score the rows that came after it: sums that merge.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from opauc.additive.selection import Ladder
+    >>> from opauc.additive.selection import CandidateModels
     >>> rungs = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, -1.0]])
     >>> rows, labels = csr_array([[1.0, 2.0], [1.0, -2.0]]), np.array([1, 0], np.int8)
-    >>> Ladder.of(rungs).update(rows, labels).judgement().rung
+    >>> CandidateModels.of(rungs).update(rows, labels).selection().rung
     'additive'
     """
 
@@ -96,12 +96,12 @@ class Ladder:
         """Return what the rungs are."""
         return RUNGS if len(self.rungs) == len(RUNGS) else WITHOUT_LEAVES
 
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Return the ladder before any row."""
         return self.of(self.rungs)
 
     def update(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
-        """Return the ladder with rows scored that have not been learnt."""
+        """Return the ladder with rows scored that have not been learned."""
         scores = rows @ self.rungs.T
         bins = np.clip((scores / FARTHEST + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
         counts = self.counts.copy()
@@ -110,26 +110,26 @@ class Ladder:
             counts[rung] += found.reshape(2, N_BINS)
         return replace(self, counts=counts)
 
-    def merge(self, other: Ladder) -> Self:
+    def merge(self, other: CandidateModels) -> Self:
         """Return the ladder that has scored the rows of both."""
         self._refuse_other(other)
         return replace(self, counts=self.counts + other.counts)
 
-    def without(self, other: Ladder) -> Self:
+    def subtract(self, other: CandidateModels) -> Self:
         """Return the ladder that has not scored the rows of `other`; no count falls below zero."""
         self._refuse_other(other)
         return replace(self, counts=np.maximum(self.counts - other.counts, 0.0))
 
-    def judgement(self) -> Judgement:
+    def selection(self) -> ModelSelection:
         """Return which rung to take: the full one, unless another is better by more than chance allows."""
         negative, positive = self.counts[-1].sum(axis=1).tolist()
         if not (negative > 0 and positive > 0):
-            return Judgement(FULL, {}, (negative, positive))
+            return ModelSelection(FULL, {}, (negative, positive))
         aucs = [_auc(*counts) for counts in self.counts]
         best = int(np.argmax(aucs))
         margin = ERRORS * np.sqrt((1.0 - aucs[-1]) / (2.0 * min(positive, negative)))
         taken = self.names[best] if aucs[best] > aucs[-1] + margin else FULL
-        return Judgement(taken, dict(zip(self.names, aucs, strict=True)), (negative, positive))
+        return ModelSelection(taken, dict(zip(self.names, aucs, strict=True)), (negative, positive))
 
     def to_arrays(self) -> Arrays:
         """Return copies of all there is, for a file or the network."""
@@ -143,12 +143,12 @@ class Ladder:
         fits = known and counts.shape == (len(rungs), 2, N_BINS)
         sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (rungs, counts))
         if not (fits and sound) or counts.min(initial=0.0) < 0:
-            raise IncompatibleMoments("ladder: expected four or five rungs and counts of their scores")
+            raise IncompatibleMomentsError("ladder: expected four or five rungs and counts of their scores")
         return cls(rungs, counts)
 
-    def _refuse_other(self, other: Ladder) -> None:
+    def _refuse_other(self, other: CandidateModels) -> None:
         if not np.array_equal(self.rungs, other.rungs):
-            raise IncompatibleMoments("ladders of different rungs do not belong together")
+            raise IncompatibleMomentsError("ladders of different rungs do not belong together")
 
 
 def _auc(negative: Floats, positive: Floats) -> float:

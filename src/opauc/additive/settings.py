@@ -12,7 +12,7 @@ from opauc.core.parameters import Count, Seed, is_whole, parameter
 from opauc.types import RandomState
 
 AUTO = "auto"
-# Rows that a card is fitted to: of a stream, and of rows whose number is known.
+# Rows that a basis is fitted to: of a stream, and of rows whose number is known.
 USUAL_CARD, LARGEST_CARD, ROWS_A_CARD_ROW = 16_384, 65_536, 3
 # Share of the columns that is not kept for trees.
 BESIDE_TREES = 0.75
@@ -61,18 +61,18 @@ class AdditiveSettings:
 
     Examples
     --------
-    >>> from opauc.core.parameters import made
+    >>> from opauc.core.parameters import from_params
     >>> from opauc.additive.settings import AdditiveSettings
-    >>> made("OnePassGAM", AdditiveSettings, {"knots": 1})
+    >>> from_params("OnePassGAM", AdditiveSettings, {"n_knots": 1})
     Traceback (most recent call last):
         ...
-    ValueError: The 'knots' parameter of OnePassGAM must be 'auto' or an int in the range [3, inf). Got 1 instead.
+    ValueError: The 'n_knots' parameter of OnePassGAM must be 'auto' or an int in the range [3, inf). Got 1 instead.
     """
 
     max_columns: int = parameter(2000, Count(8))
     interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
-    knots: int | str = parameter(AUTO, CountOrAuto(3))
-    card_rows: int | str = parameter(AUTO, CountOrAuto(2))
+    n_knots: int | str = parameter(AUTO, CountOrAuto(3))
+    init_size: int | str = parameter(AUTO, CountOrAuto(2))
     random_state: RandomState = parameter(None, Seed())
 
     @property
@@ -81,18 +81,18 @@ class AdditiveSettings:
         return int((BESIDE_TREES if self.interactions == AUTO else 1.0) * self.max_columns)
 
 
-def with_card_rows(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
-    """Return the settings with a number of rows for the card: where many are known to come, a third of them.
+def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
+    """Return the settings with a number of rows for the basis: where many are known to come, a third of them.
 
     Examples
     --------
-    >>> from opauc.additive.settings import AdditiveSettings, with_card_rows
-    >>> [with_card_rows(AdditiveSettings(), known).card_rows for known in (0, 90_000, 10**7)]
+    >>> from opauc.additive.settings import AdditiveSettings, with_init_size
+    >>> [with_init_size(AdditiveSettings(), known).init_size for known in (0, 90_000, 10**7)]
     [16384, 30000, 65536]
     """
-    if settings.card_rows != AUTO:
+    if settings.init_size != AUTO:
         return settings
-    return replace(settings, card_rows=min(max(USUAL_CARD, known_rows // ROWS_A_CARD_ROW), LARGEST_CARD))
+    return replace(settings, init_size=min(max(USUAL_CARD, known_rows // ROWS_A_CARD_ROW), LARGEST_CARD))
 
 
 def with_positions(settings: AdditiveSettings, inputs: Sequence[str]) -> AdditiveSettings:

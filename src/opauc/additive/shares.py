@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.basis import Card
-from opauc.additive.drift import Occupancy
+from opauc.additive.basis.basis import Basis
+from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, NUMERIC
 from opauc.additive.kernels.trees import TreeSplits
 from opauc.types import Floats
@@ -63,13 +63,13 @@ def leaf_shares(splits: TreeSplits, weights: Floats, mass: Floats) -> LeafShares
     return LeafShares(inputs, shares[n_splits:][::-1], float(values[splits.roots].sum()))
 
 
-def code_shares(seen: Occupancy, own: Floats) -> Floats:
+def code_shares(seen: BinCounts, own: Floats) -> Floats:
     """Return the share of the rows that have each of some values told apart, from the rows of each."""
     shares: Floats = own / max(float(seen.first[0] + seen.later[0]), 1e-300)
     return shares
 
 
-def row_shares(card: Card, seen: Occupancy, finer: Floats, j: int) -> Floats | None:
+def row_shares(basis: Basis, seen: BinCounts, finer: Floats, j: int) -> Floats | None:
     """Return the share of the rows at each value at which the effect of an input is given; None where unknown.
 
     A value between two knots counts as partly at each, as its hats do; `finer`
@@ -78,21 +78,21 @@ def row_shares(card: Card, seen: Occupancy, finer: Floats, j: int) -> Floats | N
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
-    >>> from opauc.additive.drift import Occupancy
+    >>> from opauc.additive.basis.basis import Basis
+    >>> from opauc.additive.drift import BinCounts
     >>> from opauc.additive.shares import row_shares
     >>> rows = np.array([[0.0], [1.0], [2.0], [np.nan]])
-    >>> card = Card.of(rows, np.ones(4), np.zeros(1, bool), n_knots=8)
-    >>> row_shares(card, Occupancy.of(card.rows(rows)), np.empty(0), 0)
+    >>> basis = Basis.of(rows, np.ones(4), np.zeros(1, bool), n_knots=8)
+    >>> row_shares(basis, BinCounts.of(basis.rows(rows)), np.empty(0), 0)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    tables, kind = card.tables, card.tables.kinds[j]
+    tables, kind = basis.tables, basis.tables.kinds[j]
     straight, first, missing = tables.columns[j].tolist()
     sums = seen.first + seen.later
     total = max(float(sums[0]), 1e-300)
     absent = sums[missing : missing + 1] if missing >= 0 else np.empty(0)
     if kind == CATEGORICAL:
-        own = finer[card.finer.of_input(j)]
+        own = finer[basis.finer.of_input(j)]
         found = np.concatenate([sums[first : first + tables.n_levels[j]], own])
         found[int(tables.n_levels[j]) - 1] -= own.sum()  # these share the last column
     elif kind == BINARY:

@@ -9,7 +9,7 @@ from scipy.linalg import blas, lapack
 
 from opauc.additive.basis.groups import GroupKind
 from opauc.additive.penalties import Penalties
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats
 
 WEAKEST, STRONGEST = 0.02, 1e5
@@ -30,7 +30,7 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floats, most_steps: int) -> Smoothed:
-    """Return the penalised minimiser of w.gram w / 2 - moment.w and strengths that suit it.
+    """Return the penalized minimizer of w.gram w / 2 - moment.w and strengths that suit it.
 
     A step solves for the weights and puts each strength to the value at which
     the penalty of the weights is what it should be on average, given the
@@ -75,7 +75,7 @@ def smoothed(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floa
 
 
 def solved(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floats) -> Floats:
-    """Return the penalised minimiser at given strengths."""
+    """Return the penalized minimizer at given strengths."""
     weights: Floats = lapack.dpotrs(factored(penalties.added_to(gram, strengths)), moment, lower=0)[0]
     return weights
 
@@ -85,7 +85,7 @@ def factored(lower: Floats) -> Floats:
     # Read column by column, as LAPACK does, the lower triangle is an upper one: nothing is copied.
     upper, failed = lapack.dpotrf(lower.T, lower=0, clean=0, overwrite_a=1)
     if failed:
-        raise StatisticsOverflow(f"the sums of the rows are not positive definite at column {failed - 1}")
+        raise StatisticsOverflowError(f"the sums of the rows are not positive definite at column {failed - 1}")
     factor: Floats = upper
     return factor
 
@@ -123,7 +123,7 @@ def _narrow_solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
 
 
 def _next_strengths(penalties: Penalties, strengths: Floats, factor: Floats, weights: Floats) -> Floats:
-    """Return the strengths after one step; factor^T factor is the inverse of the penalised matrix."""
+    """Return the strengths after one step; factor^T factor is the inverse of the penalized matrix."""
     kinds, _, sizes = penalties.groups
     decided = np.maximum(sizes - strengths * penalties.traces_of(factor), 1e-6)
     used = penalties.sizes_of(weights) + 1e-12

@@ -1,4 +1,4 @@
-"""What an additive model has learnt: rows that wait for a card, or a card and sums."""
+"""What an additive model has learned: rows that wait for a basis, or a basis and sums."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.basis import Card
-from opauc.additive.initial_fit import CardModel, encoded, fitted_card
-from opauc.additive.initial_sample import SampledRows, WaitingRows, as_known
-from opauc.additive.model import CardRows, FinalWeights
+from opauc.additive.basis.basis import Basis
+from opauc.additive.initial_fit import BasisModel, encoded, fit_basis
+from opauc.additive.initial_sample import SampledRows, WarmUpBuffer, as_known
+from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.scorer import MappedScorer
-from opauc.additive.settings import AdditiveSettings, with_card_rows
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows, Settings
 
 # A solution costs as much as very many rows: it is looked at again when there are so many times the rows.
@@ -24,35 +24,35 @@ NEXT_LOOK = 4.0
 
 @dataclass(frozen=True, eq=False)
 class AdditiveSolution:
-    """Rows of numbers learnt by an additive model; weights are worked out when first asked for. A value.
+    """Rows of numbers learned by an additive model; weights are worked out when first asked for. A value.
 
-    The first rows wait until there are enough of them for a card; before that
+    The first rows wait until there are enough of them for a basis; before that
     the model is that of the rows that wait. From then on all rows are sums.
     Any cut of the rows gives the same.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.settings import AdditiveSettings, with_card_rows
+    >>> from opauc.additive.settings import AdditiveSettings, with_init_size
     >>> from opauc.additive.state import AdditiveSolution
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] ** 2 > 1).astype(np.int8)
-    >>> learnt = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
-    >>> learnt.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
+    >>> learned = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
+    >>> learned.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
     array([False,  True])
     """
 
     settings: AdditiveSettings
     categorical: NDArray[np.bool_]
     seed: int
-    waiting: WaitingRows
-    fixed: CardModel | None = None
+    waiting: WarmUpBuffer
+    fixed: BasisModel | None = None
     sampled: SampledRows | None = None  # rows drawn beforehand, which come again
 
     @classmethod
     def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveSolution:
         """Return what is known before any row: which inputs are numbers of categories."""
-        return cls(with_card_rows(settings, 0), categorical, seed, WaitingRows.empty(categorical.size))
+        return cls(with_init_size(settings, 0), categorical, seed, WarmUpBuffer.empty(categorical.size))
 
     @property
     def n_features(self) -> int:
@@ -61,12 +61,12 @@ class AdditiveSolution:
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows learnt of each class, each counted with its weight."""
+        """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
 
     @property
     def published(self) -> Settings:
-        """Nothing: whatever was chosen is on the card."""
+        """Nothing: whatever was chosen is on the basis."""
         return {}
 
     @property
@@ -75,30 +75,30 @@ class AdditiveSolution:
         return NEXT_LOOK
 
     def look(self, seen: int) -> MappedScorer | None:
-        """Return what scores the rows to come; None before the card, when all rows would have to be fitted anew.
+        """Return what scores the rows to come; None before the basis, when all rows would have to be fitted anew.
 
-        As long as more rows were drawn for the card than have been learnt, the fit to those serves better.
+        As long as more rows were drawn for the basis than have been learned, the fit to those serves better.
         """
         if self.fixed is None:
             return None
-        card, model = self.fixed
-        return MappedScorer(card, model.sums.point) if seen < model.first_counts.sum() else self.scorer
+        basis, model = self.fixed
+        return MappedScorer(basis, model.sums.point) if seen < model.first_counts.sum() else self.scorer
 
     def fresh(self, rows: Rows) -> NDArray[np.bool_] | None:
-        """Tell which rows are none of those that the card was made of; None where all are new."""
+        """Tell which rows are none of those that the basis was made of; None where all are new."""
         return None if self.sampled is None else self.sampled.fresh(np.asarray(rows, np.float64))
 
     def scorer_of(self, arrays: NamedArrays) -> MappedScorer:
-        """Return the scorer of the card with these weights."""
-        card, weights = self.current.card, arrays["weights"]
-        known = weights.shape in ((card.n_columns,), (card.n_weights,))
+        """Return the scorer of the basis with these weights."""
+        basis, weights = self.current.basis, arrays["weights"]
+        known = weights.shape in ((basis.n_columns,), (basis.n_weights,))
         if not known or weights.dtype != np.float64 or not np.isfinite(weights).all():
-            raise ValueError(f"expected {card.n_weights} weights, got shape {weights.shape}")
-        return MappedScorer(card, weights)
+            raise ValueError(f"expected {basis.n_weights} weights, got shape {weights.shape}")
+        return MappedScorer(basis, weights)
 
     @cached_property
-    def current(self) -> CardModel:
-        """The card and the model of its columns; until the card is fixed, those of the rows that wait."""
+    def current(self) -> BasisModel:
+        """The basis and the model of its columns; until the basis is fixed, those of the rows that wait."""
         return self._fitted() if self.fixed is None else self.fixed
 
     @cached_property
@@ -109,20 +109,20 @@ class AdditiveSolution:
     @cached_property
     def scorer(self) -> MappedScorer:
         """What scores rows."""
-        return MappedScorer(self.current.card, self.final.weights)
+        return MappedScorer(self.current.basis, self.final.weights)
 
     def after(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
         """Return what is known after the rows."""
         if self.fixed is not None:
             return self._with_later(self.fixed, rows, labels, weight)
-        wanted = self.waiting.missing_rows(labels, int(self.settings.card_rows))
+        wanted = self.waiting.missing_rows(labels, int(self.settings.init_size))
         first, rest = slice(None, wanted), slice(wanted, None)
         first_weight = None if weight is None else weight[first]
         waiting = self.waiting.with_rows(rows[first], labels[first], first_weight, copied=wanted is None)
         now = replace(self, waiting=waiting)
         if wanted is None:
             return now
-        now = replace(now, waiting=WaitingRows.empty(self.n_features), fixed=now._fitted())
+        now = replace(now, waiting=WarmUpBuffer.empty(self.n_features), fixed=now._fitted())
         return (
             now.after(rows[rest], labels[rest], None if weight is None else weight[rest])
             if wanted < labels.size
@@ -130,42 +130,44 @@ class AdditiveSolution:
         )
 
     def with_settings(self, settings: AdditiveSettings) -> AdditiveSolution:
-        """Return the same with other settings, which matter until the card is fixed."""
-        rows = settings.card_rows if isinstance(settings.card_rows, int) else self.settings.card_rows
-        return replace(self, settings=replace(settings, card_rows=rows))
+        """Return the same with other settings, which matter until the basis is fixed."""
+        rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
+        return replace(self, settings=replace(settings, init_size=rows))
 
-    def with_card(self) -> AdditiveSolution:
-        """Return what is known with the card fixed now, whatever waits."""
-        return self if self.fixed is not None else replace(self, waiting=self.waiting.emptied(), fixed=self.current)
+    def with_basis(self) -> AdditiveSolution:
+        """Return what is known with the basis fixed now, whatever waits."""
+        return self if self.fixed is not None else replace(self, waiting=self.waiting.empty_copy(), fixed=self.current)
 
     def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
-        """Return the card that suits rows drawn from all over, with no row learnt: they come again with the others."""
+        """Return the basis that suits rows drawn from all over, with no row learned: they come again with the others."""
         drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
-        begun = drawn.emptied()
-        again = as_known(rows, self.categorical, begun.current.card.kept_numbers())
+        begun = drawn.empty_copy()
+        again = as_known(rows, self.categorical, begun.current.basis.kept_numbers())
         return replace(begun, sampled=SampledRows.of(again))
 
-    def emptied(self) -> AdditiveSolution:
-        """Return the same card with no row learnt: shards that begin with it merge."""
-        card, model = self.current
-        return replace(self, waiting=self.waiting.emptied(), fixed=CardModel(card, model.emptied()))
+    def empty_copy(self) -> AdditiveSolution:
+        """Return the same basis with no row learned: shards that begin with it merge."""
+        basis, model = self.current
+        return replace(self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()))
 
-    def without(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
-        """Return what would be known had these rows never been seen, with the card as it is."""
+    def subtract(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
+        """Return what would be known had these rows never been seen, with the basis as it is."""
         if self.fixed is None:
-            raise UnsupportedOperation("forget needs a card: rows can be taken out once it is fixed")
-        card, model = self.fixed
-        return replace(self, fixed=CardModel(card, model.without(self._encoded(card, rows, labels, weight))))
+            raise UnsupportedOperationError("forget needs a basis: rows can be taken out once it is fixed")
+        basis, model = self.fixed
+        return replace(self, fixed=BasisModel(basis, model.subtract(self._encoded(basis, rows, labels, weight))))
 
     def merged(self, other: AdditiveSolution) -> AdditiveSolution:
-        """Return what is known of the rows of both: they must have the same card, or one of them none yet."""
+        """Return what is known of the rows of both: they must have the same basis, or one of them none yet."""
         if other.fixed is None:
             return self._with_waiting(other)
         if self.fixed is None:
             return replace(other, settings=self.settings)._with_waiting(self)
-        if not same_card(self.fixed.card, other.fixed.card):
-            raise IncompatibleMoments("models of different cards do not merge; begin each shard with the same card")
-        return replace(self, fixed=CardModel(self.fixed.card, self.fixed.model.merge(other.fixed.model)))
+        if not same_basis(self.fixed.basis, other.fixed.basis):
+            raise IncompatibleMomentsError(
+                "models of different bases do not merge; begin each shard with the same basis"
+            )
+        return replace(self, fixed=BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model)))
 
     def to_arrays(self) -> Arrays:
         """Return all there is under flat names."""
@@ -174,7 +176,7 @@ class AdditiveSolution:
         if self.sampled is not None:
             arrays["sampled"] = self.sampled.keys.copy()
         if self.fixed is not None:
-            arrays |= {f"card.{name}": array for name, array in self.fixed.card.to_arrays().items()}
+            arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
         return arrays
 
@@ -184,35 +186,35 @@ class AdditiveSolution:
         categorical, seed = arrays["categorical"], arrays["seed"]
         if categorical.dtype != np.bool_ or categorical.ndim != 1 or seed.dtype != np.uint64 or seed.shape != ():
             raise ValueError("expected which inputs are categories, and a seed")
-        waiting = WaitingRows.from_arrays(_under("waiting.", arrays))
+        waiting = WarmUpBuffer.from_arrays(_under("waiting.", arrays))
         fixed = None
-        if "card.kinds" in arrays:
-            card = Card.from_arrays(_under("card.", arrays))
-            fixed = CardModel.of_parts(card, _under("model.", arrays))
-        width = waiting.n_features if fixed is None else fixed.card.n_inputs
+        if "basis.kinds" in arrays:
+            basis = Basis.from_arrays(_under("basis.", arrays))
+            fixed = BasisModel.of_parts(basis, _under("model.", arrays))
+        width = waiting.n_features if fixed is None else fixed.basis.n_inputs
         if not width == waiting.n_features == categorical.size:
             raise ValueError(f"expected {categorical.size} inputs, got {width}")
         sampled = SampledRows.of_array(arrays["sampled"]) if "sampled" in arrays else None
         return cls(settings, categorical, int(seed), waiting, fixed, sampled)
 
-    def _fitted(self) -> CardModel:
-        return fitted_card(self.waiting, self.settings, self.categorical, self.seed)
+    def _fitted(self) -> BasisModel:
+        return fit_basis(self.waiting, self.settings, self.categorical, self.seed)
 
-    def _with_later(self, fixed: CardModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveSolution:
-        card, model = fixed
-        return replace(self, fixed=CardModel(card, model.later(self._encoded(card, rows, labels, weight))))
+    def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveSolution:
+        basis, model = fixed
+        return replace(self, fixed=BasisModel(basis, model.later(self._encoded(basis, rows, labels, weight))))
 
-    def _encoded(self, card: Card, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[CardRows]:
-        """Yield the columns of labelled rows, and which of them the card was not made of."""
-        return encoded(card, rows, labels, weight, self.fresh(rows))
+    def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
+        """Yield the columns of labeled rows, and which of them the basis was not made of."""
+        return encoded(basis, rows, labels, weight, self.fresh(rows))
 
     def _with_waiting(self, other: AdditiveSolution) -> AdditiveSolution:
         rows = other.waiting
         return self.after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
 
 
-def same_card(one: Card, other: Card) -> bool:
-    """Tell whether two cards make the same columns."""
+def same_basis(one: Basis, other: Basis) -> bool:
+    """Tell whether two bases make the same columns."""
     mine, theirs = one.to_arrays(), other.to_arrays()
     return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 

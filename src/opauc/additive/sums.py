@@ -1,4 +1,4 @@
-"""The logistic likelihood of labelled rows as plain sums, each row linearised once at a fixed point."""
+"""The logistic likelihood of labeled rows as plain sums, each row linearized once at a fixed point."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from opauc.additive.kernels.gram import (
     write_split_rows,
 )
 from opauc.additive.kernels.rows import unpack_rows
-from opauc.core.blas import add_gram
+from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
 from opauc.core.mergeable import ROUNDING, Mergeable
 from opauc.core.row_blocks import csr_rows
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
-from opauc.linear.moments.accumulate import one_blas_thread
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Array, Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
 
 # Products of two couples of entries, and of an entry with a full column, cost so many times a product by BLAS.
@@ -135,7 +134,7 @@ def _split(rows: CsrRows, factors: Floats, places: NDArray[np.int64], full: Dens
 
 
 def _couples(rows: CsrRows, n_rows: int, size: int) -> tuple[NDArray[np.uint32], Floats, NDArray[np.int64]]:
-    """Return the couples of neighbouring entries of rows; none where they are many."""
+    """Return the couples of neighboring entries of rows; none where they are many."""
     n_entries = rows.data.size
     starts, values, ends = np.empty(n_entries, np.uint32), np.empty((n_entries, 2)), np.zeros(n_rows + 1, np.int64)
     # A couple has at most two entries: where half of them are too many, there is no need to count.
@@ -173,20 +172,20 @@ LabelledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearisedSums(Mergeable):
+class LinearizedSums(Mergeable):
     """Sums over rows z of curvature * z z^T and of (curvature * score + pull) z, the score being that at `point`.
 
     The quadratic w.gram w / 2 - moment.w has the gradient of the logistic loss
-    at `point`, so that its minimiser is one Newton step from there. `gram` keeps
+    at `point`, so that its minimizer is one Newton step from there. `gram` keeps
     its lower triangle only. Rows enter at the one point whatever came before
     them: sums merge, and rows can be taken out again.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.sums import LinearisedSums
+    >>> from opauc.additive.sums import LinearizedSums
     >>> rows, labels = np.array([[1.0, 2.0], [1.0, -1.0]]), np.array([1, 0], np.int8)
-    >>> sums = LinearisedSums.empty(2).update(rows, labels)
+    >>> sums = LinearizedSums.empty(2).update(rows, labels)
     >>> sums.gram.tolist(), sums.moment.tolist()
     ([[0.5, 0.0], [0.25, 1.25]], [0.0, 1.5])
     >>> sums.counts
@@ -200,7 +199,7 @@ class LinearisedSums(Mergeable):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(np.diagonal(self.gram)).all() and np.isfinite(self.moment).all()):
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
@@ -209,7 +208,7 @@ class LinearisedSums(Mergeable):
 
     @classmethod
     def at(cls, point: Floats) -> Self:
-        """Sums of no rows, to be linearised at that point."""
+        """Sums of no rows, to be linearized at that point."""
         return cls(point, np.zeros((point.size, point.size)), np.zeros(point.size), np.zeros(2))
 
     @property
@@ -222,14 +221,14 @@ class LinearisedSums(Mergeable):
         """Rows of each class, each counted with its weight."""
         return ClassCounts(*self.class_counts.tolist())
 
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Sums of no rows at the same point."""
         return self.at(self.point)
 
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None, narrow: bool = False) -> Self:
         """Sums of the rows so far and these; `narrow` lets BLAS multiply in float32, good to six digits and faster."""
         if rows.shape[1] != self.n_features:
-            raise IncompatibleMoments(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
+            raise IncompatibleMomentsError(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
         return self.update_all([(rows, labels, weight)], narrow)
 
     def update_all(self, parts: Iterable[LabelledRows], narrow: bool = False) -> Self:
@@ -239,7 +238,7 @@ class LinearisedSums(Mergeable):
         with one_blas_thread():
             for rows, labels, weight in parts:
                 sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-                curvature, target = linearised_rows(sparse, labels, weight, self.point)
+                curvature, target = linearized_rows(sparse, labels, weight, self.point)
                 moment += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
                     part = slice(start, start + ROWS_PER_BLOCK)
@@ -250,32 +249,32 @@ class LinearisedSums(Mergeable):
         return replace(self, gram=gram, moment=moment, class_counts=counts)
 
     def merge(self, other: Self) -> Self:
-        """Sums of both sets of rows, which must have been linearised at the same point."""
+        """Sums of both sets of rows, which must have been linearized at the same point."""
         self._refuse_other_point(other)
         counts = self.class_counts + other.class_counts
         return replace(self, gram=self.gram + other.gram, moment=self.moment + other.moment, class_counts=counts)
 
-    def without(self, other: Self) -> Self:
+    def subtract(self, other: Self) -> Self:
         """Sums of the rows that are not in `other`: the inverse of `merge`."""
         self._refuse_other_point(other)
         counts = self.class_counts - other.class_counts
         if (counts < -ROUNDING * self.class_counts).any():
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out {other.counts.negative:g} negative and {other.counts.positive:g} positive rows: "
                 f"only {self.counts.negative:g} and {self.counts.positive:g} were seen"
             )
         if (counts <= ROUNDING * self.class_counts).all():
-            return self.emptied()
+            return self.empty_copy()
         gram = self.gram - other.gram
         had, has = np.diagonal(self.gram), np.diagonal(gram)
         if (has < -ROUNDING * had).any():
             feature = int(np.argmin(has + ROUNDING * had))
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
         return replace(self, gram=gram, moment=self.moment - other.moment, class_counts=np.maximum(counts, 0.0))
 
-    def grown(self, n_features: int) -> Self:
+    def widen(self, n_features: int) -> Self:
         """Sums of the same rows with more features, which are zero in all of them and at the point."""
         more = n_features - self.n_features
         gram = np.pad(self.gram, (0, more))
@@ -293,7 +292,7 @@ class LinearisedSums(Mergeable):
         mirror_lower(full)
         return full
 
-    def __reduce__(self) -> tuple[Callable[..., LinearisedSums], tuple[Array | None, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., LinearizedSums], tuple[Array | None, ...]]:
         """Travel as the lower triangle alone; that of no rows is not sent."""
         triangle = self.gram[np.tril_indices(self.n_features)] if self.class_counts.any() else None
         return _of_triangle, (self.point, triangle, self.moment, self.class_counts)
@@ -306,38 +305,40 @@ class LinearisedSums(Mergeable):
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Sums from what `to_arrays` gave, refused unless rows could have led to them."""
         if set(arrays) != set(PARTS):
-            raise IncompatibleMoments(f"expected arrays {', '.join(PARTS)}, got {', '.join(sorted(arrays))}")
+            raise IncompatibleMomentsError(f"expected arrays {', '.join(PARTS)}, got {', '.join(sorted(arrays))}")
         point, gram, moment, counts = (np.array(arrays[name]) for name in PARTS)
         size = point.size
         shapes = tuple(part.shape for part in (point, gram, moment, counts))
         if shapes != ((size,), (size, size), (size,), (2,)):
-            raise IncompatibleMoments(f"expected shapes (d,), (d, d), (d,) and (2,), got {', '.join(map(str, shapes))}")
+            raise IncompatibleMomentsError(
+                f"expected shapes (d,), (d, d), (d,) and (2,), got {', '.join(map(str, shapes))}"
+            )
         if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (point, gram, moment, counts)):
-            raise IncompatibleMoments(f"{', '.join(PARTS)}: expected finite float64 numbers")
+            raise IncompatibleMomentsError(f"{', '.join(PARTS)}: expected finite float64 numbers")
         spread = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
         possible = (np.diagonal(gram) >= 0).all() and not np.triu(gram, 1).any() and (counts >= 0).all()
         if not possible or (np.abs(gram) > np.outer(spread, spread) * (1 + 1e-6) + 1e-300).any():
-            raise IncompatibleMoments("gram: expected the lower triangle of a positive semi-definite matrix")
+            raise IncompatibleMomentsError("gram: expected the lower triangle of a positive semi-definite matrix")
         return cls(point, gram, moment, counts)
 
     def _refuse_other_point(self, other: Self) -> None:
-        """Raise unless both are linearised at the same point."""
+        """Raise unless both are linearized at the same point."""
         if other.n_features != self.n_features:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
             )
         if not np.array_equal(self.point, other.point):
-            raise IncompatibleMoments("sums that were linearised at different points do not belong together")
+            raise IncompatibleMomentsError("sums that were linearized at different points do not belong together")
 
 
-def _of_triangle(point: Floats, triangle: Floats | None, moment: Floats, counts: Floats) -> LinearisedSums:
+def _of_triangle(point: Floats, triangle: Floats | None, moment: Floats, counts: Floats) -> LinearizedSums:
     gram = np.zeros((point.size, point.size))
     if triangle is not None:
         gram[np.tril_indices(point.size)] = triangle
-    return LinearisedSums(point, gram, moment, counts)
+    return LinearizedSums(point, gram, moment, counts)
 
 
-def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
+def linearized(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
     """Return the curvature of each row's logistic loss and its pull, the negative gradient, at these scores.
 
     For a row on the right side of zero the curvature is the second derivative;
@@ -349,8 +350,8 @@ def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.sums import linearised
-    >>> curvature, pull = linearised(np.array([0.0, 9.0, -9.0]), np.ones(3, np.int8))
+    >>> from opauc.additive.sums import linearized
+    >>> curvature, pull = linearized(np.array([0.0, 9.0, -9.0]), np.ones(3, np.int8))
     >>> curvature.round(4).tolist(), pull.round(4).tolist()
     ([0.25, 0.0001, 0.0555], [0.5, 0.0001, 0.9999])
     """
@@ -362,10 +363,10 @@ def linearised(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
     return curvature, sign * doubt
 
 
-def linearised_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
+def linearized_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
     """Return the curvature of each row, and what its score should be, times that."""
     scores = rows @ point
-    curvature, pull = linearised(scores, labels)
+    curvature, pull = linearized(scores, labels)
     target = curvature * scores + pull
     return (curvature, target) if weight is None else (weight * curvature, weight * target)
 

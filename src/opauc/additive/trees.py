@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.leaves import Leaves, Probe
 from opauc.additive.boosting import FIRST_STRENGTH, FREER, USUAL, BoostedRows, Trial, joined, tried
-from opauc.additive.fit import PenalisedFit
+from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_sample import SampleRows
 from opauc.types import Floats
 
@@ -36,13 +36,13 @@ class TreeSearch:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.initial_sample import SampleRows
     >>> from opauc.additive.trees import TreeSearch
     >>> numbers, ones = np.random.default_rng(0).normal(size=(8000, 3)), np.ones(8000)
     >>> some = SampleRows(numbers, (numbers.prod(axis=1) > 0).astype(np.int8), ones, ones / 8000)
-    >>> card = Card.of(numbers, some.mass, np.zeros(3, bool), n_knots=8)
-    >>> search = TreeSearch.of(card, np.zeros(card.n_columns), some, np.arange(2000))
+    >>> basis = Basis.of(numbers, some.mass, np.zeros(3, bool), n_knots=8)
+    >>> search = TreeSearch.of(basis, np.zeros(basis.n_columns), some, np.arange(2000))
     >>> trial = search.tried(np.zeros(8000), room=320)
     >>> trial.n_trees, bool(trial.losses.mean() < 0.5 * np.log(2))
     (8, True)
@@ -55,15 +55,15 @@ class TreeSearch:
 
     @classmethod
     def of(
-        cls, card: Card, weights: Floats, some: SampleRows, part: NDArray[np.int64], more_rows: bool = False
+        cls, basis: Basis, weights: Floats, some: SampleRows, part: NDArray[np.int64], more_rows: bool = False
     ) -> TreeSearch:
-        """Return the search on a sample, levels being in the order of the weights that they have on a card.
+        """Return the search on a sample, levels being in the order of the weights that they have on a basis.
 
         Rows of the part, which fits have seen, judge nothing.
         """
-        codes = ValueCodes.of(card.tables, weights, some.numbers, some.mass)
-        coded = codes.of_rows(card.tables, some.numbers)
-        rows = BoostedRows.of(coded, codes.sizes(card.tables), some.labels, some.weight)
+        codes = ValueCodes.of(basis.tables, weights, some.numbers, some.mass)
+        coded = codes.of_rows(basis.tables, some.numbers)
+        rows = BoostedRows.of(coded, codes.sizes(basis.tables), some.labels, some.weight)
         n_rows = some.labels.size
         held = np.setdiff1d(np.arange(HELD_OUT - 1, n_rows, HELD_OUT), part)
         return cls(codes, rows, held, more_rows)
@@ -91,8 +91,8 @@ class TreeSearch:
             return BEYOND_DOUBT
         return FEWEST_OF_FEW if self.held.size < FEW_JUDGES else FEWEST_OF_ALL
 
-    def fitted(self, card: Card, fit: PenalisedFit, trial: Trial, probe: Probe) -> tuple[Card, PenalisedFit]:
-        """Return a card with the leaves of trees, and its fit with these.
+    def fitted(self, basis: Basis, fit: PenalizedFit, trial: Trial, probe: Probe) -> tuple[Basis, PenalizedFit]:
+        """Return a basis with the leaves of trees, and its fit with these.
 
         As many as were tried are grown on all rows from the fit; those that were
         tried are taken if they fit all rows better, having met with a split that
@@ -108,8 +108,8 @@ class TreeSearch:
         trees, scores = min(fits, key=lambda fit: float(self.rows.losses(fit[1], everyone).sum()))
         splits, values = joined(trees)
         weights, strengths = np.concatenate([fit.weights, values]), np.append(fit.strengths, FIRST_STRENGTH)
-        found = PenalisedFit(weights, strengths, scores)
-        return card.with_together(Leaves(self.codes, splits, trial.stay), probe), found
+        found = PenalizedFit(weights, strengths, scores)
+        return basis.with_together(Leaves(self.codes, splits, trial.stay), probe), found
 
 
 def gain(before: Floats, after: Floats) -> Probe:

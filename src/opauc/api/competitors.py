@@ -14,22 +14,22 @@ from opauc.metrics.exact_auc import Flags
 from opauc.metrics.runner import FittedMethod, Method
 
 
-def rival_names() -> list[str]:
+def feature_method_names() -> list[str]:
     """The names of all rivals that take features, installed or not.
 
-    >>> from opauc.api.competitors import rival_names
-    >>> rival_names()
+    >>> from opauc.api.competitors import feature_method_names
+    >>> feature_method_names()
     ['logistic_regression']
     """
     return list(FEATURE_METHODS)
 
 
 @cache
-def find_rival(name: str) -> FittedMethod | None:
+def find_feature_method(name: str) -> FittedMethod | None:
     """Return the rival of that name, None where its library is not installed.
 
-    >>> from opauc.api.competitors import find_rival
-    >>> find_rival("logistic_regression").name
+    >>> from opauc.api.competitors import find_feature_method
+    >>> find_feature_method("logistic_regression").name
     'logistic_regression'
     """
     method: FittedMethod | None = imported(FEATURE_METHODS, name)
@@ -46,30 +46,30 @@ def imported(methods: Registry, name: str) -> Any:
         return None
 
 
-class TableRival(Protocol):
+class TableMethod(Protocol):
     """What makes a method for tables."""
 
     def __call__(self, categorical: Flags | None) -> Method:
         """Return the method for rows of which these columns hold numbers of categories, none where that is None."""
 
 
-def table_rival_names() -> list[str]:
+def table_method_names() -> list[str]:
     """The names of all rivals that take tables, installed or not.
 
-    >>> from opauc.api.competitors import table_rival_names
-    >>> table_rival_names()
+    >>> from opauc.api.competitors import table_method_names
+    >>> table_method_names()
     ['gam', 'lightgbm']
     """
     return list(TABLE_METHODS)
 
 
 @cache
-def find_table_rival(name: str) -> TableRival | None:
+def find_table_method(name: str) -> TableMethod | None:
     """Return what makes the rival of that name, None where its library is not installed.
 
-    >>> from opauc.api.competitors import find_table_rival
-    >>> find_table_rival("gam")(None).name
+    >>> from opauc.api.competitors import find_table_method
+    >>> find_table_method("gam")(None).name
     'gam'
     """
-    found: TableRival | None = imported(TABLE_METHODS, name)
+    found: TableMethod | None = imported(TABLE_METHODS, name)
     return found

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.file_sample import ALL_WAIT, enough_rows
-from opauc.additive.settings import AdditiveSettings, with_card_rows
+from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.state import AdditiveSolution
-from opauc.errors import OpaucError, UnsupportedOperation
+from opauc.errors import OpaucError, UnsupportedOperationError
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.runner import Collected
 from opauc.types import Floats, Labels, Rows
@@ -23,7 +23,7 @@ WARM_ROWS, SEED = 512, 0
 
 @dataclass(eq=False)
 class GamMethod:
-    """`OnePassGAM` as `opauc train` learns it: a card from a sample of the rows that are learnt, then sums.
+    """`OnePassGAM` as `opauc train` learns it: a basis from a sample of the rows that are learned, then sums.
 
     Examples
     --------
@@ -43,16 +43,16 @@ class GamMethod:
     solution: AdditiveSolution | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
-        """Return the method with nothing learnt."""
+        """Return the method with nothing learned."""
         return type(self)(self.categorical)
 
     def warm_up(self, rows: Rows) -> None:
         """Fit a few of the rows with labels by turns."""
         few = self._numbers(rows)[:WARM_ROWS]
-        _ = self._learnt(few, np.arange(len(few), dtype=np.int8) % 2).scorer
+        _ = self._learned(few, np.arange(len(few), dtype=np.int8) % 2).scorer
 
     def learn(self, rows: Rows, labels: Labels) -> None:
-        """Keep the rows, or learn them once there is a card."""
+        """Keep the rows, or learn them once there is a basis."""
         numbers = self._numbers(rows)
         if self.solution is not None:
             self.solution = self.solution.after(numbers, labels)
@@ -78,26 +78,26 @@ class GamMethod:
 
     def _numbers(self, rows: Rows) -> Floats:
         if not isinstance(rows, np.ndarray):
-            raise UnsupportedOperation("takes tables, these rows are sparse")
+            raise UnsupportedOperationError("takes tables, these rows are sparse")
         return np.asarray(rows, np.float64)
 
     def _settle(self) -> None:
         rows, labels = self.collected.whole()
         self.collected = Collected()
-        self.solution = self._learnt(np.asarray(rows), labels)
+        self.solution = self._learned(np.asarray(rows), labels)
 
-    def _learnt(self, rows: Floats, labels: Labels) -> AdditiveSolution:
+    def _learned(self, rows: Floats, labels: Labels) -> AdditiveSolution:
         """Return what rows teach that are all there."""
         width = rows.shape[1]
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
-        settings = with_card_rows(AdditiveSettings(), labels.size)
+        settings = with_init_size(AdditiveSettings(), labels.size)
         start = AdditiveSolution.start(settings, categorical, SEED)
-        drawn = drawn_rows(labels, int(settings.card_rows), width)
+        drawn = sample_rows(labels, int(settings.init_size), width)
         return (start if drawn is None else start.of_sample(rows[drawn], labels[drawn])).after(rows, labels)
 
 
-def drawn_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that a card is made of, as `opauc train` draws them; None where all can wait."""
+def sample_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows that a basis is made of, as `opauc train` draws them; None where all can wait."""
     rarer = int(np.bincount(labels, minlength=2).min())
     if labels.size <= ALL_WAIT or not rarer:
         return None
@@ -105,4 +105,4 @@ def drawn_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] 
     return np.sort(np.random.default_rng(SEED).choice(labels.size, size, replace=False))
 
 
-RIVAL = GamMethod
+METHOD = GamMethod

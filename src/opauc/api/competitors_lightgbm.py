@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lightgbm import LGBMClassifier
 
-from opauc.errors import UnsupportedOperation
+from opauc.errors import UnsupportedOperationError
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.runner import FittedMethod, Scoring
 from opauc.types import Floats, Labels, Rows
@@ -30,7 +30,7 @@ def lightgbm(categorical: Flags | None) -> FittedMethod:
 
     def fitted(rows: Rows, labels: Labels) -> Scoring:
         if not isinstance(rows, np.ndarray):
-            raise UnsupportedOperation("takes tables, these rows are sparse")
+            raise UnsupportedOperationError("takes tables, these rows are sparse")
         levels = [] if categorical is None else np.flatnonzero(categorical).tolist()
         model = LGBMClassifier(n_jobs=1, random_state=0, verbose=-1)
         model.fit(_known(rows, categorical), labels, categorical_feature=levels)
@@ -51,4 +51,4 @@ def _known(rows: Rows, categorical: Flags | None) -> Floats:
     return numbers
 
 
-RIVAL = lightgbm
+METHOD = lightgbm

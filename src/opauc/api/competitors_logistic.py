@@ -18,7 +18,7 @@ MOST_BYTES = 2**30
 
 
 def fitted(rows: Rows, labels: Labels) -> Scoring:
-    """Return what scores rows after fitting with default settings; features are scaled, sparse ones without centring.
+    """Return what scores rows after fitting with default settings; features are scaled, sparse ones without centering.
 
     Examples
     --------
@@ -37,4 +37,4 @@ def fitted(rows: Rows, labels: Labels) -> Scoring:
     return scoring
 
 
-RIVAL = FittedMethod("logistic_regression", fitted, MOST_BYTES)
+METHOD = FittedMethod("logistic_regression", fitted, MOST_BYTES)

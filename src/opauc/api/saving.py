@@ -8,11 +8,11 @@ from typing import Any, TypedDict
 from opauc.additive.gam import OnePassGAM
 from opauc.additive.model_file import ADDITIVE, AdditiveModel, additive_of_parts, save_additive
 from opauc.baselines.projected_estimator import ProjectedClassifier
-from opauc.core.checksummed_file import read_sealed, write_sealed
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.json_schema import json_as
 from opauc.core.registry import ESTIMATORS, STATISTICS
 from opauc.core.transaction import reading
-from opauc.errors import UnreadableFile
+from opauc.errors import UnreadableFileError
 from opauc.estimators.scoring import ScoringClassifier
 from opauc.linear.estimator import LinearClassifier, StreamClassifier
 from opauc.linear.fit import Solved
@@ -46,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     array(['yes'], dtype='<U3')
     """
     if type(model) in STATISTICS.values():
-        write_sealed(path, STATISTICS_FILE, {"statistics": type(model).__name__}, model.to_arrays())
+        write_checksummed(path, STATISTICS_FILE, {"statistics": type(model).__name__}, model.to_arrays())
         return
     if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
@@ -66,11 +66,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> opauc.load("nothing.opauc")
     Traceback (most recent call last):
         ...
-    opauc.errors.UnreadableFile: nothing.opauc: no such file
+    opauc.errors.UnreadableFileError: nothing.opauc: no such file
     """
-    kind, header, arrays = read_sealed(path)
+    kind, header, arrays = read_checksummed(path)
     if kind not in (MODEL, ADDITIVE, STATISTICS_FILE):
-        raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
+        raise UnreadableFileError(f"{path}: holds a {kind}, expected a model")
     if kind == ADDITIVE:
         with refusing(path):
             return gam_of(additive_of_parts(header, arrays))
@@ -102,7 +102,7 @@ def estimator_of(model: Model) -> LinearClassifier:
         raise ValueError(f"no linear estimator {model.estimator} is known here")
     if issubclass(kind, StreamClassifier) and isinstance(model.solution, Solved):
         raise ValueError(f"{model.estimator} can go on learning, but there is nothing here to go on from")
-    if issubclass(kind, ProjectedClassifier) and model.learnt().map is None:
+    if issubclass(kind, ProjectedClassifier) and model.learned().map is None:
         raise ValueError(f"{model.estimator} maps its rows, but there is no map")
     estimator = kind(**model.parameters)
     estimator._adopt(model)

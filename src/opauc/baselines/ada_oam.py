@@ -7,7 +7,7 @@ from opauc.linear.estimator import StreamClassifier
 
 
 class AdaOAM(StreamClassifier):
-    """Linear scorer that minimises the square pair loss with a step size for each feature, in one pass.
+    """Linear scorer that minimizes the square pair loss with a step size for each feature, in one pass.
 
     The gradient g of a row is that of OPAUC, alpha w + (w.z - y) z + S w with
     z = x - mean and S = covariance of the other class, and

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.transaction import changing
-from opauc.estimators.input_checks import checked_chunk
+from opauc.estimators.input_checks import check_batch
 from opauc.linear.estimator import LinearClassifier
 from opauc.linear.fit import Solution, Solved
 from opauc.linear.scorer import LinearScorer
@@ -25,7 +25,7 @@ class BatchClassifier(LinearClassifier):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from labelled rows, forgetting what was learnt before.
+        """Learn from labeled rows, forgetting what was learned before.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class BatchClassifier(LinearClassifier):
         array(['yes'], dtype='<U3')
         """
         with changing(self):
-            chunk = checked_chunk(self, X, y, None, None, first=True)
+            chunk = check_batch(self, X, y, None, None, first=True)
             if chunk.classes.size < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
@@ -68,6 +68,6 @@ def as_float64(rows: Rows) -> Rows:
 
 
 def solved(weights: Floats, scores: Floats, labels: Labels, **published: object) -> Solved:
-    """Return the solution with these weights, which give these scores to the rows learnt from."""
+    """Return the solution with these weights, which give these scores to the rows learned from."""
     weights.flags.writeable = False
     return Solved(LinearScorer.of_scores(weights, scores, labels), published)

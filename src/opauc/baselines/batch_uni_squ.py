@@ -13,12 +13,12 @@ from opauc.types import Labels, Rows
 
 
 class BatchUniSqu(BatchClassifier):
-    """Linear scorer that minimises the square loss with classes of equal weight: the paper's batch Uni-Squ.
+    """Linear scorer that minimizes the square loss with classes of equal weight: the paper's batch Uni-Squ.
 
     With y = -1 or 1 and weights n / (2 n_y), so that both classes weigh the
     same, the objective is alpha/2 |w|^2 plus the mean over the n rows of
-    weight * (y - w.x - b)^2 / 2. The constant b is not penalised. Its
-    minimiser points where that of `LSSVM(alpha=2 * alpha)` does.
+    weight * (y - w.x - b)^2 / 2. The constant b is not penalized. Its
+    minimizer points where that of `LSSVM(alpha=2 * alpha)` does.
 
     Source: W. Kotlowski, K. Dembczynski, E. Hullermeier, Bipartite ranking
     through minimization of univariate loss, ICML 2011. It is solved by

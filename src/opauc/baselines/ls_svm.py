@@ -12,15 +12,15 @@ from opauc.types import Labels, Rows
 
 
 class LSSVM(BatchClassifier):
-    """Linear scorer that minimises the square loss over all pairs exactly: the paper's batch LS-SVM.
+    """Linear scorer that minimizes the square loss over all pairs exactly: the paper's batch LS-SVM.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
     and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. With d the difference
-    of the class means and S the sum of their covariances, the minimiser is
+    of the class means and S the sum of their covariances, the minimizer is
     w = (alpha I + S + d d^T)^-1 d.
 
     Source: W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC optimization, ICML
-    2013, where a batch solver finds it. The closed form is the same minimiser:
+    2013, where a batch solver finds it. The closed form is the same minimizer:
     this is `OPAUC(solver="exact")` under the name that the paper's tables have.
 
     Parameters

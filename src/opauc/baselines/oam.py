@@ -1,4 +1,4 @@
-"""`OAM`: online AUC maximisation with two reservoirs of rows."""
+"""`OAM`: online AUC maximization with two reservoirs of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OAM(StreamClassifier):
     Other than printed: nothing but the order in which sums are rounded. As
     printed the steps grow with the rows seen, so that one pass over many rows
     wants a smaller C than the grid 2^-12 ... 2^10 of the study of one-pass AUC
-    optimisation has: on a9a its best, 2^-12, gives a held-out AUC of .853
+    optimization has: on a9a its best, 2^-12, gives a held-out AUC of .853
     (sequential; .842 printed there) and .858 (gradient; .857), and 1e-6 gives .888.
 
     Parameters

@@ -17,7 +17,7 @@ class OPAUCf(ProjectedClassifier):
 
     Source: OPAUC^f in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
     optimization, ICML 2013, where 1,000 features are drawn and one descent
-    follows. That is `solver="sgd"` here; the default solves for the minimiser.
+    follows. That is `solver="sgd"` here; the default solves for the minimizer.
 
     Parameters
     ----------

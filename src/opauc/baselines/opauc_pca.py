@@ -31,11 +31,11 @@ class OPAUCpca(BatchClassifier):
 
     Source: OPAUC^pca in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
     optimization, ICML 2013, with 1,000 components, where one descent follows.
-    That is `solver="sgd"` here; the default solves for the minimiser.
+    That is `solver="sgd"` here; the default solves for the minimizer.
 
     Components are found by block power iteration from random vectors, the
-    randomised singular value decomposition of Halko, Martinsson and Tropp
-    (2011), on the shorter side of the rows: neither sparse rows, centred only
+    randomized singular value decomposition of Halko, Martinsson and Tropp
+    (2011), on the shorter side of the rows: neither sparse rows, centered only
     in thought, nor V itself are ever written out where there are more features
     than rows. Where the shorter side is at most twice n_components, an exact
     decomposition is cheaper and is used. Memory: the shorter side times
@@ -97,15 +97,15 @@ class OPAUCpca(BatchClassifier):
         owner = type(self).__name__
         size = min(checked(owner, "n_components", self.n_components, Count()), *rows.shape)
         learner = full_covariance(owner, self.get_params(deep=False), size)
-        centred = _Centred(as_float64(rows))
-        vectors, values = centred.leading(size, check_random_state(self.random_state))
+        centered = _Centred(as_float64(rows))
+        vectors, values = centered.leading(size, check_random_state(self.random_state))
         state = learner.start(values.size)
         for start in range(0, labels.size, ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
-            state = learner.step(state, centred.components(part, vectors, values), labels[part])
-        weights = centred.weights_of(learner.weights(state), vectors, values)
+            state = learner.step(state, centered.components(part, vectors, values), labels[part])
+        weights = centered.weights_of(learner.weights(state), vectors, values)
         found = {"n_components_": values.size, "explained_variance_": (values / labels.size).tolist()}
-        return solved(weights, centred.rows @ weights, labels, **found)
+        return solved(weights, centered.rows @ weights, labels, **found)
 
 
 def principal_components(rows: Rows, n_components: int, random_state: RandomState) -> Floats:
@@ -118,9 +118,9 @@ def principal_components(rows: Rows, n_components: int, random_state: RandomStat
     >>> np.ptp(principal_components(np.array([[0.0, 0.0], [3.0, 4.0]]), 1, 0)).round(6)
     np.float64(5.0)
     """
-    centred = _Centred(as_float64(rows))
-    vectors, values = centred.leading(min(n_components, *rows.shape), check_random_state(random_state))
-    return centred.components(slice(None), vectors, values)
+    centered = _Centred(as_float64(rows))
+    vectors, values = centered.leading(min(n_components, *rows.shape), check_random_state(random_state))
+    return centered.components(slice(None), vectors, values)
 
 
 class _Centred:

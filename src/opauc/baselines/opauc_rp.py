@@ -15,7 +15,7 @@ class OPAUCrp(ProjectedClassifier):
 
     Source: OPAUC^rp in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
     optimization, ICML 2013, with 1,000 dimensions, where one descent follows.
-    That is `solver="sgd"` here; the default solves for the minimiser.
+    That is `solver="sgd"` here; the default solves for the minimizer.
 
     R is not kept, for with 1.4 million features it would take 11 GB. Each of
     its rows is drawn from the random state and the feature's number whenever a

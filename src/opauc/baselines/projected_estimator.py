@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from opauc.core.parameters import Count, Option, checked
-from opauc.core.solver import AnyLearner
+from opauc.core.solver import AnySolver
 from opauc.linear.choice import Choice
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.maps import LinearMap
@@ -73,8 +73,8 @@ class ProjectedRecipe:
         return Choice(learner, partial(self.kind.drawn, size, self.parameters["random_state"], n_features))
 
 
-def full_covariance(owner: str, given: Settings, n_components: int) -> AnyLearner:
+def full_covariance(owner: str, given: Settings, n_components: int) -> AnySolver:
     """Return OPAUC's learner with full covariance for rows of that length, as the paper has it."""
     checked(owner, "solver", given["solver"], Option(("exact", "sgd")))
-    settings = {**given, "rank": None, "standardize": False, "forgetting": 1.0, "n_jobs": None}
+    settings = {**given, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
     return OpaucRecipe(settings, owner).choose(n_components, "float64").learner

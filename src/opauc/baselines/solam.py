@@ -1,4 +1,4 @@
-"""`SOLAM`: stochastic online AUC maximisation by a saddle point."""
+"""`SOLAM`: stochastic online AUC maximization by a saddle point."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from opauc.linear.estimator import StreamClassifier
 
 
 class SOLAM(StreamClassifier):
-    """Linear scorer that minimises the square pair loss as a saddle point, in one pass.
+    """Linear scorer that minimizes the square pair loss as a saddle point, in one pass.
 
     With p the share of positive rows so far, a positive row x has
 

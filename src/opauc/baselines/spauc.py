@@ -1,4 +1,4 @@
-"""`SPAUC`: stochastic proximal AUC maximisation."""
+"""`SPAUC`: stochastic proximal AUC maximization."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from opauc.linear.estimator import StreamClassifier
 
 
 class SPAUC(StreamClassifier):
-    """Linear scorer that minimises the square pair loss from class means alone, in one pass.
+    """Linear scorer that minimizes the square pair loss from class means alone, in one pass.
 
     With p the share of positive rows, c the mean of the class of x, q the
     share of the other class and d the difference of the class means, all from

@@ -8,13 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
 from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
-from opauc.core.parameters import made
+from opauc.core.parameters import from_params
 from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
 
 class SVMOR(BatchClassifier):
-    """Linear scorer that minimises the hinge loss over all pairs: the ordinal regression SVM with two ranks.
+    """Linear scorer that minimizes the hinge loss over all pairs: the ordinal regression SVM with two ranks.
 
     The objective is |w|^2 / 2 + C times the mean, over all pairs of a positive
     and a negative row, of max(0, 1 - w.(x_pos - x_neg)). Rows are float64,
@@ -78,13 +78,13 @@ class SVMOR(BatchClassifier):
         self.max_iter = max_iter
 
     def _optimiser(self) -> PairwiseHinge:
-        return made(type(self).__name__, PairwiseHinge, self.get_params(deep=False))
+        return from_params(type(self).__name__, PairwiseHinge, self.get_params(deep=False))
 
     def _solve(self, rows: Rows, labels: Labels) -> Solved:
-        optimiser = self._optimiser()
-        found = optimiser.minimise(as_float64(rows), labels)
-        gap = optimiser.gap(found.objective, found.bound)
-        if gap > optimiser.tol:
+        optimizer = self._optimiser()
+        found = optimizer.minimize(as_float64(rows), labels)
+        gap = optimizer.gap(found.objective, found.bound)
+        if gap > optimizer.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after {found.n_iter} planes with a gap of {gap:.2g}, more than "
                 f"tol={self.tol}: raise max_iter or tol, or lower C",

@@ -19,7 +19,7 @@ class SVMPerf(SVMOR):
     percentage of pairs swapped less 100 times the mean over all pairs of
     w.(x_pos - x_neg) where swapped. The largest swaps every pair with
     w.(x_pos - x_neg) < 1, so xi is 100 times the mean of the hinge loss over
-    pairs: SVMPerf(C) minimises what SVMOR(100 C) does, and one optimiser
+    pairs: SVMPerf(C) minimizes what SVMOR(100 C) does, and one optimizer
     serves both. What differs is when to stop.
 
     Source: T. Joachims, A support vector method for multivariate performance

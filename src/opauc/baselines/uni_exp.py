@@ -16,7 +16,7 @@ class UniExp(StreamClassifier):
     from the counts so far: the loss of W. Kotlowski, K. Dembczynski and
     E. Huellermeier, "Bipartite ranking through minimization of univariate
     loss", ICML 2011, one gradient step a row as in the study of one-pass AUC
-    optimisation, whose setting is learning_rate="constant", average=False with
+    optimization, whose setting is learning_rate="constant", average=False with
     eta0 chosen from 2^-12 ... 2^10. A row costs O(its non-zeros).
 
     Other than printed: the exponent -y w.x is held at ten, for beyond it a

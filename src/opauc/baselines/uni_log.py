@@ -12,11 +12,11 @@ from opauc.types import Labels, Rows
 
 
 class UniLog(BatchClassifier):
-    """Linear scorer that minimises the logistic loss with classes of equal weight: the paper's batch Uni-Log.
+    """Linear scorer that minimizes the logistic loss with classes of equal weight: the paper's batch Uni-Log.
 
     With y = -1 or 1 and weights n / (2 n_y), so that both classes weigh the
     same, the objective is alpha/2 |w|^2 plus the mean over the n rows of
-    weight * log(1 + exp(-y (w.x + b))). The constant b is not penalised.
+    weight * log(1 + exp(-y (w.x + b))). The constant b is not penalized.
 
     Source: W. Kotlowski, K. Dembczynski, E. Hullermeier, Bipartite ranking
     through minimization of univariate loss, ICML 2011. It is solved by

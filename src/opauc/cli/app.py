@@ -17,7 +17,7 @@ import typer
 
 from opauc import cli
 from opauc.cli.shown_text import shortened, shown_text
-from opauc.errors import TRUE_OR_FALSE, InputError, OpaucError, Remedy
+from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError
 from opauc.version import __version__
 
 INTERRUPTED = 130
@@ -36,7 +36,7 @@ def build(words: Sequence[str]) -> typer.Typer:
     """
     app = typer.Typer(
         name="opauc",
-        help="Models judged by AUC, learnt in one pass over the data: tables as they come, and sparse rows.",
+        help="Models judged by AUC, learned in one pass over the data: tables as they come, and sparse rows.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -88,21 +88,21 @@ def message_of(error: Exception, words: Sequence[str]) -> str:
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, InputError):
-        text = error.reworded(lambda remedy: _wording(remedy, words[0]))
+        text = error.reworded(lambda hint: _wording(hint, words[0]))
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
 
 
-def _wording(remedy: Remedy, verb: str) -> str:
-    """Return a remedy as the option of a verb, or of `train` where the model would have to be another one."""
+def _wording(hint: Hint, verb: str) -> str:
+    """Return a hint as the option of a verb, or of `train` where the model would have to be another one."""
     for name, before in ((verb, ""), ("train", "opauc train ")):
-        if remedy.parameter in signature(import_module(f"opauc.cli.{name}").command).parameters:
-            flag = f"--{remedy.parameter.replace('_', '-')}"
-            if remedy.value == TRUE_OR_FALSE:
+        if hint.parameter in signature(import_module(f"opauc.cli.{name}").command).parameters:
+            flag = f"--{hint.parameter.replace('_', '-')}"
+            if hint.value == TRUE_OR_FALSE:
                 return f"({before}{flag} or --no-{flag.removeprefix('--')})"
-            value = remedy.value if " or " in remedy.value else shlex.quote(remedy.value)
-            return f"({before}{flag} {value})" if remedy.value else f"({before}{flag})"
+            value = hint.value if " or " in hint.value else shlex.quote(hint.value)
+            return f"({before}{flag} {value})" if hint.value else f"({before}{flag})"
     return ""
 
 

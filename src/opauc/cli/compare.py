@@ -76,7 +76,7 @@ def command(
         passes = FeaturePasses(data, options, bad_rows, labels, reporter)
     else:
         passes = TablePasses(data, options, bad_rows, labels, reporter, wanted.of_tables)
-        report_columns(passes.findings, explain_columns, reporter)
+        report_columns(passes.column_profiles, explain_columns, reporter)
     of_tables = wanted.table_methods(passes.categorical)
     choice = HeldOut(held_out, seed)
     show(compare_on_stream(wanted.feature_methods(), passes.read, choice, of_tables=of_tables), json)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opauc.api.competitors import find_rival, find_table_rival, rival_names, table_rival_names
+from opauc.api.competitors import feature_method_names, find_feature_method, find_table_method, table_method_names
 from opauc.core.registry import SOLVERS
 from opauc.errors import InputError
-from opauc.linear.training import LearnerMethod
+from opauc.linear.training import SolverMethod
 from opauc.metrics import Method
 from opauc.metrics.exact_auc import Flags
 
@@ -31,8 +31,8 @@ class WantedMethods(NamedTuple):
     @classmethod
     def of(cls, names: str | None) -> WantedMethods:
         """Return the methods of a list with commas; where that is None, all that are installed and not slow."""
-        learners, tables = SOLVERS, table_rival_names()
-        known = [*tables, *learners, *rival_names()]
+        learners, tables = SOLVERS, table_method_names()
+        known = [*tables, *learners, *feature_method_names()]
         quick = [name for name in known if name not in learners or not learners[name].is_slow]
         wanted = quick if names is None else list(dict.fromkeys(name.strip() for name in names.split(",")))
         strangers = [name for name in wanted if name not in known]
@@ -48,17 +48,18 @@ class WantedMethods(NamedTuple):
         """Return the methods that learn features, learners with their default settings."""
         learners = SOLVERS
         found = [
-            LearnerMethod(name, learners[name]()) if name in learners else find_rival(name) for name in self.of_features
+            SolverMethod(name, learners[name]()) if name in learners else find_feature_method(name)
+            for name in self.of_features
         ]
         return [method for method in found if method is not None]
 
     def table_methods(self, categorical: Flags | None) -> list[Method]:
         """Return the methods that learn tables, of which these columns hold numbers of categories."""
-        found = [find_table_rival(name) for name in self.of_tables]
+        found = [find_table_method(name) for name in self.of_tables]
         return [make(categorical) for make in found if make is not None]
 
 
 def _is_installed(name: str) -> bool:
     if name in SOLVERS:
         return True
-    return (find_table_rival(name) if name in table_rival_names() else find_rival(name)) is not None
+    return (find_table_method(name) if name in table_method_names() else find_feature_method(name)) is not None

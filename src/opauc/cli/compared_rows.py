@@ -10,17 +10,17 @@ from itertools import islice
 import numpy as np
 
 from opauc.additive.file_sample import ALL_WAIT
-from opauc.additive.settings import AdditiveSettings, with_card_rows
+from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.training import columns_at
 from opauc.cli.console import Reporter, number_of
+from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, chunks_of_known_classes
-from opauc.data import BadRows, DataStream, Encoding, ReadOptions
-from opauc.data.batch import LabelledChunk
+from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
-from opauc.data.encode.number_reading import NumberReading
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.open_stream import open_stream
-from opauc.data.sample import SampledFiles, drawn_rows
-from opauc.data.schema.infer import Finding
+from opauc.data.sample import SampledFiles, sample_rows
+from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.training import as_wide
 from opauc.metrics import NumberedRows
 from opauc.metrics.exact_auc import Flags
@@ -50,11 +50,11 @@ class Passes(ABC):
         """Return the stream of the next pass."""
 
     @abstractmethod
-    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+    def views(self, chunk: Batch) -> tuple[Rows, Floats | None]:
         """Return the features of a chunk, as wide as all before, and the columns of its table if there is one."""
 
     @abstractmethod
-    def keep(self, last: LabelledChunk) -> None:
+    def keep(self, last: Batch) -> None:
         """Keep what the first pass has shown, of which this was the last chunk."""
 
     def read(self) -> Iterator[NumberedRows]:
@@ -76,7 +76,7 @@ class Passes(ABC):
 class FeaturePasses(Passes):
     """Rows as linear scorers read them."""
 
-    encoding: Encoding | None = field(default=None, init=False)
+    encoding: OneHotState | None = field(default=None, init=False)
     width: int = field(default=1, init=False)
 
     @property
@@ -88,14 +88,14 @@ class FeaturePasses(Passes):
         """Return the stream of the next pass; features of the second one are those of the first."""
         return open_stream(self.data, self.options, bad_rows=bad_rows, encoding=self.encoding)
 
-    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+    def views(self, chunk: Batch) -> tuple[Rows, Floats | None]:
         """Return the features of a chunk."""
         self.width = max(self.width, chunk.rows.shape[1])
         return as_wide(chunk.rows, self.width), None
 
-    def keep(self, last: LabelledChunk) -> None:
+    def keep(self, last: Batch) -> None:
         """Keep what features there are."""
-        self.encoding = last.bookmark.learnt()
+        self.encoding = last.resume_position.learned()
 
 
 @dataclass
@@ -103,7 +103,7 @@ class TablePasses(Passes):
     """The rows of tables as they come, their columns typed by looking, and the features that linear methods take."""
 
     of_tables: Sequence[str] = ()  # names of the methods that take columns as they come
-    findings: Sequence[Finding] = field(default=(), init=False)
+    column_profiles: Sequence[ColumnProfile] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self._reading, first = self._looked()
@@ -121,14 +121,14 @@ class TablePasses(Passes):
         encoder = self._reading.encoder(frozen=self.title == SCORING)
         return DataStream(self.data, self.options, encoder, bad_rows=bad_rows)
 
-    def views(self, chunk: LabelledChunk) -> tuple[Rows, Floats | None]:
+    def views(self, chunk: Batch) -> tuple[Rows, Floats | None]:
         """Return the features of a chunk, and its columns."""
         table = np.asarray(chunk.rows, np.float64)
         return self._features.rows(table, grow=self.title == LEARNING), table
 
-    def keep(self, last: LabelledChunk) -> None:
+    def keep(self, last: Batch) -> None:
         """Keep what categories there are, and say what the methods were given."""
-        self._reading = replace(self._reading, columns=columns_at(last.bookmark))
+        self._reading = replace(self._reading, columns=columns_at(last.resume_position))
         n_columns, n_features = self._categorical.size, self._features.n_features
         takers = ", ".join(self.of_tables)
         self.reporter.say(
@@ -138,19 +138,19 @@ class TablePasses(Passes):
             columns=n_columns, features=n_features, of_tables=list(self.of_tables),
         )  # fmt: skip
 
-    def _looked(self) -> tuple[NumberReading, Floats]:
+    def _looked(self) -> tuple[OrdinalReading, Floats]:
         """Return how tables are to be read, once their columns are known, and the rows looked at."""
-        reading = NumberReading(self.options, positive=self.labels.positive)
+        reading = OrdinalReading(self.options, positive=self.labels.positive)
         files = SampledFiles.of(self.data, self.options)
         if files is None or files.n_rows <= ALL_WAIT:
             encoder = reading.encoder()
             stream = DataStream(self.data, self.options, encoder, bad_rows=BadRows("skip"))
             parts = [chunk.rows for chunk in islice(stream.chunks(ahead=False), 1)]
         else:
-            n_rows = int(with_card_rows(AdditiveSettings(), files.n_rows).card_rows)
-            drawn = drawn_rows(files, reading, n_rows, seed=0)
+            n_rows = int(with_init_size(AdditiveSettings(), files.n_rows).init_size)
+            drawn = sample_rows(files, reading, n_rows, seed=0)
             encoder, parts = drawn.encoder, [part.rows for part in drawn.parts]
-        self.findings = encoder.findings
+        self.column_profiles = encoder.column_profiles
         label = encoder.pinned_columns.label
         known = replace(reading, columns=encoder.numbers, label=None if label is None else str(label))
         return known, np.concatenate([np.empty((0, len(encoder.feature_names()))), *map(np.asarray, parts)])

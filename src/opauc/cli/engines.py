@@ -15,10 +15,10 @@ from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_report import LearntRows, report_columns, report_model, report_unreadable
 from opauc.core.parameters import Threads
 from opauc.data import BadRows
-from opauc.data.encode.categories import unknown_in_words
-from opauc.data.encode.ordinal import pooled_in_words
+from opauc.data.encode.categories import describe_unknown_categories
+from opauc.data.encode.ordinal import describe_pooled_categories
 from opauc.data.find_sources import find_sources
-from opauc.engines.files import learn_files
+from opauc.engines.files import train_files
 from opauc.engines.scheduler import Scheduler
 from opauc.engines.shards import ShardLearning, Trained
 from opauc.engines.threads import ThreadScheduler
@@ -77,7 +77,7 @@ def refuse_engine(engine: str | None, address: str | None, additive: bool, n_job
 
 
 def recipe_on(engine: str | None, recipe: LinearRecipe) -> LinearRecipe:
-    """Return how to learn on an engine what is learnt so in one process; refused where there is no device."""
+    """Return how to learn on an engine what is learned so in one process; refused where there is no device."""
     if engine != DEVICE:
         return recipe
     from opauc.engines.torch.resolve import DeviceCVRecipe, DeviceRecipe
@@ -120,16 +120,16 @@ def train_on(
     try:
         with stopwatch(reporter.compiling) as seconds:
             learning = begin()
-            report_columns(learning.findings, explain_columns, reporter)
+            report_columns(learning.column_profiles, explain_columns, reporter)
             before = seconds()
         with workers as scheduler, stopwatch(reporter.compiling) as seconds:
             with _progress("learning", learning.paths, reporter) as told:
-                learnt = learn_files(learning, scheduler, bad_rows, told)
-            model = learnt.model
-            assert model is not None, "learn_files refuses what has no rows"
+                learned = train_files(learning, scheduler, bad_rows, told)
+            model = learned.model
+            assert model is not None, "train_files refuses what has no rows"
             save_any(model, output)
-            report_unreadable(learnt.unreadable, reporter)
-            rows = LearntRows(learnt.rows, learnt.bad_rows, learnt.first_bad, shards=learnt.shards)
+            report_unreadable(learned.unreadable, reporter)
+            rows = LearntRows(learned.rows, learned.bad_rows, learned.first_bad, shards=learned.shards)
             report_model(model, rows, output, reporter, (before + seconds(), 0.0))
     except OpaucError:
         raise
@@ -163,7 +163,7 @@ def _evaluate_shards(
     from opauc.engines.files import score_files
     from opauc.metrics import Ranking
 
-    words = pooled_in_words if isinstance(scored.model, AdditiveModel) else unknown_in_words
+    words = describe_pooled_categories if isinstance(scored.model, AdditiveModel) else describe_unknown_categories
     with stopwatch(reporter.compiling) as seconds:
         with _progress("scoring", data, reporter) as told:
             found = score_files(scored.model, data, workers, format_, scored.stream.bad_rows, told)

@@ -1,4 +1,4 @@
-"""`opauc evaluate`: the AUC of a model on labelled rows, how sure it is, and a page about it."""
+"""`opauc evaluate`: the AUC of a model on labeled rows, how sure it is, and a page about it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Evaluate how well a model ranks labelled rows."""
+    """Evaluate how well a model ranks labeled rows."""
     if report is not None:
         refuse_unwritable(report)
     purpose = Purpose.JUDGE if report is None else Purpose.REPORT
@@ -62,7 +62,7 @@ def command(
         "rows": f"{found.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
     }
     if low < high:
-        facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarised in fixed memory)"
+        facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized in fixed memory)"
     if found.bad_rows:
         facts["skipped"] = f"{number_of(found.bad_rows, 'bad row')}; {'; '.join(scored.stream.bad_rows.first[:3])}"
     if report is not None:

@@ -11,8 +11,8 @@ from opauc.additive.model_file import AdditiveModel
 from opauc.cli.console import Reporter
 from opauc.cli.noted_rows import NotedRows
 from opauc.cli.scored_stream import ScoredStream
-from opauc.cli.shown_effects import additive_part, effects_of
 from opauc.cli.shown_penalty import penalty_choice
+from opauc.cli.shown_terms import additive_part, effects_of
 from opauc.cli.shown_weights import ShownWeights, shown_weights
 from opauc.cli.stopwatch import stopwatch
 from opauc.core.atomic_write import atomic_write
@@ -51,7 +51,7 @@ def evaluate(scored: ScoredStream, reporter: Reporter, scorer: Scorer | None = N
             for part in scored.scored(scorer):
                 actual = labels.encoded(part.chunk)
                 stream = stream.update(actual, part.scores)
-                bins = bins.update(actual, scorer.chances(part.scores))
+                bins = bins.update(actual, scorer.probabilities(part.scores))
                 if isinstance(part.rows, np.ndarray):
                     noted = noted.after(part.rows, actual, part.scores, rows)
                 rows += actual.size
@@ -77,7 +77,7 @@ def refuse_one_class(scored: ScoredStream, negatives: int, positives: int) -> No
     if not rows:
         raise InputError(f"{sources}: there are no rows; AUC needs rows of both classes")
     only = shown_label(scored.model.classes[int(positives > 0)])
-    raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labelled {only}")
+    raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labeled {only}")
 
 
 def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation) -> None:
@@ -120,23 +120,23 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
         },
         settings=settings,
         timings={"Reading and scoring": found.seconds},
-        provenance=learnt_from(model),
+        provenance=learned_from(model),
     )
 
 
 def _in_words(estimator: str, chosen: Settings) -> str:
-    """Return what learnt, with the solver and rank where it chose them."""
+    """Return what learned, with the solver and rank where it chose them."""
     solver = f", solver {chosen['solver_']}" if "solver_" in chosen else ""
     rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
     return f"{estimator}{solver}{rank}"
 
 
-def learnt_from(model: AnyModel) -> dict[str, object]:
+def learned_from(model: AnyModel) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
     known = model.provenance
     table: dict[str, object] = {"Library": f"opauc {known['library']}"} if "library" in known else {}
     if "rows" in known:
-        table["Rows learnt"] = known["rows"]
+        table["Rows learned"] = known["rows"]
     for record in known.get("inputs", ()):
         table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
     return table

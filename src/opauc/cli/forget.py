@@ -14,7 +14,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter
 from opauc.cli.output_file import refuse_unwritable
 from opauc.cli.scored_stream import Purpose, ScoredStream
-from opauc.data.batch import SourceRecord
+from opauc.core.batch import SourceRecord
 from opauc.errors import InputError
 from opauc.training.model_files import AnyModel, save_any, with_solution
 
@@ -28,7 +28,7 @@ def command(
         typer.Option(
             min=0,
             help="For a sketched model, or one that chose its penalty by folds: the number, from 0, under which the "
-            "first of these rows was learnt.",
+            "first of these rows was learned.",
         ),
     ] = None,
     format_: shared.Format = None,
@@ -38,11 +38,11 @@ def command(
     """Remove rows from a model, as if it had never seen them.
 
     Sums do not show which rows they are made of: only where whole files are
-    taken out can the command tell that they were never learnt, and warns.
+    taken out can the command tell that they were never learned, and warns.
     """
     refuse_unwritable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), Purpose.FORGET)
-    left, records = unlearnt(scored, first_row)
+    left, records = unlearned(scored, first_row)
     known, rows = left.provenance, sum(record["rows"] for record in records)
     reporter = Reporter(json, quiet)
     for stranger in strangers(left, records):
@@ -57,22 +57,22 @@ def command(
 
 
 def strangers(model: AnyModel, records: Sequence[SourceRecord]) -> Iterator[str]:
-    """Yield what is wrong with files that were never learnt or were forgotten before, as far as the model knows."""
-    learnt = Counter(record["sha256"] for record in model.provenance.get("inputs", ()))
+    """Yield what is wrong with files that were never learned or were forgotten before, as far as the model knows."""
+    learned = Counter(record["sha256"] for record in model.provenance.get("inputs", ()))
     forgotten = Counter(sha256 for taken in model.provenance.get("forgotten", ()) for sha256 in taken.get("sha256", ()))
-    for record in records if learnt else ():
+    for record in records if learned else ():
         sha256 = record["sha256"]
-        if sha256 not in learnt:
+        if sha256 not in learned:
             yield (
-                f"{record['path']} is none of the files the model was learnt from; "
-                "if its rows were never learnt, the model is wrong now"
+                f"{record['path']} is none of the files the model was learned from; "
+                "if its rows were never learned, the model is wrong now"
             )
-        elif forgotten[sha256] >= learnt[sha256]:
-            yield f"{record['path']} was forgotten before; unless it was learnt again, the model is wrong now"
+        elif forgotten[sha256] >= learned[sha256]:
+            yield f"{record['path']} was forgotten before; unless it was learned again, the model is wrong now"
         forgotten[sha256] += 1
 
 
-def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[AnyModel, tuple[SourceRecord, ...]]:
+def unlearned(scored: ScoredStream, first_row: int | None) -> tuple[AnyModel, tuple[SourceRecord, ...]]:
     """Return the model without the rows of a stream, and what there was of them."""
     labels, training, records = scored.labels, scored.model.training(), tuple[SourceRecord, ...]()
     for chunk, wide in scored.chunks():
@@ -82,5 +82,5 @@ def unlearnt(scored: ScoredStream, first_row: int | None) -> tuple[AnyModel, tup
             training.forget(wide, actual, row_numbers=numbers, groups=chunk.groups)
         except ValueError as error:
             raise InputError(f"{chunk.source}, from line {chunk.first_line} on: {error}") from error
-        records = chunk.bookmark.records
+        records = chunk.resume_position.records
     return with_solution(scored.model, training.solution), records

@@ -13,19 +13,19 @@ import typer
 from opauc.additive.model_file import ADDITIVE, AdditiveModel
 from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, show_table
-from opauc.cli.shown_effects import additive_part, effects_as_json, effects_in_words, effects_of
 from opauc.cli.shown_penalty import penalty_as_json, penalty_choice, penalty_in_words
+from opauc.cli.shown_terms import additive_part, effects_as_json, effects_in_words, effects_of
 from opauc.cli.shown_text import shortened
 from opauc.cli.shown_weights import shown_weights
-from opauc.core.checksummed_file import read_sealed
+from opauc.core.checksummed_file import read_checksummed
 from opauc.linear.model_file import MODEL, Model
-from opauc.report.terms import AdditivePart
+from opauc.report.terms import TermsSection
 from opauc.report.weights import WeightRow
 from opauc.training.model_files import AnyModel, any_in
 from opauc.types import NamedArrays, Settings
 
 # Parts of a header worth a line each.
-NESTED = ("bookmark", "plan", "reading", "provenance")
+NESTED = ("resume_position", "plan", "reading", "provenance")
 # Of lists and of named values, so many are shown, and of what is within them, so deep.
 FEW_PARTS, MOST_PARTS, DEEPEST = 8, 40, 6
 # Of more files only their sums are shown.
@@ -39,7 +39,7 @@ def command(
     json: shared.Json = False,
 ) -> int:
     """Print what a file holds; nothing in it is executed."""
-    content = kind, header, arrays = read_sealed(file)
+    content = kind, header, arrays = read_checksummed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
     model = any_in(file, *content) if kind in (MODEL, ADDITIVE) else None
     weights, penalty = (shown_weights(model), penalty_choice(model)) if isinstance(model, Model) else (None, None)
@@ -85,7 +85,7 @@ def _facts(file: Path, kind: str, header: Settings, model: AnyModel | None) -> d
     return {name: value for name, value in facts.items() if value != ""}
 
 
-def _show_additive(part: AdditivePart) -> None:
+def _show_additive(part: TermsSection) -> None:
     lines = effects_in_words(part.effects)
     show_table(f"effects, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
     aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← taken' if rung.taken else ''}" for rung in part.rungs}

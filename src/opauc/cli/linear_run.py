@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.encode.table_features import TableFeatures
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
-from opauc.data.schema.infer import Finding
+from opauc.data.schema.infer import ColumnProfile
 from opauc.errors import InputError
 from opauc.linear.model_file import Model
 from opauc.linear.resolve import LinearRecipe
@@ -26,10 +26,10 @@ class Run(Protocol):
 
     @property
     def stream(self) -> DataStream:
-        """What is learnt."""
+        """What is learned."""
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def column_profiles(self) -> Sequence[ColumnProfile]:
         """What each column of a table is, where that was found by looking."""
 
     def finished(self) -> AnyModel:
@@ -38,7 +38,7 @@ class Run(Protocol):
 
 @dataclass
 class LinearRun:
-    """All that a linear scorer is learnt with."""
+    """All that a linear scorer is learned with."""
 
     training: StreamTraining
     stream: DataStream
@@ -53,16 +53,16 @@ class LinearRun:
         reading: ReadOptions,
         bad_rows: BadRows,
     ) -> LinearRun:
-        """Return the run of a training, from its bookmark on."""
+        """Return the run of a training, from its resume_position on."""
         if training.recipe.owner != recipe.owner:
             raise InputError("the checkpoint is of another estimator; resume with the same settings, or start afresh")
-        stream = open_stream(data, reading, training.bookmark, bad_rows)
+        stream = open_stream(data, reading, training.resume_position, bad_rows)
         if reading.groups is not None and not stream.has_columns:
             raise InputError(f"{', '.join(data)}: only tables have columns, of which --groups could be one")
         return cls(training, stream, reading)
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def column_profiles(self) -> Sequence[ColumnProfile]:
         """Nothing: columns are what the user says."""
         return ()
 
@@ -70,7 +70,7 @@ class LinearRun:
         """Return the model with all that is known of its rows."""
         model, names = self.training.finished(), self.stream.feature_names
         assert isinstance(model, Model)
-        tables = TableFeatures(self.reading, self.training.bookmark.learnt(), self.training.labels.positive)
+        tables = OneHotReading(self.reading, self.training.resume_position.learned(), self.training.labels.positive)
         return replace(
             model,
             feature_names=None if names is None else tuple(names),

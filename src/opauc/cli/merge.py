@@ -48,7 +48,7 @@ def command(
 
 
 def warn_of_overlap(parts: list[AnyModel]) -> None:
-    """Say so where two models learnt the same content: its rows would count twice."""
+    """Say so where two models learned the same content: its rows would count twice."""
     seen: dict[str, str] = {}
     for part in parts:
         for record in part.provenance.get("inputs", ()):

@@ -19,10 +19,10 @@ READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "
 def model_like(
     path: Path, given: Collection[str], reading: ReadOptions, labels: ClassLabels, seed: int
 ) -> AdditiveModel:
-    """Return the model in a file, refused unless it has a card and was learnt with the options that are given."""
+    """Return the model in a file, refused unless it has a basis and was learned with the options that are given."""
     model = load_any(path)
     if not isinstance(model, AdditiveModel):
-        raise InputError(f"{path}: holds a linear scorer, which has no card to begin with")
+        raise InputError(f"{path}: holds a linear scorer, which has no basis to begin with")
     asked = {name: getattr(reading, name) for name in READING}
     asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist()), "seed": seed}
     settled = _settled(model, asked["label"])
@@ -35,7 +35,7 @@ def model_like(
 
 
 def _settled(model: AdditiveModel, label: str | int | None) -> Json:
-    """Return the options that a model was learnt with; as its label the one asked for, where that is no other."""
+    """Return the options that a model was learned with; as its label the one asked for, where that is no other."""
     known = model.row_reading()
     settled: Json = {name: getattr(known.options, name) for name in READING}
     if label not in (settled["label"], known.label) and (settled["label"], known.label) != (None, None):

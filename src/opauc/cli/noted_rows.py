@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opauc.additive.explain import Effects
-from opauc.cli.shown_effects import explained_row
+from opauc.additive.explain import Terms
+from opauc.cli.shown_terms import explained_row
 from opauc.report.terms import ExplainedRow
 from opauc.types import Array, Floats, Labels
 
@@ -54,7 +54,7 @@ class NotedRows:
                 lowest = _noted(rows, labels, scores, at, rows_before)
         return NotedRows(highest, lowest)
 
-    def explained(self, effects: Effects) -> Iterator[ExplainedRow]:
+    def explained(self, effects: Terms) -> Iterator[ExplainedRow]:
         """Yield the scores of the rows as sums of effects."""
         if self.highest is not None:
             note = f"Row {self.highest.number:,}, a {'positive' if self.highest.positive else 'negative'}"

@@ -12,7 +12,7 @@ import typer
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import BadRows
 from opauc.data.options import ReadOptions
-from opauc.errors import InputError, MalformedRow
+from opauc.errors import InputError, MalformedRowError
 from opauc.types import Settings
 
 READING, LINEAR, ROWS, ENGINES = "Reading", "Linear scorers", "Bad rows", "Engines"
@@ -157,11 +157,11 @@ def reading_options(given: Settings) -> ReadOptions:
 class SkippableRows(BadRows):
     """Bad rows of a verb: where nothing else would help, the error names the option that leaves them out."""
 
-    def meet(self, row: MalformedRow) -> None:
+    def meet(self, row: MalformedRowError) -> None:
         """Take note of a bad row; raise if it is one too many."""
-        if self.policy == "error" and not row.remedies:
+        if self.policy == "error" and not row.hints:
             reason = f"{row.reason}; --on-bad-row skip leaves such rows out"
-            raise MalformedRow(row.source, row.line, reason, row.column) from row
+            raise MalformedRowError(row.source, row.line, reason, row.column) from row
         super().meet(row)
 
 

@@ -82,9 +82,9 @@ def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str], kept: Se
 
 def write_json(part: ScoredChunk, scorer: Scorer, classes: list[object]) -> None:
     """Write all that is known of each row, one JSON line a row."""
-    chances, kept = scorer.chances(part.scores).tolist(), part.chunk.kept_values()
+    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.chunk.kept_values()
     names = [] if part.chunk.kept is None else part.chunk.kept.schema.names
-    for i, (score, chance) in enumerate(zip(part.scores.tolist(), chances, strict=True)):
+    for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
         facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
         label = classes[int(score > 0)]
         emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label, **facts)
@@ -98,5 +98,5 @@ def _plain(value: object) -> object:
 def _values(what: str, scorer: Scorer, names: list[str], scores: Floats) -> list[object]:
     if what == "label":
         return [names[positive] for positive in (scores > 0).tolist()]
-    values: list[object] = (scores if what == "score" else scorer.chances(scores)).tolist()
+    values: list[object] = (scores if what == "score" else scorer.probabilities(scores)).tolist()
     return values

@@ -1,4 +1,4 @@
-"""`opauc report`: a page about a model on labelled rows."""
+"""`opauc report`: a page about a model on labeled rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Write a report, one HTML page, on how well a model ranks labelled rows."""
+    """Write a report, one HTML page, on how well a model ranks labeled rows."""
     refuse_unwritable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.REPORT)
     reporter = Reporter(json, quiet)

@@ -10,16 +10,16 @@ from typing import NamedTuple
 from opauc.additive.model_file import AdditiveModel
 from opauc.cli.console import Reporter
 from opauc.cli.train_report import report_unreadable
+from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import LabelledChunk
-from opauc.data.encode.categories import unknown_in_words
+from opauc.data.encode.categories import describe_unknown_categories
 from opauc.data.encode.encoder import UnknownCategories
-from opauc.data.encode.ordinal import pooled_in_words
-from opauc.data.encode.table_features import TableFeatures
+from opauc.data.encode.ordinal import describe_pooled_categories
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.options import ReadOptions
-from opauc.errors import IncompatibleMoments, InputError
+from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.linear.model_file import refusing
 from opauc.linear.training import as_wide
 from opauc.training.model_files import load_any
@@ -29,7 +29,7 @@ from opauc.types import Floats, Rows
 def report_unknown(
     unknown: Mapping[str, UnknownCategories],
     reporter: Reporter,
-    in_words: Callable[[Mapping[str, UnknownCategories]], list[str]] = unknown_in_words,
+    in_words: Callable[[Mapping[str, UnknownCategories]], list[str]] = describe_unknown_categories,
 ) -> None:
     """Tell how many rows had categories that a model knows nothing of."""
     for (column, (rows, examples)), text in zip(unknown.items(), in_words(unknown), strict=True):
@@ -39,13 +39,13 @@ def report_unknown(
 class ScoredChunk(NamedTuple):
     """A chunk, its rows as wide as the model, and what the model says of them."""
 
-    chunk: LabelledChunk
+    chunk: Batch
     rows: Rows
     scores: Floats
 
 
 class Purpose(Enum):
-    """What rows are read for: predicting needs no labels; a report and forgetting need all that was learnt."""
+    """What rows are read for: predicting needs no labels; a report and forgetting need all that was learned."""
 
     PREDICT, JUDGE, REPORT, FORGET = range(4)
 
@@ -63,16 +63,16 @@ class ScoredStream:
         kept: Sequence[str] = (),
     ) -> None:
         self.model = load_any(path, to_learn=purpose in (Purpose.REPORT, Purpose.FORGET))
-        labelled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
+        labeled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
         if isinstance(self.model, AdditiveModel):
             self.width = self.model.solution.n_features
-            self.stream = self.model.row_reading().stream(data, format_, bad_rows, labelled=labelled, kept=kept)
+            self.stream = self.model.row_reading().stream(data, format_, bad_rows, labeled=labeled, kept=kept)
         else:
             self.width = self.model.n_features
             with refusing(path):
                 reading = self.model.reading
-                tables = TableFeatures.of_json(reading) if reading else TableFeatures(ReadOptions())
-            self.stream = tables.stream(data, format_, bad_rows, labelled=labelled, kept=kept, grouped=grouped)
+                tables = OneHotReading.of_json(reading) if reading else OneHotReading(ReadOptions())
+            self.stream = tables.stream(data, format_, bad_rows, labeled=labeled, kept=kept, grouped=grouped)
         if kept and not self.stream.has_columns:
             raise InputError(f"{', '.join(map(str, data))}: only tables have columns that can be kept")
 
@@ -81,17 +81,17 @@ class ScoredStream:
         """The classes of the model."""
         return ClassLabels(self.model.classes, self.model.reading.get("positive"))
 
-    def chunks(self) -> Iterator[tuple[LabelledChunk, Rows]]:
+    def chunks(self) -> Iterator[tuple[Batch, Rows]]:
         """Yield the chunks, and their rows as wide as the model."""
         for chunk in self.stream.chunks():
             try:
                 yield chunk, as_wide(chunk.rows, self.width)
-            except IncompatibleMoments as error:
+            except IncompatibleMomentsError as error:
                 raise InputError(f"{chunk.source}: {error}") from error
 
     def report_unknown(self, reporter: Reporter) -> None:
         """Tell how many rows had categories that the model knows nothing of, and values that it cannot read."""
-        words = pooled_in_words if isinstance(self.model, AdditiveModel) else unknown_in_words
+        words = describe_pooled_categories if isinstance(self.model, AdditiveModel) else describe_unknown_categories
         report_unknown(self.stream.unknown_categories, reporter, words)
         report_unreadable(self.stream.unreadable_values, reporter)
 

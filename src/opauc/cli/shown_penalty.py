@@ -52,7 +52,7 @@ def penalty_as_json(found: PenaltyChoice | None) -> Json | None:
     if found is None:
         return None
     return {
-        "criterion": found.criterion, "folds": found.n_folds, "alphas": found.alphas.tolist(),
+        "criterion": found.criterion, "cv": found.n_folds, "alphas": found.alphas.tolist(),
         "means": found.means.tolist(), "standard_errors": found.errors.tolist(),
         "alpha": float(found.alphas[found.chosen]), "one_standard_error_alpha": float(found.alphas[found.careful]),
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# What moves the cursor, colours, hides or turns round what a terminal shows: control characters, marks of the direction
+# What moves the cursor, colors, hides or turns round what a terminal shows: control characters, marks of the direction
 # of writing, ends of line and of paragraph, halves of characters.
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 LONGEST = 400

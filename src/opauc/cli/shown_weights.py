@@ -33,7 +33,7 @@ def shown_weights(model: Model) -> ShownWeights:
 
 
 def spread_of(model: Model) -> FeatureSpread | None:
-    """Return how much the features varied among the rows learnt, None where the model does not know."""
+    """Return how much the features varied among the rows learned, None where the model does not know."""
     return None if isinstance(model.solution, Solved) else model.solution.feature_spread
 
 

@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 class Stop:
-    """Whether a signal asked to stop; the first lets the chunk at hand be learnt, the second stops at once."""
+    """Whether a signal asked to stop; the first lets the chunk at hand be learned, the second stops at once."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -32,7 +32,7 @@ from opauc.cli.stopwatch import stopwatch
 from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, refuse_idle, train_recipe
 from opauc.cli.train_report import LearntRows, report_columns, report_many_categories, report_model, report_unreadable
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.errors import UnsupportedOperation
+from opauc.errors import UnsupportedOperationError
 from opauc.training.checkpoints import Checkpoints
 from opauc.training.loop import StreamTraining
 from opauc.training.model_files import save_any
@@ -59,8 +59,8 @@ def command(
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="Learn the same curves as this additive model (its card) and read rows as it does: models of shards "
-            "that are learnt so can be merged.",
+            help="Learn the same curves as this additive model (its basis) and read rows as it does: models of shards "
+            "that are learned so can be merged.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
@@ -100,7 +100,7 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = True,
-    forgetting: Annotated[
+    forgetting_factor: Annotated[
         str,
         typer.Option(
             help="Factor on the weight of earlier rows at each new row, or auto to choose it as rows come.",
@@ -110,14 +110,14 @@ def command(
     horizon: Annotated[
         int,
         typer.Option(
-            help="With --forgetting auto: rows between two updates of the model that scores.",
+            help="With --forgetting-factor auto: rows between two updates of the model that scores.",
             rich_help_panel=LINEAR,
             min=1,
         ),
     ] = 1000,
-    folds: Annotated[
+    cv: Annotated[
         int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LINEAR, min=2)
-    ] = FOLD_OPTIONS["folds"],
+    ] = FOLD_OPTIONS["cv"],
     criterion: Annotated[
         str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LINEAR)
     ] = FOLD_OPTIONS["criterion"],
@@ -182,11 +182,11 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Train a model on labelled rows in one pass.
+    """Train a model on labeled rows in one pass.
 
     A table needs no option but --label: opauc train customers.csv --label churned.
     Its columns are typed by looking, words, dates and missing values included,
-    and an additive model learns them. Sparse rows are learnt by a linear scorer,
+    and an additive model learns them. Sparse rows are learned by a linear scorer,
     and so is a table where a --solver or an option for linear scorers is given.
     """
     target = output or named_after(data)
@@ -209,8 +209,8 @@ def command(
     safe = resume or checkpoint is not None or checkpoint_every is not None
     if engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe):
         refuse_checkpoints(engine, safe)
-        # Where no cluster was asked for and shards do not add up, rows are learnt in order below.
-        with nullcontext() if engine else suppress(UnsupportedOperation):
+        # Where no cluster was asked for and shards do not add up, rows are learned in order below.
+        with nullcontext() if engine else suppress(UnsupportedOperationError):
             workers = cluster(engine, scheduler, n_jobs, reporter)
             if linear is not None:
                 files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
@@ -259,14 +259,14 @@ def command(
 def run(task: Run, checkpoints: Checkpoints, reporter: Reporter, explain: bool) -> bool:
     """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
     training, stream = task.training, task.stream
-    told = bool(task.findings)
-    report_columns(task.findings, explain, reporter)
+    told = bool(task.column_profiles)
+    report_columns(task.column_profiles, explain, reporter)
     with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
         many: set[str] = set()
         for chunk in stop.until_asked(stream.chunks()):
             many |= report_many_categories(stream, many, reporter)
             if not told:
-                report_columns(task.findings, explain, reporter)
+                report_columns(task.column_profiles, explain, reporter)
                 told = True
             training.learn(chunk)
             show(training.rows, chunk.bytes_read, training.progress.running_auc())

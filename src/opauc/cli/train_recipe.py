@@ -10,9 +10,9 @@ from opauc.types import Json, Settings
 
 AUTO = "auto"
 # Options that only a penalty to be chosen takes notice of, and what they are unless given.
-FOLD_OPTIONS: Json = {"folds": 5, "criterion": "pair_loss", "one_standard_error": False, "groups": None}
+FOLD_OPTIONS: Json = {"cv": 5, "criterion": "pair_loss", "one_standard_error": False, "groups": None}
 # What the choice leaves no room for, by what there may be instead.
-SETTLED: Json = {"solver": (AUTO, "exact", "sgd"), "forgetting": (1.0,)}
+SETTLED: Json = {"solver": (AUTO, "exact", "sgd"), "forgetting_factor": (1.0,)}
 
 
 def train_recipe(given: Settings) -> LinearRecipe:
@@ -22,7 +22,7 @@ def train_recipe(given: Settings) -> LinearRecipe:
     --------
     >>> from opauc.cli.train_recipe import FOLD_OPTIONS, train_recipe
     >>> options = {"solver": "auto", "alpha": "0.5", "rank": "none", "eta0": 1e4, "learning_rate": "theorem"}
-    >>> options |= {"average": True, "standardize": True, "forgetting": "1", "horizon": 9, "seed": 0, "n_jobs": 1}
+    >>> options |= {"average": True, "standardize": True, "forgetting_factor": "1", "horizon": 9, "seed": 0, "n_jobs": 1}
     >>> options |= FOLD_OPTIONS
     >>> recipe = train_recipe(options)
     >>> recipe.owner, recipe.parameters["alpha"], recipe.parameters["rank"]
@@ -30,13 +30,16 @@ def train_recipe(given: Settings) -> LinearRecipe:
     >>> train_recipe({**options, "alpha": "auto", "rank": "auto"}).owner
     'OPAUCCV'
     """
-    alpha, forgetting = number_or_auto("alpha", given["alpha"]), number_or_auto("forgetting", given["forgetting"])
-    settled = {**given, "rank": _rank(given["rank"]), "forgetting": forgetting}
+    alpha, forgetting_factor = (
+        number_or_auto("alpha", given["alpha"]),
+        number_or_auto("forgetting_factor", given["forgetting_factor"]),
+    )
+    settled = {**given, "rank": _rank(given["rank"]), "forgetting_factor": forgetting_factor}
     if alpha == AUTO:
         return _choosing(settled)
     _refuse_fold_options(given, "a penalty to be chosen; add --alpha auto")
-    names = ["solver", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting", "n_jobs"]
-    if forgetting == AUTO:
+    names = ["solver", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "n_jobs"]
+    if forgetting_factor == AUTO:
         names.append("horizon")
     return recipe_of(
         "OPAUC", {"alpha": alpha, **{name: settled[name] for name in names}, "random_state": given["seed"]}
@@ -57,7 +60,7 @@ def _choosing(given: Settings) -> LinearRecipe:
             raise InputError(f"--alpha auto is for solver exact or sgd, and forgets nothing; leave --{name} out")
     names, solver, rank = ["n_jobs"], "sgd" if given["solver"] == "sgd" else "exact", given["rank"]
     if solver == "exact":
-        names += ["folds", "criterion", "one_standard_error", "standardize"]
+        names += ["cv", "criterion", "one_standard_error", "standardize"]
         if rank not in (AUTO, None):
             raise InputError("--alpha auto with a --rank needs --solver sgd")
     else:

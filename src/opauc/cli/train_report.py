@@ -9,12 +9,12 @@ from typing import NamedTuple, Self
 
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.model_file import AdditiveModel
-from opauc.additive.shifts import shifted_features
+from opauc.additive.shifts import find_drift
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label
 from opauc.data import DataStream
 from opauc.data.columns import quoted_list
-from opauc.data.schema.infer import Finding
+from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
 from opauc.linear.model_file import Model
 from opauc.metrics.intervals import AucInterval
@@ -27,9 +27,9 @@ PLURALS = {"category": "categories"}
 
 
 class LearntRows(NamedTuple):
-    """How many rows were learnt and how many left out, the first of these, and the progressive AUC of rows in order.
+    """How many rows were learned and how many left out, the first of these, and the progressive AUC of rows in order.
 
-    Rows that were learnt in shards have none.
+    Rows that were learned in shards have none.
     """
 
     rows: int
@@ -41,24 +41,24 @@ class LearntRows(NamedTuple):
     @classmethod
     def of(cls, training: StreamTraining) -> Self:
         """Return what a training in order tells."""
-        known = training.bookmark
+        known = training.resume_position
         return cls(training.rows, known.bad_rows, known.first_bad, training.progress.ranked())
 
     def ranked(self) -> str:
-        """Return how well rows were ranked before they were learnt, or why that is not known, to end a line."""
+        """Return how well rows were ranked before they were learned, or why that is not known, to end a line."""
         if self.shards is not None:
-            return f", learnt in {number_of(self.shards, 'shard')}: opauc evaluate says how well it ranks rows"
+            return f", learned in {number_of(self.shards, 'shard')}: opauc evaluate says how well it ranks rows"
         if self.auc is None:
             return ""
         return f", progressive AUC {self.auc.auc:.4f} (95 %: {self.auc.low:.4f} to {self.auc.high:.4f})"
 
 
-def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporter) -> None:
+def report_columns(column_profiles: Sequence[ColumnProfile], explain: bool, reporter: Reporter) -> None:
     """Tell in one line what was made of the columns of each kind, or in a table what was made of each."""
-    if not findings:
+    if not column_profiles:
         return
-    used = Counter(found.kind for found in findings if found.column is not None)
-    left = [found for found in findings if found.column is None]
+    used = Counter(found.kind for found in column_profiles if found.column is not None)
+    left = [found for found in column_profiles if found.column is None]
     said = ", ".join(f"{count} {PLURALS.get(kind, kind + 's') if count > 1 else kind}" for kind, count in used.items())
     out = "; left out: " + ", ".join(f"{found.name} ({found.kind})" for found in left) if left else ""
     reporter.say(
@@ -67,12 +67,13 @@ def report_columns(findings: Sequence[Finding], explain: bool, reporter: Reporte
     if not explain:
         return
     if reporter.as_json:
-        for found in findings:
+        for found in column_profiles:
             emit("column", name=found.name, kind=found.kind, used=found.column is not None, seen=found.seen)
         return
     how = {True: "", False: "left out, "}
     show_table(
-        "columns", {found.name: f"{how[found.column is not None]}{found.kind}: {found.seen}" for found in findings}
+        "columns",
+        {found.name: f"{how[found.column is not None]}{found.kind}: {found.seen}" for found in column_profiles},
     )
 
 
@@ -101,68 +102,68 @@ def report_unreadable(values: Mapping[str, int], reporter: Reporter) -> None:
 
 
 def report_additive(
-    model: AdditiveModel, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: AdditiveModel, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
-    """Tell what an additive model learnt, after what may be wrong with it."""
-    reporter.skipped(learnt.bad_rows, learnt.first_bad)
+    """Tell what an additive model learned, after what may be wrong with it."""
+    reporter.skipped(learned.bad_rows, learned.first_bad)
     solution, (seconds, checkpoint_seconds) = model.solution, times
-    for shift in shifted_features(solution, model.inputs):
+    for shift in find_drift(solution, model.inputs):
         reporter.warn(str(shift))
-    card, judgement = solution.current.card, solution.final.judgement
-    for j in card.coded_inputs():
-        name, count = model.inputs[j], card.finer.numbers_of(j).size
+    basis, selection = solution.current.basis, solution.final.selection
+    for j in basis.coded_inputs():
+        name, count = model.inputs[j], basis.finer.numbers_of(j).size
         reporter.say(
             "code",
             f"column {name}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=name, values=count,
         )  # fmt: skip
-    pairs, trees = len(card.tables.pairs), card.together.n_entries if isinstance(card.together, Leaves) else 0
-    parts = [number_of(sum(len(inputs) == 1 for inputs in card.effects), "feature"), number_of(pairs, "pair")]
+    pairs, trees = len(basis.tables.pairs), basis.together.n_entries if isinstance(basis.together, Leaves) else 0
+    parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
-    rung = "" if judgement.rung == "full" else f" (of these the rung '{judgement.rung}', which ranked later rows best)"
+    rung = "" if selection.rung == "full" else f" (of these the rung '{selection.rung}', which ranked later rows best)"
     reporter.say(
         "trained",
-        f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
+        f"{output}: {learned.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{number_of(model.n_features, 'column')}, additive model of "
-        f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learnt.ranked()}",
+        f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learned.ranked()}",
         model=str(output), features=model.n_features, solver="gam", rank=None,
-        model_columns=card.n_columns, pairs=pairs, trees=trees, guard=judgement.rung, seconds=round(seconds, 3),
+        model_columns=basis.n_columns, pairs=pairs, trees=trees, guard=selection.rung, seconds=round(seconds, 3),
         checkpoint_seconds=round(checkpoint_seconds, 3), chosen={},
-        rows=learnt.rows, shards=learnt.shards, skipped=learnt.bad_rows,
-        progressive_auc=learnt.auc and learnt.auc.auc, progressive_auc_limits=learnt.auc and learnt.auc[1:3],
+        rows=learned.rows, shards=learned.shards, skipped=learned.bad_rows,
+        progressive_auc=learned.auc and learned.auc.auc, progressive_auc_limits=learned.auc and learned.auc[1:3],
     )  # fmt: skip
 
 
 def report_model(
-    model: AnyModel, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: AnyModel, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
-    """Tell what was learnt, after what may be wrong with it."""
+    """Tell what was learned, after what may be wrong with it."""
     if isinstance(model, AdditiveModel):
-        report_additive(model, learnt, output, reporter, times)
+        report_additive(model, learned, output, reporter, times)
     else:
-        report_trained(model, learnt, output, reporter, times)
+        report_trained(model, learned, output, reporter, times)
 
 
 def report_trained(
-    model: Model, learnt: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
+    model: Model, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
 ) -> None:
-    """Tell what was learnt, after what had to be left out."""
-    reporter.skipped(learnt.bad_rows, learnt.first_bad)
+    """Tell what was learned, after what had to be left out."""
+    reporter.skipped(learned.bad_rows, learned.first_bad)
     seconds, checkpoint_seconds = times
-    solution = model.learnt()
+    solution = model.learned()
     solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
     chosen = solution.chosen_settings
     told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if solution.selection is None else ""
     report_penalty(solution.selection, reporter)
     reporter.say(
         "trained",
-        f"{output}: {learnt.rows:,} rows (positive: {shown_label(model.classes[1])}), "
+        f"{output}: {learned.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{model.n_features:,} features, {solver}"
-        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}{learnt.ranked()}",
+        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}{learned.ranked()}",
         model=str(output), features=model.n_features, solver=solver, rank=rank,
         seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), chosen=chosen,
-        rows=learnt.rows, shards=learnt.shards, skipped=learnt.bad_rows,
-        progressive_auc=learnt.auc and learnt.auc.auc, progressive_auc_limits=learnt.auc and learnt.auc[1:3],
+        rows=learned.rows, shards=learned.shards, skipped=learned.bad_rows,
+        progressive_auc=learned.auc and learned.auc.auc, progressive_auc_limits=learned.auc and learned.auc[1:3],
     )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def report_penalty(found: Selection | None, reporter: Reporter) -> None:
     if not found.n_folds:
         reporter.warn(
             f"alpha {found.alpha:.3g} was not chosen but taken from the middle: no fold has rows of both classes in it "
-            "and outside it; give more rows, fewer --folds, or more --groups"
+            "and outside it; give more rows, fewer --cv, or more --groups"
         )
         return
     score = found.means()[found.chosen]

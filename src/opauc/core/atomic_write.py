@@ -22,7 +22,7 @@ def workshop(target: Path) -> Iterator[Path]:
     """Give an empty folder beside `target`, closed to others, that is gone afterwards.
 
     It is locked for as long as the process lives, and the system takes the
-    lock off whatever ends it: so `sweep` knows which ones nobody works in.
+    lock off whatever ends it: so `remove_stale_files` knows which ones nobody works in.
     """
     folder, handle = _locked_folder(target)
     try:
@@ -32,7 +32,7 @@ def workshop(target: Path) -> Iterator[Path]:
         os.close(handle)
 
 
-def sweep(target: Path) -> None:
+def remove_stale_files(target: Path) -> None:
     """Remove the folders in which one's own processes made `target` when they were killed."""
     if sys.platform == "win32":
         return
@@ -52,7 +52,7 @@ def sweep(target: Path) -> None:
 def _locked_folder(target: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=ENDING, dir=target.parent))
-        # Another process may sweep it away before it is locked: then it takes another one.
+        # Another process may remove_stale_files it away before it is locked: then it takes another one.
         with suppress(FileNotFoundError):
             handle = os.open(folder, os.O_RDONLY)
             if _lock(handle) and folder.exists():
@@ -102,7 +102,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     'hello'
     """
     target = file_behind(path)
-    sweep(target)
+    remove_stale_files(target)
     with workshop(target) as folder:
         temporary = folder / "file"
         temporary.touch()

@@ -6,7 +6,8 @@ the same routine taken by its address and called through ctypes does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -20,9 +21,11 @@ from ctypes import (
     py_object,
     pythonapi,
 )
+from functools import cache
 
 import numpy as np
 from scipy.linalg import cython_blas
+from threadpoolctl import ThreadpoolController
 
 from opauc.types import DenseRows
 
@@ -69,3 +72,15 @@ def add_gram(rows: DenseRows, lower: DenseRows) -> None:
         lower.ctypes.data,
         byref(line),
     )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread; around several threads that do so each, lest one gives back what another still needs."""
+    with _blas_threads().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas_threads() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from opauc.core.atomic_write import atomic_write
 from opauc.core.json_schema import json_as
-from opauc.errors import UnreadableFile
+from opauc.errors import UnreadableFileError
 from opauc.types import Array, Json, NamedArrays, Settings
 
 Arrays = dict[str, Array]
@@ -34,17 +34,17 @@ class Described(TypedDict):
     header: Json
 
 
-def write_sealed(path: str | os.PathLike[str], kind: str, header: Settings, arrays: Settings) -> None:
+def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings, arrays: Settings) -> None:
     """Write a file of the given kind; it appears whole or not at all.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from opauc.core.checksummed_file import read_sealed, write_sealed
+    >>> from opauc.core.checksummed_file import read_checksummed, write_checksummed
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_sealed(f"{folder}/numbers", "example", {"unit": "m"}, {"lengths": np.array([1.0, 2.0])})
-    ...     read_sealed(f"{folder}/numbers")
+    ...     write_checksummed(f"{folder}/numbers", "example", {"unit": "m"}, {"lengths": np.array([1.0, 2.0])})
+    ...     read_checksummed(f"{folder}/numbers")
     ('example', {'unit': 'm'}, {'lengths': array([1., 2.])})
     """
     # The format has no place for arrays that skip about in memory.
@@ -60,10 +60,10 @@ def write_sealed(path: str | os.PathLike[str], kind: str, header: Settings, arra
             raise OSError(f"{path}: {error}") from error
 
 
-def read_sealed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
+def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
     """Return the kind, the header and the arrays of a file, or refuse it with the reason."""
     if not os.path.isfile(path):
-        raise UnreadableFile(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
+        raise UnreadableFileError(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -71,31 +71,31 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         intact = _seal(content, arrays) == seal
         described = json.loads(content)
-    except UnreadableFile:
+    except UnreadableFileError:
         raise
     except OSError as error:
-        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
     except Exception as error:  # whatever the library makes of a broken file
-        raise UnreadableFile(f"{path}: broken, or not a file of opauc ({error})") from error
+        raise UnreadableFileError(f"{path}: broken, or not a file of opauc ({error})") from error
     if not intact:
-        raise UnreadableFile(f"{path}: damaged, its checksum does not match its content")
+        raise UnreadableFileError(f"{path}: damaged, its checksum does not match its content")
     try:
         described = json_as(Described, described, "content")
     except ValueError as error:
-        raise UnreadableFile(f"{path}: cannot be used: {error}") from error
+        raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
     return described["kind"], described["header"], arrays
 
 
 def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]:
     """Return the text that describes the arrays, and the checksum; refuse what is not ours or too new."""
     if entry is None:
-        raise UnreadableFile(f"{path}: a safetensors file, but not one of opauc")
+        raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
     sealed = json.loads(entry)
     described = json.loads(sealed["content"])
     if described["format"] != ENTRY or not isinstance(described["version"], int):
-        raise UnreadableFile(f"{path}: not a file of opauc")
+        raise UnreadableFileError(f"{path}: not a file of opauc")
     if described["version"] > VERSION:
-        raise UnreadableFile(
+        raise UnreadableFileError(
             f"{path}: made by a newer opauc (file version {described['version']}, this one reads up to {VERSION})"
         )
     return sealed["content"], sealed["sha256"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.batch import LabelledChunk
-from opauc.errors import InputError, MalformedRow, Remedy
+from opauc.core.batch import Batch
+from opauc.errors import Hint, InputError, MalformedRowError
 from opauc.types import Array, Labels
 
 # Truth values as they come as words: from a command line, or in a model of an earlier version.
@@ -59,7 +59,7 @@ class ClassLabels:
         kinds = [labels[0], *labels[labels != labels[0]][:1]]
         return replace(self, classes=np.unique(np.array([*self.classes.tolist(), *kinds])))
 
-    def encoded(self, chunk: LabelledChunk) -> Labels:
+    def encoded(self, chunk: Batch) -> Labels:
         """Return the labels of a chunk as 0 and 1; a third kind of label is refused with its line."""
         labels = chunk.labels
         if labels is None:
@@ -71,13 +71,13 @@ class ClassLabels:
         if not known.all():
             at = int(np.argmin(known))
             first, second = map(shown_label, self.classes.tolist())
-            remedy = Remedy("positive", second)
-            raise MalformedRow(
+            hint = Hint("positive", second)
+            raise MalformedRowError(
                 chunk.source,
                 chunk.line_of(at),
                 f"label {shown_label(labels[at])} besides {first} and {second}; "
-                f"name the positive one to take all others as negative {remedy}",
-                remedies=(remedy,),
+                f"name the positive one to take all others as negative {hint}",
+                hints=(hint,),
             )
         return positive.astype(np.int8)
 
@@ -113,27 +113,27 @@ class LabelQueue:
     """The classes known so far, and the chunks that wait for the second one. A value."""
 
     labels: ClassLabels = field(default_factory=ClassLabels)
-    waiting: tuple[LabelledChunk, ...] = ()
+    waiting: tuple[Batch, ...] = ()
 
     @property
     def rows(self) -> int:
         """Rows that wait."""
         return sum(chunk.rows.shape[0] for chunk in self.waiting)
 
-    def with_chunk(self, chunk: LabelledChunk) -> LabelQueue:
+    def with_chunk(self, chunk: Batch) -> LabelQueue:
         """Return the queue with one more chunk at its end."""
         if chunk.labels is None:
             raise InputError(f"{chunk.source}: has no labels to learn from")
         after = LabelQueue(self.labels.seen(chunk.labels), (*self.waiting, chunk))
         if not after.labels.known and after.rows > MOST_WAITING:
-            only, remedy = shown_label(after.labels.classes[0]), Remedy("classes")
+            only, hint = shown_label(after.labels.classes[0]), Hint("classes")
             raise InputError(
                 f"{chunk.source}: all rows up to line {chunk.line_of(-1)} have the label {only}; name both classes "
-                f"{remedy}", remedy
+                f"{hint}", hint
             )  # fmt: skip
         return after
 
-    def ready(self) -> LabelledChunk | None:
+    def ready(self) -> Batch | None:
         """Return the first chunk if both classes are known."""
         return self.waiting[0] if self.waiting and self.labels.known else None
 
@@ -142,9 +142,7 @@ class LabelQueue:
         return LabelQueue(self.labels, self.waiting[1:])
 
 
-def chunks_of_known_classes(
-    chunks: Iterable[LabelledChunk], labels: ClassLabels
-) -> Iterator[tuple[LabelledChunk, ClassLabels]]:
+def chunks_of_known_classes(chunks: Iterable[Batch], labels: ClassLabels) -> Iterator[tuple[Batch, ClassLabels]]:
     """Yield the chunks with the classes, none before both are known; rows of one class only are an error."""
     queue = LabelQueue(labels)
     for chunk in chunks:
@@ -153,5 +151,5 @@ def chunks_of_known_classes(
             yield first, queue.labels
             queue = queue.without_first()
     if not queue.labels.known:
-        only = f", all labelled {shown_label(queue.labels.classes[0])}" if queue.labels.classes.size else ""
+        only = f", all labeled {shown_label(queue.labels.classes[0])}" if queue.labels.classes.size else ""
         raise InputError(f"rows of two classes are needed, got {queue.rows} rows{only}")

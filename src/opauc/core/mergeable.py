@@ -51,7 +51,7 @@ ROUNDING = 1e-9
 class Mergeable(ABC):
     """Sums over rows: a value that adds up, and from which rows can be taken out again.
 
-    `merge` is associative and commutative to rounding, `emptied` is its
+    `merge` is associative and commutative to rounding, `empty_copy` is its
     identity and `without` its inverse. Memory does not grow with the rows.
     """
 
@@ -71,7 +71,7 @@ class Mergeable(ABC):
         """Return the statistic of no rows."""
 
     @abstractmethod
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Return the statistic of no rows that merges with this one."""
 
     @abstractmethod
@@ -79,23 +79,23 @@ class Mergeable(ABC):
         """Return the statistic of both sets of rows together."""
 
     @abstractmethod
-    def without(self, other: Self) -> Self:
+    def subtract(self, other: Self) -> Self:
         """Return the statistic of the rows that are not in `other`."""
 
     @abstractmethod
-    def grown(self, n_features: int) -> Self:
+    def widen(self, n_features: int) -> Self:
         """Return the statistic of the same rows with more features, which are zero in all of them."""
 
     @abstractmethod
     def restrict(self, features: ArrayLike) -> Self:
         """Return the statistic of the given features only, in the given order."""
 
-    def arranged(self, places: ArrayLike, n_features: int) -> Self:
+    def reindex(self, places: ArrayLike, n_features: int) -> Self:
         """Return the statistic of the same rows with each feature at its place among more, zero in all rows."""
         order, at = np.full(n_features, -1), np.asarray(places)
         order[at] = np.arange(at.size)
         order[order < 0] = np.arange(at.size, n_features)
-        return self.grown(n_features).restrict(order)
+        return self.widen(n_features).restrict(order)
 
     @abstractmethod
     def to_arrays(self) -> Arrays:

@@ -142,13 +142,13 @@ def parameter(default: object, rule: Rule) -> Any:
     Examples
     --------
     >>> from dataclasses import dataclass
-    >>> from opauc.core.parameters import POSITIVE, made, parameter
+    >>> from opauc.core.parameters import POSITIVE, from_params, parameter
     >>> @dataclass(frozen=True)
     ... class Step:
     ...     size: float = parameter(0.5, POSITIVE)
-    >>> made("Walk", Step, {"size": 2})
+    >>> from_params("Walk", Step, {"size": 2})
     Step(size=2.0)
-    >>> made("Walk", Step, {"size": -1})
+    >>> from_params("Walk", Step, {"size": -1})
     Traceback (most recent call last):
         ...
     ValueError: The 'size' parameter of Walk must be a float in the range (0.0, inf). Got -1 instead.
@@ -156,7 +156,7 @@ def parameter(default: object, rule: Rule) -> Any:
     return field(default=default, metadata={RULE: rule})
 
 
-def made(owner: str, kind: type[Made], given: Settings) -> Made:
+def from_params(owner: str, kind: type[Made], given: Settings) -> Made:
     """Return a dataclass of that kind with the parameters given, each checked on behalf of `owner`."""
     values = {
         part.name: checked(owner, part.name, given[part.name], part.metadata[RULE])

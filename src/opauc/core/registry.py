@@ -82,7 +82,7 @@ STATISTICS = Registry(
         "FeatureMoments": "opauc.linear.moments.features:FeatureMoments",
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
-        "LinearisedSums": "opauc.additive.sums:LinearisedSums",
+        "LinearizedSums": "opauc.additive.sums:LinearizedSums",
     },
 )
 
@@ -132,7 +132,7 @@ ESTIMATORS = Registry(
 )
 
 # Methods of other libraries for `opauc compare`: those that take features, and those that take columns of tables.
-FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.api.competitors_logistic:RIVAL"})
+FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.api.competitors_logistic:METHOD"})
 TABLE_METHODS = Registry(
-    "method", {"gam": "opauc.api.competitors_gam:RIVAL", "lightgbm": "opauc.api.competitors_lightgbm:RIVAL"}
+    "method", {"gam": "opauc.api.competitors_gam:METHOD", "lightgbm": "opauc.api.competitors_lightgbm:METHOD"}
 )

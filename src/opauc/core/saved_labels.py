@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import reprlib
 import sys
+from typing import TypedDict
 
 import numpy as np
 
 from opauc.core.json_schema import json_as
-from opauc.linear.model_header import SavedLabels
 from opauc.types import Array
 
 # What may stand for a class label: numbers, truth values and text, in the words of NumPy; or text in objects.
@@ -18,6 +18,13 @@ LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f(?:2|4|8|16)|U([0-9]{1,9}))")
 OBJECT = "object"
 # Text is kept in arrays of this many characters at most, unless it is longer.
 LONGEST = 4096
+
+
+class SavedLabels(TypedDict):
+    """The type and the values of the two class labels."""
+
+    type: str
+    values: list[bool | int | float | str]
 
 
 def labels_out(classes: Array) -> SavedLabels:

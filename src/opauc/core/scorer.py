@@ -17,7 +17,7 @@ class Scorer(Protocol):
     def scores(self, rows: Rows) -> Floats:
         """Return the score of each row."""
 
-    def chances(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of the positive class for rows of these scores."""
 
     def to_arrays(self) -> Arrays:

@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
 from opauc.core.state_arrays import refuse_other_width, restored, state_arrays
-from opauc.core.transaction import Undo
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.core.transaction import Rollback
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows
 
 State = TypeVar("State")
 Sums = TypeVar("Sums", bound=Statistic)
 
 
-class Learner(ABC, Generic[State]):
-    """One algorithm: weights from chunks of labelled rows.
+class Solver(ABC, Generic[State]):
+    """One algorithm: weights from chunks of labeled rows.
 
     A learner is a frozen dataclass of hyper-parameters, all with defaults,
     registered by its `name` in `opauc.core.registry`. What it can do beyond
@@ -77,9 +77,9 @@ class Learner(ABC, Generic[State]):
         """Tell whether the weights are for rows scaled to length one."""
         return False
 
-    def undo(self, state: State, rows: Rows) -> Undo:  # noqa: ARG002
+    def rollback(self, state: State, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return what puts `state` back after a step on `rows`."""
-        return Undo()
+        return Rollback()
 
     def rows_worth_a_solve(self, n_features: int) -> int:  # noqa: ARG002
         """Return how many rows cost about as much to learn as the weights cost to work out."""
@@ -87,7 +87,7 @@ class Learner(ABC, Generic[State]):
 
     def statistics(self, state: State) -> Statistic:  # noqa: ARG002
         """Return the class statistics of the rows seen."""
-        raise UnsupportedOperation(f"{type(self).__name__} keeps no class statistics")
+        raise UnsupportedOperationError(f"{type(self).__name__} keeps no class statistics")
 
     def feature_spread(self, state: State) -> FeatureSpread | None:
         """Return how much each feature varies among the rows seen; None where nothing is known of it."""
@@ -108,7 +108,7 @@ class Learner(ABC, Generic[State]):
         self.check(state)
         return state
 
-    def grown(self, state: State, n_features: int) -> State:
+    def widen(self, state: State, n_features: int) -> State:
         """Return the state with room for more features, which were zero in every row so far."""
         return restored(self.start(n_features), self.to_arrays(state))
 
@@ -117,10 +117,10 @@ class Learner(ABC, Generic[State]):
 
 
 # A learner, whatever its state is.
-AnyLearner: TypeAlias = Learner[Any]
+AnySolver: TypeAlias = Solver[Any]
 
 
-class StatisticLearner(Learner[Sums]):
+class MergeableSolver(Solver[Sums]):
     """A learner whose state is a statistic: any order of rows, merging and forgetting come free."""
 
     has_statistics: ClassVar[bool] = True
@@ -134,7 +134,7 @@ class StatisticLearner(Learner[Sums]):
 
     @property
     def shards_merge(self) -> bool:
-        """Whether shards learnt apart from each other merge to what one learner of all rows has."""
+        """Whether shards learned apart from each other merge to what one learner of all rows has."""
         return True
 
     def shard_key(self) -> int:
@@ -145,7 +145,7 @@ class StatisticLearner(Learner[Sums]):
         """Return the learner of one of several shards, by its number; `key` stands for all of them."""
         return self
 
-    def adopted(self, state: Statistic) -> Sums:
+    def convert(self, state: Statistic) -> Sums:
         """Return the state of another learner of the same name as this one keeps it: elsewhere, it may be."""
         return cast(Sums, state)
 
@@ -157,20 +157,20 @@ class StatisticLearner(Learner[Sums]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
     ) -> Sums:
-        """Return the state as if these rows, learnt under these numbers (from 0), had never been seen."""
-        return state.without(state.emptied().update(rows, labels, weight))
+        """Return the state as if these rows, learned under these numbers (from 0), had never been seen."""
+        return state.subtract(state.empty_copy().update(rows, labels, weight))
 
     def merge(self, state: Sums, other: Sums) -> Sums:
         """Return the state of the rows of both."""
         return state.merge(other)
 
-    def arranged(self, state: Sums, places: ArrayLike, n_features: int) -> Sums:
+    def reindex(self, state: Sums, places: ArrayLike, n_features: int) -> Sums:
         """Return the state with each feature at its place among more, which were zero in every row."""
-        return state.arranged(places, n_features)
+        return state.reindex(places, n_features)
 
     def path(self, state: Sums, alphas: Sequence[float]) -> Floats:  # noqa: ARG002
         """Return the weights for many penalties, one a row."""
-        raise UnsupportedOperation(f"{type(self).__name__} has no penalty")
+        raise UnsupportedOperationError(f"{type(self).__name__} has no penalty")
 
     def counts(self, state: Sums) -> ClassCounts:
         """Return how many rows of each class were seen."""
@@ -195,18 +195,18 @@ class StatisticLearner(Learner[Sums]):
         needed = {name: part for name, part in arrays.items() if name.rpartition(".")[-1] not in optional}
         wanted, found = (_kinds(parts) for parts in (narrow.to_arrays(), needed))
         if wanted != found:
-            raise IncompatibleMoments(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
+            raise IncompatibleMomentsError(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
         state = type(narrow).from_arrays(arrays)
         if state.n_features != n_features:
-            raise IncompatibleMoments(f"expected statistics of {n_features} features, got {state.n_features}")
+            raise IncompatibleMomentsError(f"expected statistics of {n_features} features, got {state.n_features}")
         return state
 
-    def grown(self, state: Sums, n_features: int) -> Sums:
+    def widen(self, state: Sums, n_features: int) -> Sums:
         """Return the state with room for more features, which were zero in every row so far."""
-        return state.grown(n_features)
+        return state.widen(n_features)
 
 
-class GroupedLearner(StatisticLearner[Sums]):
+class GroupedSolver(MergeableSolver[Sums]):
     """A learner by sums that can keep the rows of one group together."""
 
     @abstractmethod
@@ -219,7 +219,7 @@ class GroupedLearner(StatisticLearner[Sums]):
     def forget_groups(
         self, state: Sums, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> Sums:
-        """Return the state as if these rows, learnt with these groups, had never been seen."""
+        """Return the state as if these rows, learned with these groups, had never been seen."""
 
 
 def _kinds(arrays: NamedArrays) -> list[str]:

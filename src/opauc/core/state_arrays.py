@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Array, Arrays, NamedArrays
 
 State = TypeVar("State")
@@ -67,7 +67,7 @@ def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays
     >>> refuse_other_width(9, {"a": np.zeros((3, 2))}, {"a": np.zeros((1, 2))}, {"a": np.zeros((2, 2))})
     Traceback (most recent call last):
         ...
-    opauc.errors.IncompatibleMoments: array a: expected shape (9, 2) for 9 features, got (3, 2)
+    opauc.errors.IncompatibleMomentsError: array a: expected shape (9, 2) for 9 features, got (3, 2)
     """
     refuse_other_names(of_one, arrays)
     for name, array in arrays.items():
@@ -78,7 +78,7 @@ def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays
             for size, (one, two) in zip(array.shape, pairs, strict=True)
         )
         if not fits:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"array {name}: expected shape {least} for {n_features} features, got {array.shape}"
             )
 
@@ -86,14 +86,14 @@ def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays
 def refuse_other_names(wanted: Mapping[str, object], found: Mapping[str, object]) -> None:
     """Raise unless both have the same names."""
     if set(wanted) != set(found):
-        raise IncompatibleMoments(f"expected arrays {', '.join(sorted(wanted))}, got {', '.join(sorted(found))}")
+        raise IncompatibleMomentsError(f"expected arrays {', '.join(sorted(wanted))}, got {', '.join(sorted(found))}")
 
 
 def refuse_not_finite(arrays: NamedArrays) -> None:
     """Raise unless all numbers are finite."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise IncompatibleMoments(f"array {name}: expected finite numbers")
+            raise IncompatibleMomentsError(f"array {name}: expected finite numbers")
 
 
 def _leaves(name: str, part: object) -> Iterator[tuple[str, Array]]:
@@ -139,7 +139,7 @@ def _fill_corner(name: str, target: Array, source: Array) -> None:
     """Write the source into the leading corner of the target."""
     fits = source.ndim == target.ndim and all(s <= t for s, t in zip(source.shape, target.shape, strict=True))
     if not fits or source.dtype != target.dtype:
-        raise IncompatibleMoments(
+        raise IncompatibleMomentsError(
             f"array {name}: expected {target.dtype} of shape {target.shape} at most, "
             f"got {source.dtype} of shape {source.shape}"
         )

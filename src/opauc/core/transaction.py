@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from opauc.types import Array, Json, Rows
 
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
     from _thread import RLock as ModelLock
 
 
-class Undo:
+class Rollback:
     """Puts arrays back as they were; states that are values need none of it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.core.transaction import Undo
+    >>> from opauc.core.transaction import Rollback
     >>> weights = np.zeros(2)
-    >>> undo = Undo().keep(weights)
+    >>> undo = Rollback().keep(weights)
     >>> weights += 1.0
-    >>> undo.put_back()
+    >>> undo.roll_back()
     >>> weights.tolist()
     [0.0, 0.0]
     """
@@ -37,25 +36,25 @@ class Undo:
     def __init__(self) -> None:
         self._actions: list[Callable[[], None]] = []
 
-    def keep(self, *arrays: Array) -> Undo:
+    def keep(self, *arrays: Array) -> Rollback:
         """Keep whole arrays."""
         for array in arrays:
             self._keep(array, ...)
         return self
 
-    def keep_features(self, arrays: Iterable[Array], features: Array | None) -> Undo:
+    def keep_features(self, arrays: Iterable[Array], features: Array | None) -> Rollback:
         """Keep what belongs to some features, all where None: arrays have one row a feature."""
         for array in arrays:
             self._keep(array, ... if features is None else features)
         return self
 
-    def then(self, action: Callable[[], None]) -> Undo:
+    def then(self, action: Callable[[], None]) -> Rollback:
         """Do this as well when things are put back."""
         self._actions.append(action)
         return self
 
-    def put_back(self) -> None:
-        """Undo everything; a second time changes nothing more."""
+    def roll_back(self) -> None:
+        """Rollback everything; a second time changes nothing more."""
         for action in self._actions:
             action()
 
@@ -117,9 +116,9 @@ class Transaction:
     def __init__(self, owner: Any) -> None:
         self._attributes: Json = owner.__dict__
         self._before = dict(self._attributes)
-        self._undo = Undo()
+        self._undo = Rollback()
 
-    def guard(self, undo: Undo) -> None:
+    def guard(self, undo: Rollback) -> None:
         """Put these arrays back as well."""
         self._undo = undo
 
@@ -130,18 +129,18 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._undo.put_back()
+            self._undo.roll_back()
             self._attributes.clear()
             self._attributes.update(self._before)
 
 
 # Beside the models and not in them: a clone, a copy or a pickled model has a lock of its own.
-_locks: WeakKeyDictionary[BaseEstimator, ModelLock] = WeakKeyDictionary()
+_locks: WeakKeyDictionary[object, ModelLock] = WeakKeyDictionary()
 _finding = Lock()
 
 
 @contextmanager
-def reading(model: BaseEstimator) -> Iterator[None]:
+def reading(model: object) -> Iterator[None]:
     """Keep other threads from changing the model while the body runs; it waits for one that is changing it.
 
     Examples
@@ -157,7 +156,7 @@ def reading(model: BaseEstimator) -> Iterator[None]:
 
 
 @contextmanager
-def changing(model: BaseEstimator, *read: BaseEstimator) -> Iterator[Transaction]:
+def changing(model: object, *read: object) -> Iterator[Transaction]:
     """Keep other threads out of the model, and those it takes from, while the body changes it.
 
     If the body raises, the model is as it was before.
@@ -169,6 +168,6 @@ def changing(model: BaseEstimator, *read: BaseEstimator) -> Iterator[Transaction
         yield entered.enter_context(Transaction(model))
 
 
-def _lock_of(model: BaseEstimator) -> ModelLock:
+def _lock_of(model: object) -> ModelLock:
     with _finding:
         return _locks.setdefault(model, RLock())

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from opauc.data.batch import RawLabels
+from opauc.core.batch import RawLabels
 from opauc.data.columns import about_columns, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
@@ -171,19 +171,19 @@ def _refuse_unless_numbers(kinds: Mapping[str, pa.DataType], source: str) -> Non
     """Name all columns at once that hold no numbers, and what can be done about them."""
     words = [name for name, kind in kinds.items() if is_words(kind)]
     strange = [name for name, kind in kinds.items() if not (is_words(kind) or _is_number(kind) or types.is_null(kind))]
-    said, remedies = [], []
+    said, hints = [], []
     if words:
         declared, left_out = about_columns("categorical", words), about_columns("drop", words)
         which, they = ("column {} holds", "it") if len(words) == 1 else ("columns {} hold", "them")
         said.append(
             f"{which.format(listed(words))} words; declare {they} categorical {declared} or leave {they} out {left_out}"
         )
-        remedies += [declared, left_out]
+        hints += [declared, left_out]
     for name in strange:
         left_out = about_columns("drop", [name])
         said.append(
             f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out {left_out}"
         )
-        remedies.append(left_out)
+        hints.append(left_out)
     if said:
-        raise InputError(f"{source}: {'; '.join(said)}", *remedies)
+        raise InputError(f"{source}: {'; '.join(said)}", *hints)

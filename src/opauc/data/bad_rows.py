@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from opauc.errors import MalformedRow, TooManyBadRows
+from opauc.errors import MalformedRowError, TooManyBadRowsError
 
 LISTED = 20
 
@@ -16,15 +16,15 @@ class BadRows:
     Examples
     --------
     >>> from opauc.data.bad_rows import BadRows
-    >>> from opauc.errors import MalformedRow
+    >>> from opauc.errors import MalformedRowError
     >>> bad = BadRows("skip", most=1)
-    >>> bad.meet(MalformedRow("a.csv", 7, "'x' is not a number"))
+    >>> bad.meet(MalformedRowError("a.csv", 7, "'x' is not a number"))
     >>> bad.total, bad.first
     (1, ["a.csv, line 7: 'x' is not a number"])
-    >>> bad.meet(MalformedRow("a.csv", 9, "'?' is not a number"))
+    >>> bad.meet(MalformedRowError("a.csv", 9, "'?' is not a number"))
     Traceback (most recent call last):
         ...
-    opauc.errors.TooManyBadRows: 2 bad rows, at most 1 may be skipped; the last: a.csv, line 9: '?' is not a number
+    opauc.errors.TooManyBadRowsError: 2 bad rows, at most 1 may be skipped; the last: a.csv, line 9: '?' is not a number
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class BadRows:
         """Return the same policy before any row."""
         return type(self)(self.policy, self.most)
 
-    def meet(self, row: MalformedRow) -> None:
+    def meet(self, row: MalformedRowError) -> None:
         """Take note of a bad row; raise if it is one too many."""
         if self.policy == "error":
             raise row
@@ -48,4 +48,4 @@ class BadRows:
             self.first.append(str(row))
         if self.most is not None and self.total > self.most:
             message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: {row}"
-            raise TooManyBadRows(message, *row.remedies) from row
+            raise TooManyBadRowsError(message, *row.hints) from row

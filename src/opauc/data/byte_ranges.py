@@ -19,14 +19,14 @@ STATES = range(3)
 
 
 class Quoting(NamedTuple):
-    """The delimiter of comma-separated text, and its state at both ends of an extent: see `quote_states`."""
+    """The delimiter of comma-separated text, and its state at both ends of an byte_range: see `quote_states`."""
 
     delimiter: int
     before: int = OUTSIDE
     after: int = OUTSIDE
 
 
-class Extent(NamedTuple):
+class ByteRange(NamedTuple):
     """The records of a source that begin between two offsets: of bytes in plain text, of rows in anything else.
 
     `quoting` is None where quotes mean nothing.
@@ -34,7 +34,7 @@ class Extent(NamedTuple):
     Examples
     --------
     >>> from opauc.data.byte_ranges import even_extents
-    >>> [tuple(extent[:2]) for extent in even_extents(10, 4)]
+    >>> [tuple(byte_range[:2]) for byte_range in even_extents(10, 4)]
     [(0, 4), (4, 8), (8, 10)]
     """
 
@@ -43,16 +43,16 @@ class Extent(NamedTuple):
     quoting: Quoting | None = None
 
 
-def even_extents(size: int, most: int) -> list[Extent]:
-    """Return extents of `most` bytes or rows each, the last one of what is left; none of nothing."""
-    return [Extent(begin, min(begin + most, size)) for begin in range(0, size, most)]
+def even_extents(size: int, most: int) -> list[ByteRange]:
+    """Return byte_ranges of `most` bytes or rows each, the last one of what is left; none of nothing."""
+    return [ByteRange(begin, min(begin + most, size)) for begin in range(0, size, most)]
 
 
-def joined_extents(sizes: list[int], weights: list[float], least: float) -> list[Extent]:
-    """Return extents of whole pieces of the given sizes, as few together as weigh `least`.
+def joined_extents(sizes: list[int], weights: list[float], least: float) -> list[ByteRange]:
+    """Return byte_ranges of whole pieces of the given sizes, as few together as weigh `least`.
 
     >>> from opauc.data.byte_ranges import joined_extents
-    >>> [tuple(extent[:2]) for extent in joined_extents([5, 5, 5], [1.0, 1.0, 1.0], 2.0)]
+    >>> [tuple(byte_range[:2]) for byte_range in joined_extents([5, 5, 5], [1.0, 1.0, 1.0], 2.0)]
     [(0, 10), (10, 15)]
     """
     edges, row, weight = [0], 0, 0.0
@@ -60,33 +60,35 @@ def joined_extents(sizes: list[int], weights: list[float], least: float) -> list
         row, weight = row + size, weight + heavy
         if weight >= least:
             edges, weight = [*edges, row], 0.0
-    return [Extent(begin, end) for begin, end in pairwise([*edges, row]) if begin < end]
+    return [ByteRange(begin, end) for begin, end in pairwise([*edges, row]) if begin < end]
 
 
-def states_after(path: str, delimiter: int, extent: Extent) -> list[int]:
-    """Return the state of comma-separated text at the end of an extent, for each state it may have at its beginning."""
+def states_after(path: str, delimiter: int, byte_range: ByteRange) -> list[int]:
+    """Return the state of comma-separated text at the end of an byte_range, for each state it may have at its beginning."""
     states = list(STATES)
     with open(path, "rb") as file:
-        for begin in range(extent.begin, extent.end, PIECE_BYTES):
-            text = _with_neighbours(file, begin, min(begin + PIECE_BYTES, extent.end))
+        for begin in range(byte_range.begin, byte_range.end, PIECE_BYTES):
+            text = _with_neighbours(file, begin, min(begin + PIECE_BYTES, byte_range.end))
             followed = {state: _state_after(text, delimiter, state) for state in set(states)}
             states = [followed[state] for state in states]
     return states
 
 
-def with_quoting(extents: list[Extent], delimiter: int, states: list[list[int]]) -> list[Extent]:
-    """Return the extents of one text with its state at their ends, from what `states_after` gave for each."""
+def with_quoting(byte_ranges: list[ByteRange], delimiter: int, states: list[list[int]]) -> list[ByteRange]:
+    """Return the byte_ranges of one text with its state at their ends, from what `states_after` gave for each."""
     found, state = [], OUTSIDE
-    for extent, following in zip(extents, states, strict=True):
-        found.append(extent._replace(quoting=Quoting(delimiter, state, following[state])))
+    for byte_range, following in zip(byte_ranges, states, strict=True):
+        found.append(byte_range._replace(quoting=Quoting(delimiter, state, following[state])))
         state = following[state]
     return found
 
 
-def records_of(stream: IO[bytes], extent: Extent) -> tuple[int, int]:
-    """Return where the first record of an extent of text begins, and the first after it."""
-    delimiter, before, after = extent.quoting or (None, OUTSIDE, OUTSIDE)
-    return _record_from(stream, extent.begin, delimiter, before), _record_from(stream, extent.end, delimiter, after)
+def records_of(stream: IO[bytes], byte_range: ByteRange) -> tuple[int, int]:
+    """Return where the first record of an byte_range of text begins, and the first after it."""
+    delimiter, before, after = byte_range.quoting or (None, OUTSIDE, OUTSIDE)
+    return _record_from(stream, byte_range.begin, delimiter, before), _record_from(
+        stream, byte_range.end, delimiter, after
+    )
 
 
 def lines_before(path: str, offset: int) -> int:
@@ -127,7 +129,7 @@ def _with_neighbours(stream: IO[bytes], begin: int, end: int) -> bytes:
 
 
 def _state_after(text: bytes, delimiter: int, state: int) -> int:
-    """Return the state at the end of a text with neighbours."""
+    """Return the state at the end of a text with neighbors."""
     quotes = text.count(QUOTE, 1, len(text) - 1)
     if not quotes:
         return state

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
-from opauc.errors import InputError, Remedy
+from opauc.errors import Hint, InputError
 
 # The names by which a label is found when none is given.
 USUAL_LABELS = ("label", "target", "class", "y")
@@ -36,7 +36,7 @@ class TableColumns:
 
     Without a name the label is the column called "label", "target", "class" or
     "y", in these letters or in others; without names the features are all other
-    columns but those in `drop`. `labelled=False` asks for no labels; a label
+    columns but those in `drop`. `labeled=False` asks for no labels; a label
     that is named is then left out where it is there. Columns in `kept`, by their
     names, are carried along, features or not; so is that of `groups`, which is
     no feature unless it is named as one.
@@ -44,7 +44,7 @@ class TableColumns:
     Examples
     --------
     >>> from opauc.data.columns import TableColumns
-    >>> TableColumns(categorical=["colour"]).roles_in(["colour", "label", "size"], "a.csv")
+    >>> TableColumns(categorical=["color"]).roles_in(["color", "label", "size"], "a.csv")
     ColumnRoles(label=1, numeric=(2,), categorical=(0,), kept=())
     >>> TableColumns().roles_in(["x"], "a.csv")
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ class TableColumns:
     label: str | int | None = None
     features: Sequence[str | int] | None = None
     categorical: Sequence[str | int] = ()
-    labelled: bool = True
+    labeled: bool = True
     n_features: int | None = None  # of arrays, whose label has no name: with just as many columns it is not there
     drop: Sequence[str | int] = ()
     kept: Sequence[str] = ()
@@ -85,7 +85,7 @@ class TableColumns:
         if both := [names[position] for position in _positions(self.numeric, places) if position in categorical]:
             raise InputError(f"{source}: column {listed(both)} cannot be categorical and numeric")
         named = categorical if self.features is None else _positions((*self.features, *self.categorical), places)
-        if label in categorical or (self.labelled and label in named):
+        if label in categorical or (self.labeled and label in named):
             raise InputError(f"{source}: column {names[label or 0]} cannot be the label and a feature")
         if both := [names[position] for position in dropped if position in named or position == label]:
             raise InputError(f"{source}: column {listed(both)} cannot be used and dropped")
@@ -96,7 +96,7 @@ class TableColumns:
         if not features:
             raise InputError(f"{source}: no column is left to be a feature beside {listed(names)}")
         numeric = tuple(position for position in features if position not in categorical)
-        return ColumnRoles(label if self.labelled else None, numeric, tuple(categorical), kept)
+        return ColumnRoles(label if self.labeled else None, numeric, tuple(categorical), kept)
 
     def found_in(self, names: Sequence[str], source: str) -> FoundColumns:
         """Find the columns among those of a table; by their names they are found again when only they are left."""
@@ -111,14 +111,14 @@ class TableColumns:
     def named(self, label: str | None, features: Sequence[str], categorical: Sequence[str]) -> TableColumns:
         """Return the same demands with the columns by the names found for them."""
         kept, groups, raw = self.kept, self.groups, self.raw
-        return TableColumns(label, features, categorical, self.labelled, kept=kept, groups=groups, raw=raw)
+        return TableColumns(label, features, categorical, self.labeled, kept=kept, groups=groups, raw=raw)
 
     def _label_in(self, places: Mapping[str, int], dropped: Container[int], source: str) -> int | None:
-        if not self.labelled and len(places) == self.n_features:
+        if not self.labeled and len(places) == self.n_features:
             return None
         if self.label is not None:
             return _position(self.label, places)
-        if not self.labelled:
+        if not self.labeled:
             return None
         left = [name for name, position in places.items() if position not in dropped]
         usual = [name for name in left if name in USUAL_LABELS] or [
@@ -127,11 +127,11 @@ class TableColumns:
         if len(usual) == 1:
             return places[usual[0]]
         why = f"columns {listed(usual)} could each be the label" if usual else "no column is called " + _either()
-        remedy = Remedy("label")
-        raise InputError(f"{source}: {why}; name the label {remedy}, one of {listed(usual or left)}", remedy)
+        hint = Hint("label")
+        raise InputError(f"{source}: {why}; name the label {hint}, one of {listed(usual or left)}", hint)
 
     def _refuse_lost(self, places: Mapping[str, int], source: str) -> None:
-        label = () if self.label is None or not self.labelled else (self.label,)
+        label = () if self.label is None or not self.labeled else (self.label,)
         named = (*label, *(self.features or ()), *self.categorical, *self.numeric, *self.drop, *self.carried)
         lost = [column for column in dict.fromkeys(named) if _position(column, places) is None]
         if lost:
@@ -174,9 +174,9 @@ def quoted_list(names: Sequence[str]) -> str:
     )
 
 
-def about_columns(parameter: str, names: Sequence[str]) -> Remedy:
-    """Return the remedy of saying something about some columns; of very many the user has to name them."""
-    return Remedy(parameter, quoted_list(names) if len(names) <= LISTED else "")
+def about_columns(parameter: str, names: Sequence[str]) -> Hint:
+    """Return the hint of saying something about some columns; of very many the user has to name them."""
+    return Hint(parameter, quoted_list(names) if len(names) <= LISTED else "")
 
 
 def listed(names: Sequence[str | int]) -> str:

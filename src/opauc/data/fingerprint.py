@@ -6,12 +6,12 @@ import hashlib
 import os
 from dataclasses import dataclass
 
-from opauc.data.batch import Place
-from opauc.errors import InputChanged
+from opauc.core.batch import Place
+from opauc.errors import InputChangedError
 
 
 @dataclass(frozen=True)
-class FilePrint:
+class Fingerprint:
     """The hash by which a file is known, and its size and time of change while it is read.
 
     `sha256` is that of the file's size and of some of its bytes, chosen by the
@@ -24,7 +24,7 @@ class FilePrint:
     state: tuple[int, int]
 
     @classmethod
-    def of(cls, path: str, telling: bytes) -> FilePrint:
+    def of(cls, path: str, telling: bytes) -> Fingerprint:
         """Take the print of a file by its telling bytes."""
         state = _state(path)
         return cls(path, hashlib.sha256(b"%d\n" % state[0] + telling).hexdigest(), state)
@@ -32,17 +32,17 @@ class FilePrint:
     def check_start(self, place: Place) -> None:
         """Refuse to go on in a file other than the one read up to `place`."""
         if place.offset and place.sha256 != self.sha256:
-            raise InputChanged(f"{self.path}: is not the file whose first {place.offset} rows were read before")
+            raise InputChangedError(f"{self.path}: is not the file whose first {place.offset} rows were read before")
 
     def check_unchanged(self) -> None:
         """Refuse to go on in a file that was written to meanwhile."""
         if _state(self.path) != self.state:
-            raise InputChanged(f"{self.path}: the file changed while it was read")
+            raise InputChangedError(f"{self.path}: the file changed while it was read")
 
 
 def _state(path: str) -> tuple[int, int]:
     try:
         state = os.stat(path)
     except OSError as error:
-        raise InputChanged(f"{path}: {error.strerror}") from error
+        raise InputChangedError(f"{path}: {error.strerror}") from error
     return state.st_size, state.st_mtime_ns

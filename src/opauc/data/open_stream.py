@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from opauc.data import BadRows, Bookmark, DataStream, Encoding, ReadOptions
+from opauc.data import BadRows, DataStream, OneHotState, ReadOptions, ResumePosition
 from opauc.data.columns import TableColumns
 from opauc.data.encode.hashing import HashedFeatures
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 
-START, DEFAULTS = Bookmark(), ReadOptions()
+START, DEFAULTS = ResumePosition(), ReadOptions()
 
 
 def open_stream(
     paths: Sequence[str | os.PathLike[str]],
     options: ReadOptions = DEFAULTS,
-    bookmark: Bookmark = START,
+    resume_position: ResumePosition = START,
     bad_rows: BadRows | None = None,
     *,
-    encoding: Encoding | None = None,
-    labelled: bool = True,
+    encoding: OneHotState | None = None,
+    labeled: bool = True,
 ) -> DataStream:
-    """Return the stream of files, patterns, folders or standard input, from a bookmark on.
+    """Return the stream of files, patterns, folders or standard input, from a resume_position on.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ def open_stream(
         Files, patterns, folders, "-".
     options : ReadOptions
         How they are to be read.
-    bookmark : Bookmark
+    resume_position : ResumePosition
         Where to begin.
     bad_rows : BadRows, optional
         What becomes of rows that cannot be read.
-    encoding : Encoding, optional
-        What the encoder of tables had learnt when a model was trained: columns
-        mean the same, and nothing new is learnt.
-    labelled : bool
+    encoding : OneHotState, optional
+        What the encoder of tables had learned when a model was trained: columns
+        mean the same, and nothing new is learned.
+    labeled : bool
         Whether labels are wanted; where not, tables may lack them.
 
     Examples
@@ -52,12 +52,12 @@ def open_stream(
            [40.]]), array(['no', 'yes'], dtype='<U3'))
     """
     encoder, known = (
-        encoder_of(options, labelled, groups=options.groups),
-        encoding if encoding is not None else bookmark.learnt(),
+        encoder_of(options, labeled, groups=options.groups),
+        encoding if encoding is not None else resume_position.learned(),
     )
     if known is not None:
         encoder = encoder.with_state(known, frozen=encoding is not None)
-    return DataStream(paths, options, encoder, bookmark, bad_rows)
+    return DataStream(paths, options, encoder, resume_position, bad_rows)
 
 
 def stream_of_memory(data: object, labels: object = None, options: ReadOptions = DEFAULTS) -> DataStream:
@@ -75,11 +75,11 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
 
 
 def encoder_of(
-    options: ReadOptions, labelled: bool = True, kept: Sequence[str] = (), groups: str | None = None
-) -> TableEncoder:
+    options: ReadOptions, labeled: bool = True, kept: Sequence[str] = (), groups: str | None = None
+) -> OneHotEncoder:
     """Return the encoder that the options ask for, before any row; `groups` is the column of groups, if it is read."""
     hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
     columns = TableColumns(
-        options.label, options.features, options.categorical, labelled, None, options.drop, kept, groups
+        options.label, options.features, options.categorical, labeled, None, options.drop, kept, groups
     )
-    return TableEncoder(columns, hashing, options.missing)
+    return OneHotEncoder(columns, hashing, options.missing)

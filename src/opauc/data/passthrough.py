@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from opauc.data.batch import Part
+from opauc.core.batch import Part
 from opauc.data.columns import TableColumns
 from opauc.data.row_faults import RowFaults
 from opauc.types import GroupKeys

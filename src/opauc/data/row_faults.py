@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.core.batch import Part, RawLabels
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, RawLabels
-from opauc.errors import MalformedRow, Remedy
+from opauc.errors import Hint, MalformedRowError
 
 Mask = NDArray[np.bool_]
-FILLED, GONE_WITHOUT = Remedy("missing"), Remedy("missing", "zero or mean")
+FILLED, GONE_WITHOUT = Hint("missing"), Hint("missing", "zero or mean")
 MISSING_LABEL = "the label is missing"
 # What a model that refuses missing values says of them.
 TRAINED_WITHOUT = (
@@ -28,7 +28,7 @@ class RowFaults:
     --------
     >>> import numpy as np
     >>> from opauc.data.bad_rows import BadRows
-    >>> from opauc.data.batch import Part, Place
+    >>> from opauc.core.batch import Part, Place
     >>> from opauc.data.row_faults import RowFaults
     >>> part = Part(np.zeros((3, 1)), None, None, Place(line=10), Place(line=13))
     >>> faults = RowFaults(part, "a.npy")
@@ -40,12 +40,12 @@ class RowFaults:
 
     def __init__(self, part: Part, source: str, trained: bool = False) -> None:
         self._part, self._source, self._trained = part, source, trained
-        self._complaints: dict[int, tuple[str, str, tuple[Remedy, ...]]] = {}
+        self._complaints: dict[int, tuple[str, str, tuple[Hint, ...]]] = {}
 
-    def add(self, bad: Mask, reason: str, column: str, *remedies: Remedy) -> None:
+    def add(self, bad: Mask, reason: str, column: str, *hints: Hint) -> None:
         """Complain about rows because of one column."""
         for row in np.flatnonzero(bad).tolist():
-            self._complaints.setdefault(row, (reason, column, remedies))
+            self._complaints.setdefault(row, (reason, column, hints))
 
     def add_cells(self, bad: Mask, values: NDArray[np.floating], names: Sequence[str]) -> None:
         """Complain about the first bad cell of each row: a missing value or one that is not finite."""
@@ -82,8 +82,8 @@ class RowFaults:
             return None
         kept = np.ones(n_rows, dtype=bool)
         for row in sorted(self._complaints):
-            reason, column, remedies = self._complaints[row]
-            bad_rows.meet(MalformedRow(self._source, self._line(row), reason, column, remedies))
+            reason, column, hints = self._complaints[row]
+            bad_rows.meet(MalformedRowError(self._source, self._line(row), reason, column, hints))
             kept[row] = False
         return kept
 

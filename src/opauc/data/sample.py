@@ -13,13 +13,13 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.core.batch import BEGINNING, Part
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING, Part
-from opauc.data.byte_ranges import Extent, even_extents, records_of, states_after, with_quoting
+from opauc.data.byte_ranges import ByteRange, even_extents, records_of, states_after, with_quoting
 from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import EncodedRows, Hashing
-from opauc.data.encode.number_reading import NumberReading
-from opauc.data.encode.ordinal import NumbersEncoder
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.find_sources import find_sources, format_of
 from opauc.data.formats.csv.records import CsvRecords, whole_records
 from opauc.data.formats.format import DataFormat
@@ -133,11 +133,11 @@ def _is_within_quotes(piece: bytes) -> bool:
 
 def _records_after(path: str, file: IO[bytes], size: int, delimiter: int, n_places: int, wanted: int) -> list[bytes]:
     """Return some records after evenly spread places of a text whose records may have several lines."""
-    extents = even_extents(size, -(-size // n_places))
-    states = [states_after(path, delimiter, extent) for extent in extents]
+    byte_ranges = even_extents(size, -(-size // n_places))
+    states = [states_after(path, delimiter, byte_range) for byte_range in byte_ranges]
     pieces = []
-    for extent in with_quoting(extents, delimiter, states)[1:]:
-        begin, end = records_of(file, extent)
+    for byte_range in with_quoting(byte_ranges, delimiter, states)[1:]:
+        begin, end = records_of(file, byte_range)
         file.seek(begin)
         text = file.read(max(end - begin, LEAST_BYTES) if end > begin else 0)[: max(0, end - begin)]
         records = CsvRecords.of(text, chr(delimiter))
@@ -210,10 +210,10 @@ class SampledFiles:
             if _is_packed(path, kind) and kind.delimiter(path, options) is not None:
                 rows, packed = rows + _rows_of_packed(path), True
             else:
-                extents = kind.extents(path, max(1, size // STRETCHES))
-                if not extents and size:
+                byte_ranges = kind.byte_ranges(path, max(1, size // STRETCHES))
+                if not byte_ranges and size:
                     return None
-                rows += _rows_of_text(path) if kind.is_text else sum(end - begin for begin, end, _ in extents)
+                rows += _rows_of_text(path) if kind.is_text else sum(end - begin for begin, end, _ in byte_ranges)
             n_bytes += size
         return cls(tuple(found), options, int(rows * sizes.sum() / max(n_bytes, 1.0)), packed)
 
@@ -255,23 +255,25 @@ class SampledFiles:
                 text = sampled_text(path, os.path.getsize(path), places, LINES_EACH, delimiter)
             yield from reader.parts(SampledText(path, text), BEGINNING, skipped)
             return
-        extents = kind.extents(path, max(1, os.path.getsize(path) // STRETCHES))
-        if not extents:
+        byte_ranges = kind.byte_ranges(path, max(1, os.path.getsize(path) // STRETCHES))
+        if not byte_ranges:
             return
-        sizes, wanted = np.array([end - begin for begin, end, _ in extents]), LINES_EACH * places.size
+        sizes, wanted = np.array([end - begin for begin, end, _ in byte_ranges]), LINES_EACH * places.size
         most = max(MOST_GROUPS, int(ROWS_READ * wanted / max(1.0, sizes.mean())))
-        numbers = _some(np.arange(len(extents)), most, random)
-        chosen = [extents[at] for at in numbers.tolist()]
+        numbers = _some(np.arange(len(byte_ranges)), most, random)
+        chosen = [byte_ranges[at] for at in numbers.tolist()]
         share = min(1.0, wanted / max(1, int(sizes[numbers].sum())))
-        for extent in chosen:
-            yield from _drawn(reader.parts(ByteSource(path, extent=extent), BEGINNING, skipped), extent, share, random)
+        for byte_range in chosen:
+            yield from _drawn(
+                reader.parts(ByteSource(path, byte_range=byte_range), BEGINNING, skipped), byte_range, share, random
+            )
 
 
-def _drawn(parts: Iterator[Part], extent: Extent, share: float, random: np.random.Generator) -> Iterator[Part]:
-    """Yield a random share of the rows of an extent."""
-    n_rows = extent.end - extent.begin
-    wanted = np.sort(random.choice(n_rows, min(n_rows, round(share * n_rows)), replace=False)) + extent.begin
-    first = extent.begin
+def _drawn(parts: Iterator[Part], byte_range: ByteRange, share: float, random: np.random.Generator) -> Iterator[Part]:
+    """Yield a random share of the rows of an byte_range."""
+    n_rows = byte_range.end - byte_range.begin
+    wanted = np.sort(random.choice(n_rows, min(n_rows, round(share * n_rows)), replace=False)) + byte_range.begin
+    first = byte_range.begin
     for part in parts:
         size = part.after.offset - first
         here = wanted[(wanted >= first) & (wanted < first + size)] - first
@@ -324,28 +326,28 @@ def _rows_of_text(path: str) -> float:
     return size * sum(piece.count(b"\n") for piece in pieces) / max(looked, 1)
 
 
-class DrawnRows(NamedTuple):
+class RowSample(NamedTuple):
     """Rows as numbers with their labels, the source of each part, and the encoder that knows their columns."""
 
     parts: list[EncodedRows]
     sources: list[str]
-    encoder: NumbersEncoder
+    encoder: OrdinalEncoder
 
 
-def drawn_rows(files: SampledFiles, reading: NumberReading, n_rows: int, seed: int) -> DrawnRows:
+def sample_rows(files: SampledFiles, reading: OrdinalReading, n_rows: int, seed: int) -> RowSample:
     """Return about so many rows from all over the files; those that cannot be read are left out.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.data.sample import drawn_rows
-    >>> from opauc.data.encode.number_reading import NumberReading
+    >>> from opauc.data.sample import sample_rows
+    >>> from opauc.data.encode.number_reading import OrdinalReading
     >>> from opauc.data import ReadOptions
     >>> from opauc.data.sample import SampledFiles
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n" + b"30,no\\n?,yes\\n" * 500), file.flush()
-    ...     drawn = drawn_rows(SampledFiles.of([file.name], ReadOptions()), NumberReading(ReadOptions()), 96, seed=0)
-    >>> [part.rows.shape for part in drawn.parts], drawn.encoder.findings[0].kind
+    ...     drawn = sample_rows(SampledFiles.of([file.name], ReadOptions()), OrdinalReading(ReadOptions()), 96, seed=0)
+    >>> [part.rows.shape for part in drawn.parts], drawn.encoder.column_profiles[0].kind
     ([(96, 1)], 'number')
     """
     encoder, skipped = reading.encoder(), BadRows("skip")
@@ -354,7 +356,7 @@ def drawn_rows(files: SampledFiles, reading: NumberReading, n_rows: int, seed: i
     if tables:
         encoder.look(_joined(tables), tables[0].part.columns, tables[0].source)
     encoded = [encoder.encode(part, source, skipped) for part, source in parts]
-    return DrawnRows(encoded, [source for _, source in parts], encoder)
+    return RowSample(encoded, [source for _, source in parts], encoder)
 
 
 def _joined(parts: Sequence[SampledPart]) -> RecordBatch:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from xopen import xopen
 
-from opauc.data.batch import BEGINNING, Place
-from opauc.data.byte_ranges import Extent, even_extents, records_of
-from opauc.errors import InputChanged, InputError
+from opauc.core.batch import BEGINNING, Place
+from opauc.data.byte_ranges import ByteRange, even_extents, records_of
+from opauc.errors import InputChangedError, InputError
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdError
@@ -154,8 +154,8 @@ class ByteSource:
     [b'one\\ntwo\\n']
     """
 
-    def __init__(self, path: str, block_bytes: int | None = None, extent: Extent | None = None) -> None:
-        self.path, self.block_bytes, self.extent = path, block_bytes or BLOCK_BYTES, extent
+    def __init__(self, path: str, block_bytes: int | None = None, byte_range: ByteRange | None = None) -> None:
+        self.path, self.block_bytes, self.byte_range = path, block_bytes or BLOCK_BYTES, byte_range
         self.passed = 0  # bytes of the file, compressed as it is, that reading has come to
 
     @property
@@ -172,17 +172,17 @@ class ByteSource:
         """Yield the blocks from `place` on; the same blocks that a reading from the start would give.
 
         What comes before `place` is read too, to know that it did not change;
-        where the source has an extent, only its lines are, and hashed.
+        where the source has an byte_range, only its lines are, and hashed.
         """
         with self._opened() as (raw, stream):
             hasher, end = hashlib.sha256(), sys.maxsize
-            if self.extent is None:
+            if self.byte_range is None:
                 _pass_over(stream, place.offset, hasher.update, self.name)
                 if place.offset and hasher.hexdigest() != place.sha256:
-                    raise InputChanged(f"{self.name}: the first {place.offset} bytes are not those read before")
+                    raise InputChangedError(f"{self.name}: the first {place.offset} bytes are not those read before")
                 begin = place.offset
             else:
-                begin, end = records_of(raw, self.extent)
+                begin, end = records_of(raw, self.byte_range)
                 stream.seek(begin)
             kept = b""
             goal = -(-begin // self.block_bytes) * self.block_bytes + self.block_bytes
@@ -211,7 +211,7 @@ class ByteSource:
                 with unpacked(raw, self.name) as stream:
                     yield raw, stream
                 if _state_of(raw) != before:
-                    raise InputChanged(f"{self.name}: the file changed while it was read")
+                    raise InputChangedError(f"{self.name}: the file changed while it was read")
         except BROKEN as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise InputError(f"{self.name}: {reason}") from error
@@ -222,7 +222,7 @@ class ByteSource:
         return io.BufferedReader(io.FileIO(self.path), 2**20)
 
 
-def text_extents(path: str, size: int) -> list[Extent]:
+def text_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut a text into stretches of `size` bytes; one that is packed, or no file, cannot be."""
     if not os.path.isfile(path):
         return []
@@ -288,6 +288,6 @@ def _pass_over(stream: IO[bytes], size: int, hash_also: Callable[[bytes], None],
     while size:
         piece = stream.read(min(size, BLOCK_BYTES))
         if not piece:
-            raise InputChanged(f"{name}: ends {size} bytes before the place to go on from")
+            raise InputChangedError(f"{name}: ends {size} bytes before the place to go on from")
         hash_also(piece)
         size -= len(piece)

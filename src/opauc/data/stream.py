@@ -1,4 +1,4 @@
-"""All sources of a run as one stream of labelled chunks, which can be taken up from a bookmark."""
+"""All sources of a run as one stream of labeled chunks, which can be taken up from a resume_position."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeVar
 
+from opauc.core.batch import BEGINNING, Batch, Part, ResumePosition, SourceRecord
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import BEGINNING, Bookmark, LabelledChunk, Part, SourceRecord
-from opauc.data.byte_ranges import Extent
+from opauc.data.byte_ranges import ByteRange
 from opauc.data.encode.encoder import EncodedRows, Encoder, UnknownCategories
 from opauc.data.find_sources import find_sources, format_of
 from opauc.data.formats.format import DataFormat, Reader
@@ -81,14 +81,14 @@ def _put(line: queue.Queue[object], item: object, given_up: threading.Event) -> 
     return False
 
 
-START = Bookmark()
+START = ResumePosition()
 
 
 class DataStream:
-    """Labelled chunks of files, patterns, folders or standard input, in order, each read once.
+    """Labeled chunks of files, patterns, folders or standard input, in order, each read once.
 
     Memory does not grow with the sources. A chunk is a function of the content
-    alone, so that a stream taken up from the bookmark of a chunk gives the
+    alone, so that a stream taken up from the resume_position of a chunk gives the
     chunks that would have followed. Reading runs ahead in a thread of its own.
     `opauc.data.open_stream` makes one with the encoder that the options ask for.
 
@@ -99,8 +99,8 @@ class DataStream:
     options : ReadOptions
         How they are to be read.
     encoder : Encoder
-        Turns parts of tables and arrays into rows; it has learnt by now what is known at the bookmark.
-    bookmark : Bookmark
+        Turns parts of tables and arrays into rows; it has learned by now what is known at the resume_position.
+    resume_position : ResumePosition
         Where to begin.
     bad_rows : BadRows, optional
         What becomes of rows that cannot be read.
@@ -108,11 +108,11 @@ class DataStream:
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.data.encode.onehot import TableEncoder
+    >>> from opauc.data.encode.onehot import OneHotEncoder
     >>> from opauc.data import DataStream, ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
-    ...     [chunk] = DataStream([file.name], ReadOptions(), TableEncoder()).chunks()
+    ...     [chunk] = DataStream([file.name], ReadOptions(), OneHotEncoder()).chunks()
     >>> chunk.rows, chunk.labels, chunk.line_of(1)
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'), 3)
@@ -123,16 +123,16 @@ class DataStream:
         paths: Sequence[str | os.PathLike[str]],
         options: ReadOptions,
         encoder: Encoder,
-        bookmark: Bookmark = START,
+        resume_position: ResumePosition = START,
         bad_rows: BadRows | None = None,
     ) -> None:
         self.sources = find_sources(paths)
         self.bad_rows = bad_rows or BadRows()
-        self.bad_rows.total, self.bad_rows.first = bookmark.bad_rows, list(bookmark.first_bad)
-        self._options, self._encoder, self._start = options, encoder, bookmark
+        self.bad_rows.total, self.bad_rows.first = resume_position.bad_rows, list(resume_position.first_bad)
+        self._options, self._encoder, self._start = options, encoder, resume_position
         self._formats = [format_of(path, options.format) for path in self.sources]
         self._memory: Any = None  # what is read if it is no file
-        self._extent: Extent | None = None  # what is read of a single file
+        self._extent: ByteRange | None = None  # what is read of a single file
 
     @classmethod
     def of_memory(cls, data: object, labels: object, options: ReadOptions, encoder: Encoder) -> DataStream:
@@ -149,8 +149,8 @@ class DataStream:
         return stream
 
     @classmethod
-    def of_extent(
-        cls, path: str, extent: Extent | None, options: ReadOptions, encoder: Encoder, bad_rows: BadRows
+    def of_byte_range(
+        cls, path: str, byte_range: ByteRange | None, options: ReadOptions, encoder: Encoder, bad_rows: BadRows
     ) -> DataStream:
         """Return the stream of a stretch of one file, the whole file where that is None; its rows are numbered from 0.
 
@@ -158,7 +158,7 @@ class DataStream:
         """
         stream = cls([], options, encoder, bad_rows=bad_rows)
         stream.sources, stream._formats = [path], [format_of(path, options.format)]
-        stream._extent = extent
+        stream._extent = byte_range
         return stream
 
     @property
@@ -178,7 +178,7 @@ class DataStream:
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
-        """Categories met so far that the model knows nothing of, by their columns, where nothing new is learnt."""
+        """Categories met so far that the model knows nothing of, by their columns, where nothing new is learned."""
         return self._encoder.unknown_categories
 
     @property
@@ -193,14 +193,14 @@ class DataStream:
             return None
         return sum(os.path.getsize(path) for path in self.sources)
 
-    def chunks(self, ahead: bool = True) -> Iterator[LabelledChunk]:
-        """Yield the chunks that follow the bookmark; read in the thread of the caller unless that may run ahead."""
+    def chunks(self, ahead: bool = True) -> Iterator[Batch]:
+        """Yield the chunks that follow the resume_position; read in the thread of the caller unless that may run ahead."""
         return read_ahead(self._chunks()) if ahead else self._chunks()
 
-    def _chunks(self) -> Generator[LabelledChunk, None, None]:
+    def _chunks(self) -> Generator[Batch, None, None]:
         rows, records, passed = self._start.rows, list(self._start.records), 0
         for number, (path, kind) in enumerate(zip(self.sources, self._formats, strict=True)):
-            source = ByteSource(path, extent=self._extent)
+            source = ByteSource(path, byte_range=self._extent)
             if number < self._start.source:
                 _refuse_changed(records[number], path)
                 passed += source.size
@@ -214,13 +214,13 @@ class DataStream:
                 rows_here += n_rows
                 size = part.after.offset if kind.is_text else source.size
                 records[number:] = [SourceRecord(path=path, bytes=size, rows=rows_here, sha256=part.after.sha256)]
-                bookmark = Bookmark(
+                resume_position = ResumePosition(
                     number, part.after, rows + n_rows, tuple(records), self.bad_rows.total,
-                    tuple(self.bad_rows.first), None if kind.is_encoded else self._encoder.learnt(),
+                    tuple(self.bad_rows.first), None if kind.is_encoded else self._encoder.learned(),
                 )  # fmt: skip
                 if n_rows:
-                    yield LabelledChunk(
-                        found.rows, found.labels, rows, source.name, part.before.line + 1, found.lines, bookmark,
+                    yield Batch(
+                        found.rows, found.labels, rows, source.name, part.before.line + 1, found.lines, resume_position,
                         passed + source.passed, found.kept, found.groups,
                     )  # fmt: skip
                 rows += n_rows
@@ -240,4 +240,4 @@ class DataStream:
 
 def _refuse_changed(record: SourceRecord, path: str) -> None:
     if record["path"] != path:
-        raise InputError(f"{path}: stands where {record['path']} stood when the bookmark was made")
+        raise InputError(f"{path}: stands where {record['path']} stood when the resume_position was made")

@@ -1,4 +1,4 @@
-"""An additive model from the shards of files: one card for all of them, and sums that add up."""
+"""An additive model from the shards of files: one basis for all of them, and sums that add up."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from opauc.additive.file_sample import ALL_WAIT, card_sample
+from opauc.additive.file_sample import ALL_WAIT, sample_initial_rows
 from opauc.additive.model_file import AdditiveModel
 from opauc.additive.training import AdditiveTraining, GamRecipe, read_model
 from opauc.core.labels import ClassLabels
-from opauc.data import Bookmark, ReadOptions
-from opauc.data.encode.number_reading import NumberReading
-from opauc.data.encode.ordinal import NumbersEncoder
+from opauc.data import ReadOptions, ResumePosition
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.options import USUAL
 from opauc.data.sample import SampledFiles
-from opauc.data.schema.infer import Finding
+from opauc.data.schema.infer import ColumnProfile
 from opauc.engines.shards import Cut, whole_files
-from opauc.errors import UnsupportedOperation
+from opauc.errors import UnsupportedOperationError
 from opauc.linear.training import ShardPlace
 from opauc.training.model_files import AnyModel
 from opauc.types import Json
@@ -30,14 +30,14 @@ ROWS_A_SHARD, PIECES = 16_384, 4
 
 @dataclass(frozen=True, eq=False)
 class AdditiveShards:
-    """The card with which every shard begins, and what the columns of the files are."""
+    """The basis with which every shard begins, and what the columns of the files are."""
 
     paths: Sequence[str]
     recipe: GamRecipe
-    reading: NumberReading
+    reading: OrdinalReading
     labels: ClassLabels
     cut: Cut
-    findings: Sequence[Finding] = ()
+    column_profiles: Sequence[ColumnProfile] = ()
     numbers_rows: bool = False
 
     @property
@@ -45,17 +45,17 @@ class AdditiveShards:
         """How the files are read."""
         return self.reading.options
 
-    def encoder(self) -> NumbersEncoder:
-        """Return what turns tables into the numbers that the card knows."""
+    def encoder(self) -> OrdinalEncoder:
+        """Return what turns tables into the numbers that the basis knows."""
         return self.reading.encoder()
 
     def training(self, place: ShardPlace) -> AdditiveTraining:  # noqa: ARG002
-        """Return the loop in which a shard is learnt: whichever it is, it begins with the card."""
+        """Return the loop in which a shard is learned: whichever it is, it begins with the basis."""
         return self.recipe.training(None)
 
-    def model(self, training: AdditiveTraining, bookmark: Bookmark) -> AdditiveModel:
+    def model(self, training: AdditiveTraining, resume_position: ResumePosition) -> AdditiveModel:
         """Return what the rows of a shard have taught."""
-        return read_model(self.recipe.model(training.solution, self.labels.classes), self.reading, bookmark)
+        return read_model(self.recipe.model(training.solution, self.labels.classes), self.reading, resume_position)
 
     def finished(self, model: AnyModel, provenance: Json) -> AdditiveModel:
         """Return the model, its weights worked out."""
@@ -70,9 +70,9 @@ def additive_shards(
     recipe: GamRecipe,
     labels: ClassLabels,
 ) -> AdditiveShards:
-    """Return how every shard is learnt, with a card of rows drawn from all over the files as one process draws them.
+    """Return how every shard is learned, with a basis of rows drawn from all over the files as one process draws them.
 
-    Refused where there can be no such card before the pass.
+    Refused where there can be no such basis before the pass.
 
     Examples
     --------
@@ -86,25 +86,28 @@ def additive_shards(
     ...     additive_shards([file.name], ReadOptions(), GamRecipe({}), ClassLabels())
     Traceback (most recent call last):
         ...
-    opauc.errors.UnsupportedOperation: rows up to 20,480, and such as cannot be drawn from all over the files before ...
+    opauc.errors.UnsupportedOperationError: rows up to 20,480, and such as cannot be drawn from all over the files before ...
     """
     found, files = whole_files(paths), SampledFiles.of(paths, options)
-    reading, seed = NumberReading(options, positive=labels.positive), recipe.parameters.get("random_state") or 0
-    sample = None if files is None or files.packed else card_sample(files, reading, recipe, labels, seed)
+    reading, seed = OrdinalReading(options, positive=labels.positive), recipe.parameters.get("random_state") or 0
+    sample = None if files is None or files.packed else sample_initial_rows(files, reading, recipe, labels, seed)
     if sample is None:
-        raise UnsupportedOperation(
-            f"rows up to {ALL_WAIT:,}, and such as cannot be drawn from all over the files before they are learnt "
-            "(compressed files, labels of more than two kinds), make no card for shards: they are learnt by one core"
+        raise UnsupportedOperationError(
+            f"rows up to {ALL_WAIT:,}, and such as cannot be drawn from all over the files before they are learned "
+            "(compressed files, labels of more than two kinds), make no basis for shards: they are learned by one core"
         )
-    return AdditiveShards(found, sample.recipe, sample.reading, sample.labels, _cut(files), sample.findings)
+    return AdditiveShards(found, sample.recipe, sample.reading, sample.labels, _cut(files), sample.column_profiles)
 
 
 def shards_like(
     model: AdditiveModel, paths: Sequence[str | os.PathLike[str]], options: ReadOptions = USUAL
 ) -> AdditiveShards:
-    """Return how every shard is learnt with the card of another model, with which the model of all of them merges."""
+    """Return how every shard is learned with the basis of another model, with which the model of all of them merges."""
     reading = model.row_reading().further(options)
-    recipe, labels = GamRecipe(model.parameters, model.solution.emptied()), ClassLabels(model.classes, reading.positive)
+    recipe, labels = (
+        GamRecipe(model.parameters, model.solution.empty_copy()),
+        ClassLabels(model.classes, reading.positive),
+    )
     found = whole_files(paths)
     return AdditiveShards(found, recipe, reading, labels, _cut(SampledFiles.of(found, reading.options)))
 

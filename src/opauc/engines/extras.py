@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from opauc.errors import MissingEngine
+from opauc.errors import MissingEngineError
 
 
 @contextmanager
@@ -19,11 +19,11 @@ def needed(package: str, extra: str) -> Iterator[None]:
     ...     import a_cluster
     Traceback (most recent call last):
         ...
-    opauc.errors.MissingEngine: a_cluster is not installed; it comes with opauc[cluster]: pip install 'opauc[cluster]'
+    opauc.errors.MissingEngineError: a_cluster is not installed; it comes with opauc[cluster]: pip install 'opauc[cluster]'
     """
     try:
         yield
     except ImportError as error:
-        raise MissingEngine(
+        raise MissingEngineError(
             f"{package} is not installed; it comes with opauc[{extra}]: pip install 'opauc[{extra}]'"
         ) from error

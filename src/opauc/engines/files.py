@@ -1,4 +1,4 @@
-"""A model from files whose shards are learnt apart, on threads or on a cluster."""
+"""A model from files whose shards are learned apart, on threads or on a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opauc.core.scorer import Scorer
 from opauc.core.transaction import Transaction
 from opauc.data import BadRows
 from opauc.data.bad_rows import LISTED
-from opauc.data.encode.categories import joined_unknown
+from opauc.data.encode.categories import merge_unknown_categories
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.engines.scheduler import Scheduler, quiet
 from opauc.engines.shards import (
@@ -27,8 +27,8 @@ from opauc.engines.shards import (
     lines_of_file,
     whole_files,
 )
-from opauc.engines.trained_shards import LearntShards, joined_counts, refuse_too_many
-from opauc.errors import IncompatibleMoments, InputError
+from opauc.engines.trained_shards import TrainedShards, joined_counts, refuse_too_many
+from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.linear.training import ShardPlace, as_wide
 from opauc.metrics import CalibrationBins, StreamingAuc
 from opauc.training.loop import too_wide
@@ -43,7 +43,7 @@ class ShardPlan(Generic[Trained]):
     reader: ShardReader
     learning: ShardLearning[Trained]
 
-    def learnt(self, shard: FileShard) -> LearntShards:
+    def learned(self, shard: FileShard) -> TrainedShards:
         """Return what a shard teaches: the same whenever and wherever it is asked for."""
         training = self.learning.training(ShardPlace(shard.number, shard.first_row))
         bad_rows = self.reader.bad_rows(shard)
@@ -57,38 +57,38 @@ class ShardPlan(Generic[Trained]):
             except MemoryError as error:
                 raise too_wide(chunk) from error
             rows, last = rows + labels.size, chunk
-        model = None if last is None else self.learning.model(training, last.bookmark)
-        records = () if last is None else last.bookmark.records
+        model = None if last is None else self.learning.model(training, last.resume_position)
+        records = () if last is None else last.resume_position.records
         unreadable = dict(stream.unreadable_values)
-        return LearntShards(model, rows, records, bad_rows.total, tuple(bad_rows.first), unreadable)
+        return TrainedShards(model, rows, records, bad_rows.total, tuple(bad_rows.first), unreadable)
 
 
-def learn_files(
+def train_files(
     learning: ShardLearning[Trained],
     scheduler: Scheduler,
     bad_rows: BadRows | None = None,
     told: Callable[[int, int], None] | None = None,
     size: int | None = None,
-) -> LearntShards:
+) -> TrainedShards:
     """Return the model of all rows of files, and where they come from.
 
     Weights are those of one process that reads the rows in order, to rounding;
     the same shards give the same bits, on whatever engine. `told` hears how
     many shards of how many are done. Shards have `size` bytes at least, by
-    default as many as suit the files and what is learnt.
+    default as many as suit the files and what is learned.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.engines.files import learn_files
+    >>> from opauc.engines.files import train_files
     >>> from opauc.engines.linear_shards import FilesToLearn, linear_shards
     >>> from opauc.engines.threads import ThreadScheduler
     >>> from opauc.linear.resolve import OpaucRecipe
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
     ...     learning = linear_shards(FilesToLearn([file.name], OpaucRecipe({}), {}))
-    ...     learnt = learn_files(learning, ThreadScheduler(2), size=12)
-    >>> learnt.rows, learnt.model.solution.counts
+    ...     learned = train_files(learning, ThreadScheduler(2), size=12)
+    >>> learned.rows, learned.model.solution.counts
     (3, ClassCounts(negative=1.0, positive=2.0))
     """
     policy, cut = bad_rows or BadRows(), learning.cut
@@ -99,20 +99,20 @@ def learn_files(
         first_rows = accumulate(scheduler.mapped(reader.n_rows, shards), initial=0)
         shards = [shard._replace(first_row=row) for shard, row in zip(shards, first_rows, strict=False)]
     plan = ShardPlan(reader, learning)
-    learnt = scheduler.reduced(plan.learnt, shards, quiet if told is None else partial(told, len(shards)))
-    refuse_too_many(learnt.bad_rows, learnt.first_bad, policy)
-    model = _of_both_classes(learnt, learning)
-    return replace(learnt, model=learning.finished(model, learnt.provenance()))
+    learned = scheduler.reduced(plan.learned, shards, quiet if told is None else partial(told, len(shards)))
+    refuse_too_many(learned.bad_rows, learned.first_bad, policy)
+    model = _of_both_classes(learned, learning)
+    return replace(learned, model=learning.finished(model, learned.provenance()))
 
 
-def _of_both_classes(learnt: LearntShards, learning: ShardLearning[Trained]) -> AnyModel:
+def _of_both_classes(learned: TrainedShards, learning: ShardLearning[Trained]) -> AnyModel:
     """Return the model of all shards, refused unless there were rows of both classes."""
-    counts = ClassCounts(0.0, 0.0) if learnt.model is None else learnt.model.learnt().counts
-    if learnt.model is None or not counts.both:
+    counts = ClassCounts(0.0, 0.0) if learned.model is None else learned.model.learned().counts
+    if learned.model is None or not counts.both:
         classes = learning.labels.classes.tolist()
-        only = f", all labelled {classes[int(counts.positive > 0)]}" if learnt.rows else ""
-        raise InputError(f"learning needs rows of two classes, got {learnt.rows} rows{only}")
-    return learnt.model
+        only = f", all labeled {classes[int(counts.positive > 0)]}" if learned.rows else ""
+        raise InputError(f"learning needs rows of two classes, got {learned.rows} rows{only}")
+    return learned.model
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class ScoredShards:
             self.rows + other.rows,
             self.bad_rows + other.bad_rows,
             (self.first_bad + other.first_bad)[:LISTED],
-            joined_unknown(self.unknown, other.unknown),
+            merge_unknown_categories(self.unknown, other.unknown),
             joined_counts(self.unreadable, other.unreadable),
         )
 
@@ -158,9 +158,9 @@ class ScoringPlan:
                 actual = self.labels.encoded(chunk)
             try:
                 scores = self.scorer.scores(as_wide(chunk.rows, self.scorer.n_inputs))
-            except IncompatibleMoments as error:
+            except IncompatibleMomentsError as error:
                 raise InputError(f"{chunk.source}: {error}") from error
-            auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.chances(scores))
+            auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.probabilities(scores))
             rows += actual.size
         unknown, unreadable = dict(stream.unknown_categories), dict(stream.unreadable_values)
         return ScoredShards(auc, bins, rows, bad_rows.total, tuple(bad_rows.first), unknown, unreadable)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
+from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, chunks_of_known_classes
-from opauc.data import BadRows, Bookmark, Encoding, ReadOptions
-from opauc.data.batch import LabelledChunk
-from opauc.data.encode.onehot import TableEncoder
-from opauc.data.encode.table_features import TableFeatures
+from opauc.data import BadRows, OneHotState, ReadOptions, ResumePosition
+from opauc.data.encode.onehot import OneHotEncoder
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import encoder_of, open_stream
-from opauc.data.schema.infer import Finding
+from opauc.data.schema.infer import ColumnProfile
 from opauc.engines.shards import Cut, whole_files
-from opauc.errors import InputError, UnsupportedOperation
+from opauc.errors import InputError, UnsupportedOperationError
 from opauc.linear.choice import Recipe
 from opauc.linear.model_file import Model
-from opauc.linear.training import ShardPlace, ShardTraining, bytes_of_state, shard_learner
+from opauc.linear.training import ShardPlace, ShardTraining, bytes_of_state, shard_solver
 from opauc.training.model_files import AnyModel
 from opauc.types import Json, Settings
 
@@ -39,12 +39,12 @@ class FilesToLearn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinearShards:
-    """What the first rows of files tell of how all their shards are to be learnt."""
+    """What the first rows of files tell of how all their shards are to be learned."""
 
     wanted: FilesToLearn
     paths: Sequence[str]
     labels: ClassLabels
-    encoding: Encoding | None
+    encoding: OneHotState | None
     dtype: str
     cut: Cut
     numbers_rows: bool
@@ -56,23 +56,23 @@ class LinearShards:
         return self.wanted.options
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def column_profiles(self) -> Sequence[ColumnProfile]:
         """Nothing: columns are what the user says."""
         return ()
 
-    def encoder(self) -> TableEncoder:
+    def encoder(self) -> OneHotEncoder:
         """Return the encoder that knows what the first rows tell; it goes on learning categories."""
         encoder = encoder_of(self.options, groups=self.options.groups)
         return encoder if self.encoding is None else encoder.with_state(self.encoding, frozen=False)
 
     def training(self, place: ShardPlace) -> ShardTraining:
-        """Return the loop in which a shard is learnt."""
+        """Return the loop in which a shard is learned."""
         return ShardTraining(self.wanted.recipe, place._replace(key=self.key))
 
-    def model(self, training: ShardTraining, bookmark: Bookmark) -> Model:
-        """Return what the rows of a shard have taught, with what was learnt of their columns."""
+    def model(self, training: ShardTraining, resume_position: ResumePosition) -> Model:
+        """Return what the rows of a shard have taught, with what was learned of their columns."""
         solution = training.gathered()
-        tables = TableFeatures(self.options, bookmark.learnt(), self.labels.positive)
+        tables = OneHotReading(self.options, resume_position.learned(), self.labels.positive)
         return Model(
             self.wanted.estimator, {}, solution, self.labels.classes, solution.n_features, None, tables.to_json()
         )  # fmt: skip
@@ -80,7 +80,7 @@ class LinearShards:
     def finished(self, model: AnyModel, provenance: Json) -> Model:
         """Return the model with the parameters that were asked for."""
         known = cast(Model, model)
-        solution, names = known.learnt(), TableFeatures.of_json(known.reading).feature_names()
+        solution, names = known.learned(), OneHotReading.of_json(known.reading).feature_names()
         return replace(
             known,
             parameters=dict(self.wanted.parameters),
@@ -91,7 +91,7 @@ class LinearShards:
 
 
 def linear_shards(wanted: FilesToLearn) -> LinearShards:
-    """Return how every shard is learnt, by the first rows; refused where what shards teach does not add up.
+    """Return how every shard is learned, by the first rows; refused where what shards teach does not add up.
 
     Examples
     --------
@@ -104,19 +104,19 @@ def linear_shards(wanted: FilesToLearn) -> LinearShards:
     ['no', 'yes']
     """
     if wanted.options.missing == "mean":
-        raise UnsupportedOperation("missing='mean' takes the mean of the rows before: they must be read in order")
+        raise UnsupportedOperationError("missing='mean' takes the mean of the rows before: they must be read in order")
     paths = whole_files(wanted.paths)
     first, labels = _first_chunk(wanted)
     width, dtype = first.rows.shape[1], str(first.rows.dtype)
-    learner = shard_learner(wanted.recipe.choose(width, dtype))
+    learner = shard_solver(wanted.recipe.choose(width, dtype))
     cut = Cut(int(SUMS_A_SHARD * bytes_of_state(learner, width)))
     numbered = learner.numbers_rows and wanted.options.groups is None
     return LinearShards(
-        wanted, paths, labels, first.bookmark.learnt(), dtype, cut, numbered, learner.shard_key()
+        wanted, paths, labels, first.resume_position.learned(), dtype, cut, numbered, learner.shard_key()
     )  # fmt: skip
 
 
-def _first_chunk(wanted: FilesToLearn) -> tuple[LabelledChunk, ClassLabels]:
+def _first_chunk(wanted: FilesToLearn) -> tuple[Batch, ClassLabels]:
     """Return the first rows, which tell how wide rows are and what columns mean, and the classes.
 
     They are read on until there are rows of both, as one process would.

@@ -12,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from opauc.core.fit import RowTraining
 from opauc.data import ReadOptions
 from opauc.engines.shards import ShardLearning
-from opauc.engines.trained_shards import LearntShards
-from opauc.errors import InputError, UnsupportedOperation
+from opauc.engines.trained_shards import TrainedShards
+from opauc.errors import InputError, UnsupportedOperationError
 from opauc.linear.training import ShardPlace
-from opauc.training.fit import RowTraining
 from opauc.training.model_files import AnyModel
 from opauc.types import Array
 
@@ -27,7 +27,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 class RemoteRows(Protocol):
-    """Labelled rows in partitions, numbered from 0 over all of them."""
+    """Labeled rows in partitions, numbered from 0 over all of them."""
 
     def n_rows(self) -> int:
         """Return how many there are; they may have to be read for that."""
@@ -106,7 +106,7 @@ class Sharding(NamedTuple):
 
 @runtime_checkable
 class ShardedModel(Protocol):
-    """An estimator whose rows can be learnt in shards, as those are that learn by sums alone."""
+    """An estimator whose rows can be learned in shards, as those are that learn by sums alone."""
 
     def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> ShardLearning[RowTraining]: ...
 
@@ -130,11 +130,13 @@ def refuse_unsharded(model: object) -> None:
     >>> refuse_unsharded(OAM())
     Traceback (most recent call last):
         ...
-    opauc.errors.UnsupportedOperation: OAM does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do
+    opauc.errors.UnsupportedOperationError: OAM does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do
     """
     if not isinstance(model, ShardedModel):
         name = type(model).__name__
-        raise UnsupportedOperation(f"{name} does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do")
+        raise UnsupportedOperationError(
+            f"{name} does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do"
+        )
 
 
 class Look(NamedTuple):
@@ -166,7 +168,7 @@ class PartitionPlan:
         sharding = model._sharding(n_features)
         return cls(model._begun_with(rows, classes), classes, sharding)
 
-    def learnt(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> LearntShards:
+    def learned(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> TrainedShards:
         """Return what the chunks of a partition teach: the same whenever and wherever it is asked for."""
         rows = 0
 
@@ -180,9 +182,9 @@ class PartitionPlan:
         some = counted()
         first = next(some, None)
         if first is None:
-            return LearntShards(None)
+            return TrainedShards(None)
         model = self.model._shard(chain([first], some), self.classes, ShardPlace(number, first_row, self.sharding.key))
-        return LearntShards(model, rows)
+        return TrainedShards(model, rows)
 
 
 def classes_so_far(known: Array | None, look: Look) -> Array:
@@ -190,10 +192,10 @@ def classes_so_far(known: Array | None, look: Look) -> Array:
     return np.unique(look.labels if known is None or not known.size else np.concatenate([known, look.labels]))
 
 
-def published(model: Estimator, learnt: LearntShards) -> Estimator:
+def published(model: Estimator, learned: TrainedShards) -> Estimator:
     """Return the model, fitted to what the partitions have taught."""
     name = type(model).__name__
-    if learnt.model is None or not learnt.model.learnt().counts.both:
-        raise InputError(f"{name} needs rows of two classes, got {learnt.rows} rows of fewer")
-    model._adopt_shards(learnt.model)
+    if learned.model is None or not learned.model.learned().counts.both:
+        raise InputError(f"{name} needs rows of two classes, got {learned.rows} rows of fewer")
+    model._adopt_shards(learned.model)
     return model

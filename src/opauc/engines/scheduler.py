@@ -49,7 +49,7 @@ class Scheduler(Protocol):
 
 
 def in_pairs(values: Sequence[Sums | None]) -> Sums | None:
-    """Merge neighbours, then neighbours of those: one order, whoever merges and whenever; None stands for nothing.
+    """Merge neighbors, then neighbors of those: one order, whoever merges and whenever; None stands for nothing.
 
     Examples
     --------

@@ -10,19 +10,19 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
+from opauc.core.batch import Batch
+from opauc.core.fit import RowTraining
 from opauc.core.labels import ClassLabels
-from opauc.data import BadRows, Bookmark, DataStream, ReadOptions
+from opauc.data import BadRows, DataStream, ReadOptions, ResumePosition
 from opauc.data.bad_rows import LISTED
-from opauc.data.batch import LabelledChunk
-from opauc.data.byte_ranges import Extent, lines_before, records_of, states_after, with_quoting
+from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
 from opauc.data.encode.encoder import Encoder
 from opauc.data.find_sources import find_sources, format_of
-from opauc.data.schema.infer import Finding
+from opauc.data.schema.infer import ColumnProfile
 from opauc.data.sources import STANDARD_INPUT
 from opauc.engines.scheduler import Scheduler
-from opauc.errors import MalformedRow, UnsupportedOperation
+from opauc.errors import MalformedRowError, UnsupportedOperationError
 from opauc.linear.training import ShardPlace
-from opauc.training.fit import RowTraining
 from opauc.training.model_files import AnyModel
 from opauc.types import Json
 
@@ -42,7 +42,7 @@ class Cut(NamedTuple):
     pieces: int = 1
 
     def size(self, paths: Sequence[str]) -> int:
-        """Return how many bytes a shard of these files should have: the same wherever they are learnt."""
+        """Return how many bytes a shard of these files should have: the same wherever they are learned."""
         total, least = sum(map(os.path.getsize, paths)), LEAST_BYTES if self.least is None else self.least
         return max(least, self.floor, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
 
@@ -55,7 +55,7 @@ class FileShard(NamedTuple):
 
     number: int
     path: str
-    extent: Extent | None
+    byte_range: ByteRange | None
     rows: int | None = None
     first_row: int = 0
 
@@ -66,7 +66,7 @@ def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     for path in found:
         if path == STANDARD_INPUT or not os.path.isfile(path):
             name = "standard input" if path == STANDARD_INPUT else path
-            raise UnsupportedOperation(f"{name}: shards are read from files, several at a time")
+            raise UnsupportedOperationError(f"{name}: shards are read from files, several at a time")
     return found
 
 
@@ -83,34 +83,34 @@ def file_shards(
     shards: list[FileShard] = []
     for path in whole_files(paths):
         kind = format_of(path, options.format)
-        extents = kind.extents(path, size)
-        delimiter = kind.delimiter(path, options) if len(extents) > 1 else None
+        byte_ranges = kind.byte_ranges(path, size)
+        delimiter = kind.delimiter(path, options) if len(byte_ranges) > 1 else None
         if delimiter is not None:
-            states = scheduler.mapped(partial(states_after, path, delimiter), extents)
-            extents = with_quoting(extents, delimiter, states)
+            states = scheduler.mapped(partial(states_after, path, delimiter), byte_ranges)
+            byte_ranges = with_quoting(byte_ranges, delimiter, states)
         if not kind.is_text and pieces > 1:
-            extents = finer_extents(extents, os.path.getsize(path), size, pieces)
-        for extent in extents:
-            rows = None if kind.is_text else extent.end - extent.begin
-            shards.append(FileShard(len(shards), path, extent, rows))
-        if not extents:
+            byte_ranges = finer_byte_ranges(byte_ranges, os.path.getsize(path), size, pieces)
+        for byte_range in byte_ranges:
+            rows = None if kind.is_text else byte_range.end - byte_range.begin
+            shards.append(FileShard(len(shards), path, byte_range, rows))
+        if not byte_ranges:
             shards.append(FileShard(len(shards), path, None))
     return shards
 
 
-def finer_extents(extents: Sequence[Extent], n_bytes: int, size: int, pieces: int) -> list[Extent]:
-    """Return extents of rows, those that have the bytes of several shards in up to so many pieces.
+def finer_byte_ranges(byte_ranges: Sequence[ByteRange], n_bytes: int, size: int, pieces: int) -> list[ByteRange]:
+    """Return byte_ranges of rows, those that have the bytes of several shards in up to so many pieces.
 
-    >>> from opauc.engines.shards import finer_extents
-    >>> from opauc.data.byte_ranges import Extent
-    >>> [tuple(extent[:2]) for extent in finer_extents([Extent(0, 9), Extent(9, 12)], 1200, 300, 4)]
+    >>> from opauc.engines.shards import finer_byte_ranges
+    >>> from opauc.data.byte_ranges import ByteRange
+    >>> [tuple(byte_range[:2]) for byte_range in finer_byte_ranges([ByteRange(0, 9), ByteRange(9, 12)], 1200, 300, 4)]
     [(0, 3), (3, 6), (6, 9), (9, 12)]
     """
-    n_rows, finer = sum(extent.end - extent.begin for extent in extents), list[Extent]()
-    for begin, end, _ in extents:
+    n_rows, finer = sum(byte_range.end - byte_range.begin for byte_range in byte_ranges), list[ByteRange]()
+    for begin, end, _ in byte_ranges:
         n_pieces = min(pieces, max(1, round((end - begin) * n_bytes / max(1, n_rows) / size)))
         edges = [begin + (end - begin) * piece // n_pieces for piece in range(n_pieces + 1)]
-        finer += [Extent(*pair) for pair in pairwise(edges)]
+        finer += [ByteRange(*pair) for pair in pairwise(edges)]
     return finer
 
 
@@ -128,9 +128,9 @@ class ShardReader:
 
     def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
         """Return the rows of a shard."""
-        return DataStream.of_extent(shard.path, shard.extent, self.options, self.encoder(), bad_rows)
+        return DataStream.of_byte_range(shard.path, shard.byte_range, self.options, self.encoder(), bad_rows)
 
-    def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[LabelledChunk]:
+    def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[Batch]:
         """Yield the chunks of a shard; what cannot be read is named by its line in the file."""
         with lines_of_file(shard):
             yield from stream.chunks(ahead=False)
@@ -148,7 +148,7 @@ def lines_of_file(shard: FileShard) -> Iterator[None]:
     """Name rows that the body cannot read by their line in the file, not in the shard."""
     try:
         yield
-    except MalformedRow as error:
+    except MalformedRowError as error:
         raise _in_file(error, shard) from error
 
 
@@ -159,21 +159,21 @@ class _ShardBadRows(BadRows):
         super().__init__(policy)
         self._shard = shard
 
-    def meet(self, row: MalformedRow) -> None:
+    def meet(self, row: MalformedRowError) -> None:
         """Take note of a bad row."""
         remembered = self.policy == "skip" and len(self.first) < LISTED
         super().meet(_in_file(row, self._shard) if remembered else row)
 
 
-def _in_file(row: MalformedRow, shard: FileShard) -> MalformedRow:
+def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     """Return a bad row with its line counted from the beginning of the file; rows of tables are so already."""
-    extent = shard.extent
-    if extent is None or not extent.begin or shard.rows is not None:
+    byte_range = shard.byte_range
+    if byte_range is None or not byte_range.begin or shard.rows is not None:
         return row
     with open(shard.path, "rb") as file:
-        begin, _ = records_of(file, extent)
+        begin, _ = records_of(file, byte_range)
     before = lines_before(shard.path, begin)
-    return MalformedRow(row.source, row.line + before, row.reason, row.column, row.remedies)
+    return MalformedRowError(row.source, row.line + before, row.reason, row.column, row.hints)
 
 
 Trained = TypeVar("Trained", bound=RowTraining)
@@ -195,7 +195,7 @@ class ShardLearning(Protocol[Trained]):
         """The two classes."""
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def column_profiles(self) -> Sequence[ColumnProfile]:
         """What each column of a table is, where that was found by looking."""
 
     @property
@@ -210,9 +210,9 @@ class ShardLearning(Protocol[Trained]):
         """Return what turns parts of the files into rows, knowing of the columns what is known before any shard."""
 
     def training(self, place: ShardPlace) -> Trained:
-        """Return the loop in which a shard is learnt, at its beginning."""
+        """Return the loop in which a shard is learned, at its beginning."""
 
-    def model(self, training: Trained, bookmark: Bookmark) -> AnyModel:
+    def model(self, training: Trained, resume_position: ResumePosition) -> AnyModel:
         """Return what the rows of a shard, up to its end, have taught; such models merge."""
 
     def finished(self, model: AnyModel, provenance: Json) -> AnyModel:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from opauc.core.blas import one_blas_thread
 from opauc.engines.scheduler import Item, Result, Sums, Told
-from opauc.linear.moments.accumulate import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ThreadScheduler:
     def reduced(self, gather: Callable[[Item], Sums], items: Sequence[Item], told: Told) -> Sums:
         """Return what all items give, merged; no more of it is held than one value a thread and a level of pairs."""
         with one_blas_thread(), ThreadPoolExecutor(self.n_jobs) as pool:
-            return _Tree(len(items), told).grown(gather, items, pool, self.n_jobs)
+            return _Tree(len(items), told).widen(gather, items, pool, self.n_jobs)
 
 
 class _Tree:
@@ -44,7 +44,7 @@ class _Tree:
             self._widths.append(-(-self._widths[-1] // 2))
         self._told = told
 
-    def grown(
+    def widen(
         self, gather: Callable[[Item], Sums], items: Sequence[Item], pool: ThreadPoolExecutor, n_jobs: int
     ) -> Sums:
         """Gather the items in order, a few at a time, and return the value at the root."""
@@ -76,7 +76,7 @@ class _Tree:
                 future.cancel()
 
     def _risen(self, level: int, number: int) -> tuple[int, int]:
-        """Return the place to which a value without a neighbour moves up."""
+        """Return the place to which a value without a neighbor moves up."""
         while level < len(self._widths) - 1 and number == self._widths[level] - 1 and number % 2 == 0:
             level, number = level + 1, number // 2
         return level, number

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from opauc.core.batch import SourceRecord
 from opauc.data.bad_rows import LISTED, BadRows
-from opauc.data.batch import SourceRecord
-from opauc.errors import TooManyBadRows
+from opauc.errors import TooManyBadRowsError
 from opauc.training.model_files import AnyModel, merged_any
 from opauc.types import Json
 from opauc.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
-class LearntShards:
+class TrainedShards:
     """The model of some shards, next to each other; None of such without rows. A value that merges."""
 
     model: AnyModel | None
@@ -28,12 +28,12 @@ class LearntShards:
     unreadable: Mapping[str, int] = field(default_factory=dict)  # values of a column that were not what it is
     shards: int = 1
 
-    def merge(self, other: LearntShards) -> LearntShards:
+    def merge(self, other: TrainedShards) -> TrainedShards:
         """Return what both have taught; the shards of `other` come after these."""
         model = self.model or other.model
         if self.model is not None and other.model is not None:
             model = merged_any(self.model, other.model)
-        return LearntShards(
+        return TrainedShards(
             model,
             self.rows + other.rows,
             self.records + other.records,
@@ -44,7 +44,7 @@ class LearntShards:
         )
 
     def provenance(self) -> Json:
-        """Return what is told in a model file of the rows it was learnt from."""
+        """Return what is told in a model file of the rows it was learned from."""
         return {
             "library": __version__,
             "rows": self.rows,
@@ -68,7 +68,7 @@ def refuse_too_many(bad_rows: int, first: Sequence[str], policy: BadRows) -> Non
     """Raise where more rows were skipped than may be."""
     if policy.most is not None and bad_rows > policy.most:
         listed = "; ".join(first[:1])
-        raise TooManyBadRows(f"{bad_rows} bad rows, at most {policy.most} may be skipped; the first: {listed}")
+        raise TooManyBadRowsError(f"{bad_rows} bad rows, at most {policy.most} may be skipped; the first: {listed}")
 
 
 def joined(records: list[SourceRecord]) -> SourceRecord:

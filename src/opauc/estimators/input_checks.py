@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
 
 from opauc.data.passthrough import group_keys
-from opauc.linear.table_input import known_rows, learnt_rows
+from opauc.linear.table_input import known_rows, learned_rows
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
@@ -24,7 +24,7 @@ def two_classes(classes: ArrayLike) -> Array:
     return found
 
 
-def encoded_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
+def encode_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
     """Return the labels as 0 and 1 and the sorted classes they stand for.
 
     Where `classes` is None they are taken from `y`, which may then hold one
@@ -100,7 +100,7 @@ class Chunk(NamedTuple):
         return self if groups is None else self._replace(groups=group_keys(groups, self.labels.size))
 
 
-def checked_chunk(
+def check_batch(
     estimator: BaseEstimator,
     X: ArrayLike,
     y: ArrayLike,
@@ -108,25 +108,25 @@ def checked_chunk(
     classes: Array | None,
     first: bool,
 ) -> Chunk:
-    """Check a labelled chunk; the first one fixes the number and names of the features.
+    """Check a labeled chunk; the first one fixes the number and names of the features.
 
     Tables like those of the command that trained a model are taken as they come.
     """
-    if first and estimator.table_features_ is not None:
-        estimator.table_features_ = None
-    rows = learnt_rows(estimator, X)
+    if first and estimator._reading_features is not None:
+        estimator._reading_features = None
+    rows = learned_rows(estimator, X)
     if rows is None and estimator.device is not None:
         rows, y, sample_weight = tensor_rows(estimator, X, first), host_array(y), host_array(sample_weight)
     return _chunk(estimator, rows, (X, y), sample_weight, classes, first)
 
 
-def checked_known_chunk(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Chunk:
-    """Check a labelled chunk of rows that were learnt before: nothing new is learnt of their columns."""
+def check_known_batch(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Chunk:
+    """Check a labeled chunk of rows that were learned before: nothing new is learned of their columns."""
     return _chunk(estimator, known_rows(estimator, X), (X, y), sample_weight, estimator.classes_, first=False)
 
 
 def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
-    """Check rows to be scored against the features learnt from; raw ones become those features first."""
+    """Check rows to be scored against the features learned from; raw ones become those features first."""
     rows = known_rows(estimator, X)
     if rows is not None:
         return rows
@@ -150,7 +150,7 @@ def _chunk(
     else:
         y = column_or_1d(given[1], warn=True)
         check_consistent_length(rows, y)
-    labels, known = encoded_labels(y, classes)
+    labels, known = encode_labels(y, classes)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
@@ -180,7 +180,7 @@ def canonical(rows: Rows) -> Rows:
     return tidy
 
 
-def announced_classes(known: Array | None, classes: ArrayLike | None) -> Array | None:
+def check_classes(known: Array | None, classes: ArrayLike | None) -> Array | None:
     """Return the classes of earlier calls, or those announced now; they must not change between calls."""
     if classes is None:
         return known

@@ -1,4 +1,4 @@
-"""What every estimator here does with a learnt scorer: scores, labels, probabilities, the AUC."""
+"""What every estimator here does with a learned scorer: scores, labels, probabilities, the AUC."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import column_or_1d
 
-from opauc.estimators.input_checks import encoded_labels
+from opauc.estimators.input_checks import encode_labels
 from opauc.metrics.exact_auc import exact_auc
 from opauc.types import Array, Floats
 
 
-class Chances(Protocol):
+class ProbabilityScorer(Protocol):
     """What turns scores into probabilities."""
 
-    def chances(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of the positive class for rows of these scores."""
 
 
 class Scored(NamedTuple):
-    """Scores, what gave them and the classes it tells apart: all three of the same rows learnt."""
+    """Scores, what gave them and the classes it tells apart: all three of the same rows learned."""
 
-    scorer: Chances
+    scorer: ProbabilityScorer
     scores: Floats
     classes: Array
 
@@ -75,14 +75,14 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([[0.5, 0.5]])
         """
         scorer, scores, _ = self._scored(X)
-        positive = scorer.chances(scores)
+        positive = scorer.probabilities(scores)
         return np.column_stack([1.0 - positive, positive])
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """AUC of labelled rows: the share of pairs of a positive and a negative that are ranked rightly.
+        """AUC of labeled rows: the share of pairs of a positive and a negative that are ranked rightly.
 
         Not the accuracy, which other classifiers of scikit-learn return: it
-        depends on a threshold, and ranking is what is learnt here. For the
+        depends on a threshold, and ranking is what is learned here. For the
         accuracy, pass `scoring="accuracy"` to what takes a `scoring`.
 
         Parameters
@@ -106,7 +106,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         0.75
         """
         _, scores, classes = self._scored(X)
-        labels, _ = encoded_labels(column_or_1d(y), classes)
+        labels, _ = encode_labels(column_or_1d(y), classes)
         return exact_auc(labels, scores, sample_weight)
 
     @abstractmethod

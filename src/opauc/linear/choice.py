@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from opauc.core.parameters import made
-from opauc.core.solver import AnyLearner
+from opauc.core.parameters import from_params
+from opauc.core.solver import AnySolver
 from opauc.linear.maps import LinearMap
 from opauc.types import Settings
 
@@ -18,13 +18,13 @@ FULL_COVARIANCE_BYTES = 2 * 2**30
 class Choice(NamedTuple):
     """A learner, what draws the map of rows before it, and what to publish of the choice."""
 
-    learner: AnyLearner
+    learner: AnySolver
     draw: Callable[[], LinearMap] | None = None
     published: Settings | None = None
 
 
 class Recipe(Protocol):
-    """How rows are to be learnt: every parameter is checked when it is asked."""
+    """How rows are to be learned: every parameter is checked when it is asked."""
 
     def choose(self, n_features: int, dtype: str) -> Choice:
         """Return the learner for rows of so many features."""
@@ -39,16 +39,16 @@ class LearnerRecipe:
     >>> from opauc.linear.exact import Exact
     >>> from opauc.linear.choice import LearnerRecipe
     >>> LearnerRecipe("LSSVM", Exact, {"alpha": 0.5}).choose(3, "float64").learner
-    Exact(alpha=0.5, forgetting=1.0, n_jobs=1, standardize=False)
+    Exact(alpha=0.5, forgetting_factor=1.0, n_jobs=1, standardize=False)
     """
 
     owner: str
-    learner: type[AnyLearner]
+    learner: type[AnySolver]
     parameters: Settings = field(default_factory=dict)
 
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
         """Return the learner, which must be able to keep its matrices."""
-        learner = made(self.owner, self.learner, self.parameters)
+        learner = from_params(self.owner, self.learner, self.parameters)
         refuse_wide(self.owner, n_features, n_matrices=learner.n_covariances)
         return Choice(learner)
 
@@ -57,7 +57,7 @@ class LearnerRecipe:
 class SameLearner:
     """The learner that a model began with."""
 
-    learner: AnyLearner
+    learner: AnySolver
     published: Settings = field(default_factory=dict)
 
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002

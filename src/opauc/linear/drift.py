@@ -1,4 +1,4 @@
-"""The exact minimiser of rows that fade, as fast as serves the next rows best: chosen inside the pass."""
+"""The exact minimizer of rows that fade, as fast as serves the next rows best: chosen inside the pass."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, SWITCH, Count, Shares, parameter
-from opauc.core.solver import Learner
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.core.solver import Solver
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.exact import Exact
 from opauc.linear.kernels.fading_moments import count_wins, fade_and_merge
 from opauc.linear.moments.classes import ClassMoments
@@ -56,17 +56,17 @@ class DriftStanding(NamedTuple):
     chosen: int
 
     @property
-    def forgetting(self) -> float:
+    def forgetting_factor(self) -> float:
         """The factor chosen."""
         return self.forgettings[self.chosen]
 
 
 @dataclass(frozen=True)
-class Drifting(Learner[DriftState]):
-    """Minimise the pair loss of rows that fade by a factor a row: the factor that ranked the next rows best.
+class Drifting(Solver[DriftState]):
+    """Minimize the pair loss of rows that fade by a factor a row: the factor that ranked the next rows best.
 
     Statistics are kept for each factor of `forgettings`. Rows are taken in
-    blocks of 128. A block is scored by the minimiser of each candidate, which
+    blocks of 128. A block is scored by the minimizer of each candidate, which
     is renewed every `horizon` rows (twice the features at least), and the pairs of a
     positive and a negative row within the block that it ranks rightly are counted; later
     blocks weigh more, by half in 32,768 rows. Then the products of its rows are summed, once
@@ -91,7 +91,7 @@ class Drifting(Learner[DriftState]):
     >>> rows = rng.normal(size=(4000, 1)) + (sign * labels)[:, None]
     >>> learner = Drifting(horizon=100)
     >>> state = learner.step(learner.start(1), rows, labels)
-    >>> learner.standing(state).forgetting, bool(learner.weights(state) < 0.0)
+    >>> learner.standing(state).forgetting_factor, bool(learner.weights(state) < 0.0)
     (0.99, True)
     """
 
@@ -144,7 +144,7 @@ class Drifting(Learner[DriftState]):
         return after
 
     def weights(self, state: DriftState) -> Floats:
-        """Return the minimiser of the rows as the candidate chosen weighs them; zero until both classes were seen."""
+        """Return the minimizer of the rows as the candidate chosen weighs them; zero until both classes were seen."""
         return self._exact.weights(self.statistics(state))
 
     def counts(self, state: DriftState) -> ClassCounts:
@@ -176,14 +176,14 @@ class Drifting(Learner[DriftState]):
 
     def chosen_settings(self, state: DriftState) -> dict[str, float]:
         """Return the factor chosen."""
-        return {"forgetting": self.standing(state).forgetting}
+        return {"forgetting_factor": self.standing(state).forgetting_factor}
 
     def check(self, state: DriftState) -> None:
         """Refuse a state from a file that would lead astray."""
         if not 0 <= state.filled[0] < BLOCK or not np.isin(state.labels, (0, 1)).all():
-            raise IncompatibleMoments(f"expected labels 0 and 1 of 0 to {BLOCK - 1} rows, got {state.filled[0]}")
+            raise IncompatibleMomentsError(f"expected labels 0 and 1 of 0 to {BLOCK - 1} rows, got {state.filled[0]}")
         if (state.counts < 0.0).any() or (state.weight < 0.0).any() or state.unsolved[0] < 0:
-            raise IncompatibleMoments("expected counts and weights that are not negative")
+            raise IncompatibleMomentsError("expected counts and weights that are not negative")
 
     @property
     def _exact(self) -> Exact:
@@ -200,7 +200,7 @@ class Drifting(Learner[DriftState]):
             factors, count, mean, scatter, state.counts, state.means, state.scatters, np.empty(mean.shape[1])
         )
         if not np.isfinite(np.diagonal(state.scatters, axis1=2, axis2=3)).all():
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
         state.filled[0] = 0
         state.unsolved[0] += BLOCK
         due = max(self.horizon, ROWS_A_FEATURE * state.means.shape[2])

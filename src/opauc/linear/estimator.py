@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.mergeable import Statistic
-from opauc.core.solver import AnyLearner
+from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
-from opauc.data.encode.table_features import TableFeatures
-from opauc.estimators.input_checks import Chunk, announced_classes, checked_chunk, checked_rows
+from opauc.data.encode.table_features import OneHotReading
+from opauc.estimators.input_checks import Chunk, check_batch, check_classes, checked_rows
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.choice import LearnerRecipe, Recipe
 from opauc.linear.fit import Solution, Solved
@@ -34,7 +34,7 @@ class LinearClassifier(ScoringClassifier):
     # The torch device on which statistics are gathered, of those that can be.
     device: str | None = None
     # How the command read the rows the model was trained on; None for a model fitted to arrays.
-    table_features_: TableFeatures | None = None
+    _reading_features: OneHotReading | None = None
 
     @property
     def coef_(self) -> Floats:
@@ -47,7 +47,7 @@ class LinearClassifier(ScoringClassifier):
         return np.array([self._scorer().intercept])
 
     def _scorer(self) -> LinearScorer:
-        """What scores rows, as of the last chunk that is wholly learnt."""
+        """What scores rows, as of the last chunk that is wholly learned."""
         with reading(self):
             return self.solution_.scorer
 
@@ -77,7 +77,7 @@ class LinearClassifier(ScoringClassifier):
             self.classes_,
             self.n_features_in_,
             self._feature_names(),
-            {} if self.table_features_ is None else self.table_features_.to_json(),
+            {} if self._reading_features is None else self._reading_features.to_json(),
         )
 
     def _adopt(self, model: Model) -> None:
@@ -86,24 +86,24 @@ class LinearClassifier(ScoringClassifier):
             self.classes_, self.n_features_in_ = model.classes, model.n_features
             self.solution_ = model.solution
             self._publish()
-            for name in ("feature_names_in_", "table_features_"):
+            for name in ("feature_names_in_", "_reading_features"):
                 self.__dict__.pop(name, None)
             if model.feature_names is not None:
                 self.feature_names_in_ = np.array(model.feature_names, dtype=object)
             if model.reading:
-                self.table_features_ = TableFeatures.of_json(model.reading)
+                self._reading_features = OneHotReading.of_json(model.reading)
 
 
 class StreamClassifier(LinearClassifier):
     """A binary classifier around a learner of the `learners` folder, whose settings are its parameters."""
 
-    _kind: ClassVar[type[AnyLearner]]
+    _kind: ClassVar[type[AnySolver]]
     _all_rows: ClassVar[str] = "every row"
 
     solution_: Solution
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
+        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
 
         Parameters
         ----------
@@ -131,12 +131,12 @@ class StreamClassifier(LinearClassifier):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk of labelled rows.
+        """Learn from one more chunk of labeled rows.
 
         Any cut of the rows into chunks gives what `fit` gives. A chunk may
         hold one class only if `classes` names both on the first call. If this
         raises, or is interrupted, the model is as it was before. Threads may
-        share a model: a second caller waits until the first chunk is learnt.
+        share a model: a second caller waits until the first chunk is learned.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class StreamClassifier(LinearClassifier):
     ) -> Self:
         """Do as `fit`, with the groups of the rows where the learner keeps those together."""
         with changing(self) as transaction:
-            chunk = checked_chunk(self, X, y, sample_weight, None, first=True).with_groups(groups)
+            chunk = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
             self._learn(chunk, None, transaction)
             if not self.solution_.counts.both:
                 raise ValueError(
@@ -196,8 +196,8 @@ class StreamClassifier(LinearClassifier):
         """Do as `partial_fit`, with the groups of the rows where the learner keeps those together."""
         with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
-            known = announced_classes(None if first else self.classes_, classes)
-            chunk = checked_chunk(self, X, y, sample_weight, known, first).with_groups(groups)
+            known = check_classes(None if first else self.classes_, classes)
+            chunk = check_batch(self, X, y, sample_weight, known, first).with_groups(groups)
             self._learn(chunk, None if first else self.solution_, transaction)
             if chunk.classes.size < 2:
                 raise ValueError(

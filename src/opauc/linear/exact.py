@@ -1,4 +1,4 @@
-"""The exact minimiser of the paper's objective, from one pass, with no step size."""
+"""The exact minimizer of the paper's objective, from one pass, with no step size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.linalg import eigh, eigh_tridiagonal, lapack
 
 from opauc.core.mergeable import Statistic
 from opauc.core.parameters import NON_NEGATIVE, SHARE, SWITCH, Threads, parameter
-from opauc.core.solver import StatisticLearner
+from opauc.core.solver import MergeableSolver
 from opauc.linear.moments.classes import ClassMoments
 from opauc.types import Floats, Labels, Rows
 
@@ -25,11 +25,11 @@ MOST_CONDITION = 4e6
 
 
 @dataclass(frozen=True)
-class Exact(StatisticLearner[ClassMoments]):
-    """Minimise alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2.
+class Exact(MergeableSolver[ClassMoments]):
+    """Minimize alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2.
 
     With d = the difference of the class means and S = the sum of their
-    covariances, the minimiser is w = (alpha I + S + d d^T)^-1 d: a ridge
+    covariances, the minimizer is w = (alpha I + S + d d^T)^-1 d: a ridge
     Fisher discriminant with equally weighted classes. The state is the
     statistics themselves.
 
@@ -52,21 +52,21 @@ class Exact(StatisticLearner[ClassMoments]):
     keeps_covariances: ClassVar[bool] = True
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
-    forgetting: float = parameter(1.0, SHARE)
+    forgetting_factor: float = parameter(1.0, SHARE)
     n_jobs: int = parameter(1, Threads())
     standardize: bool = parameter(False, SWITCH)
 
     @property
     def order_matters(self) -> bool:
         """Whether rows in another order give other weights: only where old ones fade."""
-        return self.forgetting != 1.0
+        return self.forgetting_factor != 1.0
 
     @property
     def shards_merge(self) -> bool:
-        """Whether shards learnt apart from each other merge to what one learner has: not where old rows fade."""
-        return self.forgetting == 1.0
+        """Whether shards learned apart from each other merge to what one learner has: not where old rows fade."""
+        return self.forgetting_factor == 1.0
 
-    def adopted(self, state: Statistic) -> ClassMoments:
+    def convert(self, state: Statistic) -> ClassMoments:
         """Return statistics that may have been gathered on a device."""
         return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
 
@@ -80,7 +80,7 @@ class Exact(StatisticLearner[ClassMoments]):
 
     def step(self, state: ClassMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassMoments:
         """Return the statistics with the chunk in them."""
-        return state.update(rows, labels, weight, forgetting=self.forgetting, n_jobs=self.n_jobs)
+        return state.update(rows, labels, weight, forgetting_factor=self.forgetting_factor, n_jobs=self.n_jobs)
 
     def forget(
         self,
@@ -91,18 +91,18 @@ class Exact(StatisticLearner[ClassMoments]):
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
     ) -> ClassMoments:
         """Return the statistics as if these rows had never been seen."""
-        if self.forgetting != 1.0:
+        if self.forgetting_factor != 1.0:
             raise ValueError(
-                f"forget needs forgetting=1.0, got {self.forgetting}: the weight the rows still have is unknown"
+                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: the weight the rows still have is unknown"
             )
         return state.forget(rows, labels, weight, self.n_jobs)
 
     def weights(self, state: ClassMoments) -> Floats:
-        """Return the minimiser; zero until both classes were seen."""
+        """Return the minimizer; zero until both classes were seen."""
         if not state.counts.both:
             return np.zeros(state.n_features)
         matrix, difference, scale = self._sums(state)
-        return _minimiser(matrix, difference, self.alpha) / scale
+        return _minimizer(matrix, difference, self.alpha) / scale
 
     def scale(self, state: ClassMoments) -> Floats:
         """Return what the features are divided by before the ridge acts on them: their standard deviation.
@@ -137,7 +137,7 @@ class Exact(StatisticLearner[ClassMoments]):
         return 4 * n_features
 
     def path(self, state: ClassMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimisers for many alphas, one a row, where possible from one reduction to tridiagonal form."""
+        """Return the minimizers for many alphas, one a row, where possible from one reduction to tridiagonal form."""
         out = np.zeros((len(alphas), state.n_features))
         if not state.counts.both or not len(alphas):
             return out
@@ -145,14 +145,14 @@ class Exact(StatisticLearner[ClassMoments]):
         reduced = _Tridiagonal(matrix, difference) if _worth_reducing(matrix, max(alphas)) else None
         for row, alpha in zip(out, alphas, strict=True):
             if reduced is not None and reduced.resolves(alpha):
-                row[:] = reduced.minimiser(alpha)
+                row[:] = reduced.minimizer(alpha)
             else:
-                row[:] = _minimiser(matrix, difference, alpha)
+                row[:] = _minimizer(matrix, difference, alpha)
         out /= scale
         return out
 
 
-def _minimiser(covariances: Floats, difference: Floats, alpha: float) -> Floats:
+def _minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
     """Solve (alpha I + covariances + difference difference^T) w = difference."""
     matrix = covariances.T.copy(order="F")  # symmetric: the transpose is itself, in the order LAPACK works in
     matrix.flat[:: matrix.shape[0] + 1] += alpha
@@ -166,11 +166,11 @@ def _minimiser(covariances: Floats, difference: Floats, alpha: float) -> Floats:
         if rcond > matrix.shape[0] * np.finfo(float).eps:
             solved = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
             return _normalised(solved, difference)
-    return _singular_minimiser(covariances, difference, alpha)
+    return _singular_minimizer(covariances, difference, alpha)
 
 
-def _singular_minimiser(covariances: Floats, difference: Floats, alpha: float) -> Floats:
-    """Return the shortest minimiser where the matrix has no inverse to working precision.
+def _singular_minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
+    """Return the shortest minimizer where the matrix has no inverse to working precision.
 
     Directions without variance are told on unit-variance features, so that a
     feature measured in small units is not taken for a constant.
@@ -195,7 +195,7 @@ def _unit_diagonal(matrix: Floats) -> Floats:
 
 
 def _normalised(solved: Floats, difference: Floats) -> Floats:
-    """Turn (alpha I + S)^-1 d into the minimiser (Sherman and Morrison)."""
+    """Turn (alpha I + S)^-1 d into the minimizer (Sherman and Morrison)."""
     return solved / (1.0 + difference @ solved)
 
 
@@ -219,7 +219,7 @@ class _Tridiagonal:
         reflectors, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(
             matrix / self._unit, lower=1, overwrite_a=1, lwork=int(lapack.dsytrd_lwork(size)[0])
         )
-        # The reflectors below the first subdiagonal are those of a QR factorisation one row down.
+        # The reflectors below the first subdiagonal are those of a QR factorization one row down.
         self._reflectors = np.asfortranarray(reflectors[1:, :-1])
         self._difference = difference
         self._turned = self._turn(difference, "T")
@@ -233,8 +233,8 @@ class _Tridiagonal:
         ridge = alpha / self._unit
         return (self._most + ridge) / MOST_CONDITION < self._least + ridge
 
-    def minimiser(self, alpha: float) -> Floats:
-        """Return the minimiser for one alpha."""
+    def minimizer(self, alpha: float) -> Floats:
+        """Return the minimizer for one alpha."""
         _, _, solved, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._turned)
         return _normalised(self._turn(solved, "N") / self._unit, self._difference)
 

@@ -1,4 +1,4 @@
-"""The exact minimiser with its penalty chosen by cross-validation, all within one pass."""
+"""The exact minimizer with its penalty chosen by cross-validation, all within one pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
-from opauc.core.solver import GroupedLearner
+from opauc.core.solver import GroupedSolver
 from opauc.linear.exact import Exact
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.folds import MOST_FOLDS, FoldMoments
@@ -109,7 +109,7 @@ class PenaltySelector(ABC, Generic[State]):
         """Return the penalties, what they scored on each fold, and the choice."""
 
 
-# Penalties to choose from, in units of the mean variance of the (standardised) features. Measured on 15 tables: the
+# Penalties to choose from, in units of the mean variance of the (standardized) features. Measured on 15 tables: the
 # best lay between a ten-thousandth and ten, or made no difference.
 GRID = 10.0 ** np.linspace(-6.0, 1.0, 13)
 
@@ -120,8 +120,8 @@ def _negative_pair_loss(margins: Floats, variances: Floats) -> Floats:
 
 def _binormal_auc(margins: Floats, variances: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        chances: Floats = ndtr(margins / np.sqrt(variances))
-    return np.where(variances > 0.0, chances, 0.5 + 0.5 * np.sign(margins))
+        probabilities: Floats = ndtr(margins / np.sqrt(variances))
+    return np.where(variances > 0.0, probabilities, 0.5 + 0.5 * np.sign(margins))
 
 
 # What is judged of weights: from the difference of the mean scores of the classes and the sum of their variances.
@@ -129,11 +129,11 @@ CRITERIA = {"pair_loss": _negative_pair_loss, "auc": _binormal_auc}
 
 
 @dataclass(frozen=True)
-class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
-    """Minimise alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2 for the alpha that suits new rows best.
+class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
+    """Minimize alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2 for the alpha that suits new rows best.
 
-    The statistics are kept for each of `folds` folds. What a fold's statistics
-    say of weights learnt from the others, their pair loss or the AUC that
+    The statistics are kept for each of `cv` folds. What a fold's statistics
+    say of weights learned from the others, their pair loss or the AUC that
     normal scores would have, needs no row: so alpha is cross-validated after
     the pass, at the price of one path of solutions a fold.
 
@@ -160,7 +160,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     numbers_rows: ClassVar[bool] = True
 
     alphas: tuple[float, ...] | None = parameter(None, Numbers(low=0.0))
-    folds: int = parameter(5, Count(2, MOST_FOLDS))
+    cv: int = parameter(5, Count(2, MOST_FOLDS))
     criterion: str = parameter("pair_loss", Option(tuple(CRITERIA)))
     one_standard_error: bool = parameter(False, SWITCH)
     standardize: bool = parameter(True, SWITCH)
@@ -169,7 +169,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     @property
     def n_covariances(self) -> int:
         """How many covariance matrices the state holds: one of each class and fold."""
-        return 2 * self.folds
+        return 2 * self.cv
 
     @property
     def order_matters(self) -> bool:
@@ -187,7 +187,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
 
     def start(self, n_features: int) -> FoldMoments:
         """Return statistics of no rows."""
-        return FoldMoments.empty(n_features, self.folds)
+        return FoldMoments.empty(n_features, self.cv)
 
     def step(self, state: FoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FoldMoments:
         """Return the statistics with the chunk in them."""
@@ -204,7 +204,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
     def forget_groups(
         self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> FoldMoments:
-        """Return the statistics as if these rows, learnt with these groups, had never been seen."""
+        """Return the statistics as if these rows, learned with these groups, had never been seen."""
         return state.forget_groups(rows, labels, groups, weight)
 
     def forget(
@@ -215,14 +215,14 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> FoldMoments:
-        """Return the statistics as if these rows, learnt under these numbers (from 0), had never been seen."""
+        """Return the statistics as if these rows, learned under these numbers (from 0), had never been seen."""
         if row_numbers is None:
             needed = "groups" if state.grouped else "row_numbers"
-            raise ValueError(f"forget needs {needed} where rows were learnt in folds")
+            raise ValueError(f"forget needs {needed} where rows were learned in folds")
         return state.forget(rows, labels, row_numbers, weight)
 
     def weights(self, state: FoldMoments) -> Floats:
-        """Return the minimiser for the alpha chosen; zero until both classes were seen."""
+        """Return the minimizer for the alpha chosen; zero until both classes were seen."""
         whole = state.whole()
         if not whole.counts.both:
             return np.zeros(state.n_features)
@@ -234,7 +234,7 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
         return 40 * n_features
 
     def path(self, state: FoldMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimisers of all rows for many alphas, one a row."""
+        """Return the minimizers of all rows for many alphas, one a row."""
         return self._exact.path(state.whole(), alphas)
 
     def chosen_settings(self, state: FoldMoments) -> dict[str, float]:
@@ -260,8 +260,8 @@ class ExactCV(GroupedLearner[FoldMoments], PenaltySelector[FoldMoments]):
         return np.flatnonzero((seen & elsewhere).all(axis=1)).tolist()
 
     def _refuse_other_folds(self, state: FoldMoments) -> None:
-        if state.n_folds != self.folds:
-            raise ValueError(f"folds was {state.n_folds} at the start, now it is {self.folds}")
+        if state.n_folds != self.cv:
+            raise ValueError(f"cv was {state.n_folds} at the start, now it is {self.cv}")
 
     def _alphas(self, whole: ClassMoments) -> Floats:
         if self.alphas is not None:

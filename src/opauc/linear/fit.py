@@ -1,4 +1,4 @@
-"""What has been learnt."""
+"""What has been learned."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.mergeable import FeatureSpread, Statistic
-from opauc.core.solver import AnyLearner, GroupedLearner, StatisticLearner
-from opauc.core.transaction import Undo
-from opauc.errors import IncompatibleMoments, UnsupportedOperation
+from opauc.core.solver import AnySolver, GroupedSolver, MergeableSolver
+from opauc.core.transaction import Rollback
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.choice import Choice
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
@@ -33,7 +33,7 @@ class Solution:
     up: `undo` keeps them.
     """
 
-    learner: AnyLearner
+    learner: AnySolver
     state: Any
     n_features: int
     map: LinearMap | None = None
@@ -49,12 +49,12 @@ class Solution:
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows learnt of each class."""
+        """Rows learned of each class."""
         return self.learner.counts(self.state)
 
     @cached_property
     def moments(self) -> Statistic:
-        """Class statistics of the rows learnt from, as the learner sees them."""
+        """Class statistics of the rows learned from, as the learner sees them."""
         return self.learner.statistics(self.state)
 
     @cached_property
@@ -78,7 +78,7 @@ class Solution:
         return self.scorer if seen >= self.learner.rows_worth_a_solve(self.n_features) else None
 
     def fresh(self, rows: Rows) -> None:
-        """Tell that all rows are new that are about to be learnt."""
+        """Tell that all rows are new that are about to be learned."""
 
     def scorer_of(self, arrays: NamedArrays) -> LinearScorer:
         """Return the scorer that gave these arrays, which may know fewer features."""
@@ -89,7 +89,7 @@ class Solution:
 
     @property
     def feature_spread(self) -> FeatureSpread | None:
-        """How much each feature varies among the rows learnt; None where nothing is known of it."""
+        """How much each feature varies among the rows learned; None where nothing is known of it."""
         return self.learner.feature_spread(self.state) if self.map is None else None
 
     @property
@@ -102,15 +102,15 @@ class Solution:
         """The choice of the penalty; None where the learner makes none."""
         return self.learner.selection(self.state) if isinstance(self.learner, PenaltySelector) else None
 
-    def undo(self, rows: Rows) -> Undo:
+    def rollback(self, rows: Rows) -> Rollback:
         """Return what puts the state back after `after(rows, ...)`."""
-        return self.learner.undo(self.state, rows if self.map is None else np.empty((0, self.map.n_features)))
+        return self.learner.rollback(self.state, rows if self.map is None else np.empty((0, self.map.n_features)))
 
     def with_learner(self, choice: Choice) -> Solution:
         """Return the same state under the settings chosen now, which must be of the same kind."""
         state = self.state
-        if isinstance(choice.learner, StatisticLearner):
-            state = choice.learner.adopted(state)
+        if isinstance(choice.learner, MergeableSolver):
+            state = choice.learner.convert(state)
         return replace(self, learner=choice.learner, state=state, published=choice.published or {}, known_scorer=None)
 
     def after(
@@ -118,7 +118,7 @@ class Solution:
     ) -> Solution:
         """Return what is known after the rows."""
         if groups is not None:
-            return self._with_state(self._grouped_learner().step_groups(self.state, rows, labels, groups, weight))
+            return self._with_state(self._grouped_solver().step_groups(self.state, rows, labels, groups, weight))
         if self.map is None:
             return self._with_state(self.learner.step(self.state, rows, labels, weight))
         state = self.state
@@ -129,23 +129,25 @@ class Solution:
             )
         return self._with_state(state)
 
-    def grown(self, n_features: int) -> Solution:
+    def widen(self, n_features: int) -> Solution:
         """Return what is known with room for more features, which were zero in every row so far."""
-        return replace(self._with_state(self.learner.grown(self.state, n_features)), n_features=n_features)
+        return replace(self._with_state(self.learner.widen(self.state, n_features)), n_features=n_features)
 
-    def arranged(self, places: ArrayLike, n_features: int) -> Solution:
+    def reindex(self, places: ArrayLike, n_features: int) -> Solution:
         """Return what is known with each feature at its place among more, which were zero in every row."""
-        state = self.statistic_learner("merge").arranged(self.state, places, n_features)
+        state = self.mergeable_solver("merge").reindex(self.state, places, n_features)
         return replace(self._with_state(state), n_features=n_features)
 
     def merged(self, other: Solution) -> Solution:
         """Return what is known of the rows of both."""
-        learner = self.statistic_learner("merge")
-        if other.statistic_learner("merge").name != learner.name:
-            raise IncompatibleMoments(f"cannot merge what {self._solver()} and what {other._solver()} have learnt")
-        return self._with_state(learner.merge(self.state, learner.adopted(other.state)))
+        learner = self.mergeable_solver("merge")
+        if other.mergeable_solver("merge").name != learner.name:
+            raise IncompatibleMomentsError(
+                f"cannot merge what {self._solver()} and what {other._solver()} have learned"
+            )
+        return self._with_state(learner.merge(self.state, learner.convert(other.state)))
 
-    def without(
+    def subtract(
         self,
         rows: Rows,
         labels: Labels,
@@ -155,34 +157,38 @@ class Solution:
     ) -> Solution:
         """Return what would be known had these rows never been seen."""
         if groups is not None:
-            return self._with_state(self._grouped_learner().forget_groups(self.state, rows, labels, groups, weight))
-        learner = self.statistic_learner("forget")
+            return self._with_state(self._grouped_solver().forget_groups(self.state, rows, labels, groups, weight))
+        learner = self.mergeable_solver("forget")
         return self._with_state(learner.forget(self.state, rows, labels, weight, row_numbers))
 
     def path(self, alphas: list[float]) -> Floats:
         """Return the weights for many penalties, one a row."""
-        return self.statistic_learner("path").path(self.state, alphas)
+        return self.mergeable_solver("path").path(self.state, alphas)
 
-    def statistic_learner(self, wanted_by: str) -> StatisticLearner[Any]:
+    def mergeable_solver(self, wanted_by: str) -> MergeableSolver[Any]:
         """Return the learner if it learns by sums alone, as those do that can merge, forget and give a path."""
-        if isinstance(self.learner, StatisticLearner) and self.map is None:
+        if isinstance(self.learner, MergeableSolver) and self.map is None:
             return self.learner
         if self.map is not None:
-            raise UnsupportedOperation(f"{wanted_by} is not possible where rows go through a {type(self.map).__name__}")
+            raise UnsupportedOperationError(
+                f"{wanted_by} is not possible where rows go through a {type(self.map).__name__}"
+            )
         if self.published.get("solver_") == "exact":
-            raise UnsupportedOperation(f"{wanted_by} needs a given forgetting: with 'auto' the order of rows counts")
-        raise UnsupportedOperation(
-            f"{wanted_by} needs solver='exact': what {self._solver()} has learnt depends on each row in turn"
+            raise UnsupportedOperationError(
+                f"{wanted_by} needs a given forgetting_factor: with 'auto' the order of rows counts"
+            )
+        raise UnsupportedOperationError(
+            f"{wanted_by} needs solver='exact': what {self._solver()} has learned depends on each row in turn"
         )
 
-    def _grouped_learner(self) -> GroupedLearner[Any]:
+    def _grouped_solver(self) -> GroupedSolver[Any]:
         """Return the learner if it can keep the rows of a group together."""
-        if isinstance(self.learner, GroupedLearner) and self.map is None:
+        if isinstance(self.learner, GroupedSolver) and self.map is None:
             return self.learner
-        raise UnsupportedOperation(f"groups are for folds, of which {self._solver()} has none")
+        raise UnsupportedOperationError(f"groups are for folds, of which {self._solver()} has none")
 
     def _solver(self) -> str:
-        """Return what learnt, by the names of the parameters that asked for it."""
+        """Return what learned, by the names of the parameters that asked for it."""
         solver, rank = (self.published.get(name) for name in ("solver_", "rank_"))
         if solver is None:
             return repr(self.learner.name)
@@ -194,7 +200,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The scorer that rows taken all at once have given: nothing can be learnt on from there."""
+    """The scorer that rows taken all at once have given: nothing can be learned on from there."""
 
     scorer: LinearScorer
     published: Settings = field(default_factory=dict)
@@ -225,7 +231,7 @@ class HeldSolution(Generic[Kind, Held]):
 
     @property
     def solution(self) -> Held:
-        """What has been learnt so far."""
+        """What has been learned so far."""
         if self._solution is None:
-            raise ValueError("nothing has been learnt yet")
+            raise ValueError("nothing has been learned yet")
         return self._solution

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import SWITCH, Numbers, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
-from opauc.core.solver import Learner
-from opauc.errors import DivergenceWarning, IncompatibleMoments
+from opauc.core.solver import Solver
+from opauc.errors import DivergenceWarning, IncompatibleMomentsError
 from opauc.linear.kernels.grid import ALL_PAIRS, KEPT_SCORES, STEPS, Contest, GridState, csr_pass, dense_pass
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.moments.classes import ClassMoments
@@ -46,7 +46,7 @@ class Candidates(NamedTuple):
 class GridSelection(NamedTuple):
     """The step size, the penalty and the progressive AUC of every pair, and the number of the winner.
 
-    Each row was scored before it was learnt from and compared with recent rows
+    Each row was scored before it was learned from and compared with recent rows
     of the other class; later rows weigh more. The AUC is zero for pairs that
     diverged, and 0.5 for all others until both classes are seen; the first of
     equals wins.
@@ -69,11 +69,11 @@ class GridSelection(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GridLearner(Learner[State]):
+class GridSolver(Solver[State]):
     """Descend with every pair of a constant step size and a penalty; take the pair that ranked best.
 
     Each pair moves as it would alone. The pair taken is that of the best
-    progressive AUC: every row is scored before it is learnt and compared with
+    progressive AUC: every row is scored before it is learned and compared with
     recent rows of the other class, in fixed memory. Pairs whose weights miss a
     label by more than 1e100 have diverged: they count as the worst and cost
     nothing from there on. Where all have, the weights are zero, and a warning
@@ -174,9 +174,9 @@ class GridLearner(Learner[State]):
         """Refuse a state from a file that would lead the kernels astray."""
         order, active, *_, progress = self.contest(state)
         if not ((progress >= 0.0) & (progress < MOST_ROWS))[:ALL_PAIRS].all():
-            raise IncompatibleMoments(f"expected numbers of rows and steps, got {progress[:ALL_PAIRS]}")
+            raise IncompatibleMomentsError(f"expected numbers of rows and steps, got {progress[:ALL_PAIRS]}")
         if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= active[0] <= order.size:
-            raise IncompatibleMoments(f"expected each of {order.size} pairs once, and how many have not diverged")
+            raise IncompatibleMomentsError(f"expected each of {order.size} pairs once, and how many have not diverged")
 
 
 def panels_for(n_pairs: int) -> int:
@@ -192,12 +192,12 @@ def panels_for(n_pairs: int) -> int:
 
 
 @dataclass(frozen=True)
-class DescentGrid(GridLearner[GridState]):
+class DescentGrid(GridSolver[GridState]):
     """Descend as `SGD` does with every pair of a constant step size and a penalty; take the pair that ranked best.
 
     The class statistics do not depend on the pair, so they are kept once, and
     the products of the covariance with the weights of all pairs are one
-    product of matrices. `GridLearner` tells of the choice and of pairs that
+    product of matrices. `GridSolver` tells of the choice and of pairs that
     diverge. With `average`, the mean of the iterates is what is judged and
     given, else the last of them; a state has both.
 
@@ -237,7 +237,7 @@ class DescentGrid(GridLearner[GridState]):
         )
 
     def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
-        """Return the state after every pair has scored, compared and learnt each row in order."""
+        """Return the state after every pair has scored, compared and learned each row in order."""
         self.refuse_other_grid(state.contest)
         checked_squares(rows)
         arrays = {name: part.copy() for name, part in state._asdict().items() if name != "contest"}
@@ -277,4 +277,4 @@ class DescentGrid(GridLearner[GridState]):
         """Refuse a state from a file that would lead the kernels astray."""
         super().check(state)
         if (state.counts < 0.0).any():
-            raise IncompatibleMoments(f"expected counts of rows, got {state.counts}")
+            raise IncompatibleMomentsError(f"expected counts of rows, got {state.counts}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opauc.core.kernels.random_signs import write_codes
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays, RandomState, Rows, random_key
 
 
@@ -38,7 +38,7 @@ class FeatureMap(Protocol):
 
 
 class LinearMap(FeatureMap, Protocol):
-    """A linear map, drawn at random: what is learnt behind it is linear in the rows themselves."""
+    """A linear map, drawn at random: what is learned behind it is linear in the rows themselves."""
 
     @classmethod
     def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> Self:
@@ -96,9 +96,13 @@ class FeatureSubset:
         """Return the map that gave these arrays."""
         features, n_inputs = arrays["features"], arrays["n_inputs"]
         if features.ndim != 1 or n_inputs.shape != () or features.dtype.kind != "i" or n_inputs.dtype.kind != "i":
-            raise IncompatibleMoments("a subset of features takes a flat array of whole numbers and how many there are")
+            raise IncompatibleMomentsError(
+                "a subset of features takes a flat array of whole numbers and how many there are"
+            )
         if not features.size or features[0] < 0 or features[-1] >= n_inputs or (np.diff(features) <= 0).any():
-            raise IncompatibleMoments(f"a subset of {n_inputs} features must have numbers that rise from 0 on below it")
+            raise IncompatibleMomentsError(
+                f"a subset of {n_inputs} features must have numbers that rise from 0 on below it"
+            )
         return cls(features.astype(np.int64), int(n_inputs))
 
 
@@ -174,9 +178,9 @@ class GaussianProjection:
         """Return the map that gave these arrays."""
         key, n_inputs, n_features = arrays["key"], arrays["n_inputs"], arrays["n_features"]
         if any(number.shape != () or number.dtype.kind not in "iu" for number in (key, n_inputs, n_features)):
-            raise IncompatibleMoments("a projection takes its key and both lengths of rows as whole numbers")
+            raise IncompatibleMomentsError("a projection takes its key and both lengths of rows as whole numbers")
         if not (1 <= n_inputs < MOST_FEATURES and 1 <= n_features < MOST_FEATURES and key >= 0):
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"a projection needs a key and lengths of at least 1, got {key}, {n_inputs} and {n_features}"
             )
         return cls(int(key), int(n_inputs), int(n_features))

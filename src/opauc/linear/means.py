@@ -14,9 +14,9 @@ from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.mergeable import ScoreSummary, or_one
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, parameter
 from opauc.core.row_blocks import csr_rows, read_only, row_weights
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
-from opauc.core.transaction import Undo, touched_features
+from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import (
     CURVATURE,
     DEVIATION_SHARES,
@@ -53,7 +53,7 @@ class MeansState(NamedTuple):
     waiting: tuple[tuple[csr_array, Labels, Floats | None], ...] | None
 
 
-class MeansLearner(Learner[MeansState]):
+class MeansSolver(Solver[MeansState]):
     """Weights w = a v + M p, M the sums of the classes: a row costs its entries."""
 
     alpha: float
@@ -86,7 +86,7 @@ class MeansLearner(Learner[MeansState]):
 
         No covariance is kept. A variance is the mean, weighted by t^2 as the
         iterates are, of the squared deviations of the scores that rows got
-        just before they were learnt from, from what was the mean score of
+        just before they were learned from, from what was the mean score of
         their class then. It belongs to the learner's own weights, whatever
         `weights` are given.
         """
@@ -95,13 +95,13 @@ class MeansLearner(Learner[MeansState]):
         variances = parts.spreads[:, DEVIATIONS] / or_one(parts.spreads[:, DEVIATION_SHARES])
         return score_summary(parts.counts, means, variances)
 
-    def undo(self, state: MeansState, rows: Rows) -> Undo:
-        """Return what puts `state` back after a step on `rows`; rows that wait are learnt in a state of their own."""
+    def rollback(self, state: MeansState, rows: Rows) -> Rollback:
+        """Return what puts `state` back after a step on `rows`; rows that wait are learned in a state of their own."""
         if state.waiting is not None:
-            return Undo()
+            return Rollback()
         cards, *others = state.parts
         features = touched_features(rows) if self._sweeps_nothing(state.parts, rows.shape[0]) else None
-        return Undo().keep(*others).keep_features([cards], features)
+        return Rollback().keep(*others).keep_features([cards], features)
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> MeansState:
         """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
@@ -154,7 +154,7 @@ RELATIVE_STEP = 2.0
 
 
 @dataclass(frozen=True)
-class ClassMeans(MeansLearner):
+class ClassMeans(MeansSolver):
     """Descend along the pair loss of each row against the mean of the other class so far.
 
     A row x with label y moves the weights by
@@ -167,7 +167,7 @@ class ClassMeans(MeansLearner):
     class is left out of the gradient. Little is lost, for with S the mean of
     both covariances and d the difference of the class means, the mean of
     (x - c)(x - c)^T is S + d d^T already, so that the sketch would change the
-    direction of the minimiser no more than a different alpha does. This holds
+    direction of the minimizer no more than a different alpha does. This holds
     only if both classes weigh the same, as they do in the sum over all pairs:
     hence omega, without which a rare class would hardly be heard.
 
@@ -180,11 +180,11 @@ class ClassMeans(MeansLearner):
     With `scale_power`, rows are multiplied by (mean square of the feature +
     v / n)^-scale_power, measured on the first n = `scale_rows` rows, v the mean
     square of their nonzero values. Those rows are kept until they can be
-    learnt from; weights asked for before use what is there. Weights are in the
+    learned from; weights asked for before use what is there. Weights are in the
     units of the rows given. The weight of a row is a factor on omega and on its
     part in means and scale; `step` writes into the state it is given.
 
-    Rows are not centred, or they would not be sparse. Where they lie a million
+    Rows are not centered, or they would not be sparse. Where they lie a million
     times farther from zero than from each other, too few digits are left of
     |x - c|^2; `SGD` keeps them.
 

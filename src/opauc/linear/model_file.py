@@ -10,14 +10,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from opauc.core.checksummed_file import read_sealed, write_sealed
-from opauc.core.parameters import made
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
+from opauc.core.parameters import from_params
 from opauc.core.registry import MAPS, SOLVERS
 from opauc.core.saved_labels import labels_in, labels_out
-from opauc.core.solver import AnyLearner
+from opauc.core.solver import AnySolver
 from opauc.data import ReadOptions
-from opauc.data.encode.table_features import TableFeatures
-from opauc.errors import OpaucError, UnreadableFile, UnsupportedOperation
+from opauc.data.encode.table_features import OneHotReading
+from opauc.errors import OpaucError, UnreadableFileError, UnsupportedOperationError
 from opauc.linear.choice import SameLearner
 from opauc.linear.fit import Solution, Solved
 from opauc.linear.model_header import ModelHeader, checked_header
@@ -37,7 +37,7 @@ UNSAID: dict[str, Settings] = {name: {"standardize": False} for name in ("OPAUC"
 class Model:
     """All that is known of a fitted estimator, without the estimator around it.
 
-    `reading` says how the rows it learnt from were read and `provenance` where
+    `reading` says how the rows it learned from were read and `provenance` where
     they came from; both are empty for a model fitted to arrays.
     """
 
@@ -57,17 +57,17 @@ class Model:
 
     def training(self) -> Training:
         """Return the loop in which the model goes on learning."""
-        solution = self.learnt()
+        solution = self.learned()
         return Training(SameLearner(solution.learner, solution.published), solution)
 
-    def row_reading(self) -> TableFeatures:
+    def row_reading(self) -> OneHotReading:
         """Return how rows are to be read for it."""
-        return TableFeatures.of_json(self.reading) if self.reading else TableFeatures(ReadOptions())
+        return OneHotReading.of_json(self.reading) if self.reading else OneHotReading(ReadOptions())
 
-    def learnt(self) -> Solution:
+    def learned(self) -> Solution:
         """Return the solution of a model that can go on learning."""
         if isinstance(self.solution, Solved):
-            raise UnsupportedOperation(f"{self.estimator} learns from all its rows at once and cannot go on")
+            raise UnsupportedOperationError(f"{self.estimator} learns from all its rows at once and cannot go on")
         return self.solution
 
 
@@ -76,12 +76,12 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     header, arrays = model_parts(model)
     arrays |= {"scorer.weights": model.scorer.weights, "scorer.numbers": model.scorer.numbers()}
     header |= {"reading": dict(model.reading), "provenance": dict(model.provenance)}
-    write_sealed(path, MODEL, header, arrays)
+    write_checksummed(path, MODEL, header, arrays)
 
 
 def load_model(path: str | os.PathLike[str], to_learn: bool = True) -> Model:
     """Return a model with all that is known of it; one that is only to score is not asked how it would go on."""
-    return model_in(path, *read_sealed(path), to_learn)
+    return model_in(path, *read_checksummed(path), to_learn)
 
 
 def model_in(
@@ -89,7 +89,7 @@ def model_in(
 ) -> Model:
     """Return the model that was read from a file as its kind, header and arrays."""
     if kind != MODEL:
-        raise UnreadableFile(f"{path}: holds a {kind}, expected a model")
+        raise UnreadableFileError(f"{path}: holds a {kind}, expected a model")
     with refusing(path):
         checked = checked_header(header)
         model = model_of_parts(checked if to_learn else {**checked, "learner": None}, arrays)
@@ -126,7 +126,7 @@ def model_parts(model: Model) -> tuple[Json, Arrays]:
 def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
     """Return the model that `model_parts` took apart, from a header that was checked."""
     n_features, names, reading = header["n_features"], header["feature_names"], header.get("reading", {})
-    if names is not None and reading and TableFeatures.of_json(reading).feature_names() not in (None, names):
+    if names is not None and reading and OneHotReading.of_json(reading).feature_names() not in (None, names):
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
     # A parameter that was not given, or that an earlier version did not have, is as the learner has it.
     settings, unsaid = header.get("settings", {}), UNSAID.get(header["estimator"], {})
@@ -169,13 +169,13 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
     return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
 
 
-def _learner(name: str, settings: Settings) -> AnyLearner:
+def _learner(name: str, settings: Settings) -> AnySolver:
     """Return the learner of that name, every setting checked."""
     kind, known = SOLVERS[str(renamed(name))], {**UNSAID.get(name, {}), **settings}
     missing = [part.name for part in fields(kind) if part.name not in known]
     if missing:
         raise ValueError(f"{name}: lacks the setting {missing[0]}")
-    return made(name, kind, known)
+    return from_params(name, kind, known)
 
 
 def _under(begin: str, arrays: NamedArrays) -> Arrays:
@@ -192,12 +192,12 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever the body makes of a strange file into one clear error that names the file."""
     try:
         yield
-    except UnreadableFile:
+    except UnreadableFileError:
         raise
     except KeyError as error:
-        raise UnreadableFile(f"{path}: cannot be used: it lacks {error}") from error
+        raise UnreadableFileError(f"{path}: cannot be used: it lacks {error}") from error
     except (OpaucError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError) as error:
-        raise UnreadableFile(f"{path}: cannot be used: {error}") from error
+        raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
 
 
 def _plain(value: object) -> object:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from opauc.core.batch import SourceRecord
 from opauc.core.json_schema import json_as
-from opauc.data.batch import SourceRecord
-from opauc.data.encode.encoder import checked_encoding
+from opauc.core.saved_labels import SavedLabels
+from opauc.data.encode.encoder import check_onehot_state
 from opauc.data.options import ReadOptions
 from opauc.types import Json, Settings
 
 # A point of the learning curve: rows, the AUC, and its bounds.
 POINT = 4
-
-
-class SavedLabels(TypedDict):
-    """The type and the values of the two class labels."""
-
-    type: str
-    values: list[bool | int | float | str]
 
 
 class Reading(TypedDict, total=False):
@@ -53,7 +47,7 @@ class Provenance(TypedDict, total=False):
     forgotten: list[ForgottenFiles]
 
 
-class Learnt(TypedDict):
+class Learned(TypedDict):
     """What every model says of itself."""
 
     estimator: str
@@ -65,7 +59,7 @@ class Learnt(TypedDict):
     learner: str | None
 
 
-class ModelHeader(Learnt, total=False):
+class ModelHeader(Learned, total=False):
     """What a model file may say beside it."""
 
     settings: dict[str, bool | int | float | str | list[float] | None]
@@ -78,7 +72,7 @@ class CheckpointHeader(ModelHeader):
     """What a checkpoint says beside it."""
 
     plan: Json
-    bookmark: Json
+    resume_position: Json
     positive: str | int | float | None
     next_look: int
     pace: list[list[int]]
@@ -105,7 +99,7 @@ def checked_header(header: Settings, kind: type[ModelHeader] = ModelHeader) -> M
     if reading:
         ReadOptions.of_json(reading["options"])
         if reading.get("encoding") is not None:
-            checked_encoding(reading["encoding"])
+            check_onehot_state(reading["encoding"])
     for point in checked.get("provenance", {}).get("learning_curve", ()):
         if len(point) != POINT or not (point[0] >= 0 and all(0 <= share <= 1 for share in point[1:])):
             raise ValueError(f"learning_curve: expected rows, an AUC and its bounds, got {point[:POINT]}")

@@ -13,7 +13,7 @@ from opauc.types import RandomState
 
 
 class OPAUC(StatisticClassifier):
-    """Linear scorer that minimises the square pair loss, a consistent surrogate of AUC, in one pass.
+    """Linear scorer that minimizes the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
     and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. Classes weigh the
@@ -22,12 +22,12 @@ class OPAUC(StatisticClassifier):
     Parameters
     ----------
     solver : {"auto", "exact", "sgd", "progressive_selection"}, default="auto"
-        "exact" keeps class statistics and solves for the minimiser: no step
+        "exact" keeps class statistics and solves for the minimizer: no step
         size, any order of rows, shards can be merged and rows taken out.
         "sgd" takes one gradient step a row (Algorithm 1 of the paper).
         "progressive_selection" learns eight scorers at once, O(entries) a row
         each, and keeps the one with the best progressive AUC, that of rows
-        scored before they are learnt; alpha and the step sizes play no part
+        scored before they are learned; alpha and the step sizes play no part
         in it. It is for sparse rows of any lengths, in random order.
         "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
         set, else "progressive_selection".
@@ -51,18 +51,18 @@ class OPAUC(StatisticClassifier):
         Whether "sgd" gives the mean of its iterates rather than the last one;
         with `standardize` or a rank, that of the t-th weighted by t^2.
     standardize : bool, default=True
-        Whether features are learnt in units of their own standard deviation
+        Whether features are learned in units of their own standard deviation
         (from the mean of their variances in both classes), so that neither
         units nor shifts of them change a ranking: by "exact" from the
         statistics after the pass, by "sgd" with a running scale. Weights are in
         the units of the features either way. False is the paper's plain form.
         It plays no part with a `rank` or with "progressive_selection".
-    forgetting : float or "auto", default=1.0
+    forgetting_factor : float or "auto", default=1.0
         Factor on the weight of all earlier rows at each new row. With "auto"
         (solver "exact" only) 1, .9999, .999 or .99, whichever ranks the next
-        rows best as they come; it is in `forgetting_`.
+        rows best as they come; it is in `forgetting_factor_`.
     horizon : int, default=1000
-        With forgetting="auto": how many rows pass between two updates of the
+        With forgetting_factor="auto": how many rows pass between two updates of the
         model that scores. The farther ahead rows are ranked, the slower it is
         best to forget.
     n_jobs : int, default=None
@@ -71,7 +71,7 @@ class OPAUC(StatisticClassifier):
         Seed of the random codes of a sketch; shards to be merged need different ones.
     device : str, default=None
         A device of torch ("cuda", "cuda:1", "cpu") on which dense rows become
-        statistics and the exact minimiser is worked out, in float64; it takes
+        statistics and the exact minimizer is worked out, in float64; it takes
         solver="exact" with full covariance. None is this machine, without
         torch. X may be a torch tensor; one that lies on the device stays there.
 
@@ -90,7 +90,7 @@ class OPAUC(StatisticClassifier):
     selection_ : Standing
         With solver="progressive_selection": the candidates, the progressive
         AUC of each and the number of the one taken.
-    forgetting_ : float
+    forgetting_factor_ : float
         The factor in use, which "auto" may change with every chunk.
     solver_, rank_ : str, int or None
         What "auto" took.
@@ -139,7 +139,7 @@ class OPAUC(StatisticClassifier):
         learning_rate: str = "theorem",
         average: bool = True,
         standardize: bool = True,
-        forgetting: float | str = 1.0,
+        forgetting_factor: float | str = 1.0,
         horizon: int = 1000,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -152,7 +152,7 @@ class OPAUC(StatisticClassifier):
         self.learning_rate = learning_rate
         self.average = average
         self.standardize = standardize
-        self.forgetting = forgetting
+        self.forgetting_factor = forgetting_factor
         self.horizon = horizon
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -168,13 +168,13 @@ class OPAUC(StatisticClassifier):
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     @property
-    def forgetting_(self) -> float:
+    def forgetting_factor_(self) -> float:
         """The factor on the weight of all earlier rows at each new row."""
         with reading(self):
             learner = self.solution_.learner
             if isinstance(learner, Drifting):
-                return learner.standing(self.solution_.state).forgetting
-        return float(self.forgetting)
+                return learner.standing(self.solution_.state).forgetting_factor
+        return float(self.forgetting_factor)
 
     def _recipe(self) -> OpaucRecipe:
         parameters, name = self.get_params(deep=False), type(self).__name__

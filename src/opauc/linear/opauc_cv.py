@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.transaction import changing
 from opauc.linear.exact_cv import ExactCV, Selection
-from opauc.linear.grid import GridLearner, GridSelection
+from opauc.linear.grid import GridSelection, GridSolver
 from opauc.linear.resolve import OpaucCVRecipe
 from opauc.linear.sums_estimator import StatisticClassifier
 from opauc.types import Array, Floats, RandomState
@@ -23,17 +23,17 @@ class OPAUCCV(StatisticClassifier):
     The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the
     mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are put into
     folds by their number, or by their groups; class statistics are kept for each fold. After the
-    pass, weights learnt from all folds but one are judged on that one by its
+    pass, weights learned from all folds but one are judged on that one by its
     statistics alone, for every penalty.
 
     With solver="sgd", Algorithm 1 of the paper runs for every pair of a step
-    size and a penalty at once. Each row is scored before it is learnt, and the
+    size and a penalty at once. Each row is scored before it is learned, and the
     pair is taken that ranked the rows best. There are no folds then.
 
     Parameters
     ----------
     solver : {"exact", "sgd"}, default="exact"
-        "exact" solves for the minimiser, "sgd" takes one gradient step a row;
+        "exact" solves for the minimizer, "sgd" takes one gradient step a row;
         folds, criterion, one_standard_error, standardize and n_jobs are for
         "exact" alone.
     rank : int or None, default=None
@@ -48,7 +48,7 @@ class OPAUCCV(StatisticClassifier):
     average : bool, default=True
         Whether "sgd" gives, and judges, the mean of its iterates rather than
         the last one; with a `rank` it is always the last.
-    folds : int, default=5
+    cv : int, default=5
         Number of folds; it cannot change between calls to `partial_fit`.
     criterion : {"pair_loss", "auc"}, default="pair_loss"
         What is judged on the fold held out: its mean pair loss, which is
@@ -70,7 +70,7 @@ class OPAUCCV(StatisticClassifier):
     Attributes
     ----------
     alpha_ : float
-        The penalty chosen; with `standardize`, that of standardised features.
+        The penalty chosen; with `standardize`, that of standardized features.
     eta0_ : float
         The step size chosen by "sgd".
     cv_results_ : dict of ndarray
@@ -104,7 +104,7 @@ class OPAUCCV(StatisticClassifier):
         alphas: Sequence[float] | None = None,
         etas: Sequence[float] | None = None,
         average: bool = True,
-        folds: int = 5,
+        cv: int = 5,
         criterion: str = "pair_loss",
         one_standard_error: bool = False,
         standardize: bool = True,
@@ -117,7 +117,7 @@ class OPAUCCV(StatisticClassifier):
         self.alphas = alphas
         self.etas = etas
         self.average = average
-        self.folds = folds
+        self.cv = cv
         self.criterion = criterion
         self.one_standard_error = one_standard_error
         self.standardize = standardize
@@ -128,7 +128,7 @@ class OPAUCCV(StatisticClassifier):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
-        """Learn from labelled rows, in one pass over them, forgetting what was learnt before.
+        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class OPAUCCV(StatisticClassifier):
             As in `OPAUC`. Folds without a row of one class are not judged.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, a patient or a user, say: rows of one group
-            are in one fold, so that none is judged by weights learnt from its
+            are in one fold, so that none is judged by weights learned from its
             own group. The fold is a hash of the group's value, the same in
             every chunk and shard; no list of groups is kept. Of few groups the
             folds are uneven: 50 of one size differ by a third or so.
@@ -148,7 +148,7 @@ class OPAUCCV(StatisticClassifier):
         Examples
         --------
         >>> from opauc import OPAUCCV
-        >>> OPAUCCV(folds=2, alphas=[0.1, 1.0]).fit([[0.0], [1.0], [2.0], [4.0]] * 9, [0, 0, 1, 1] * 9).predict([[3.5]])
+        >>> OPAUCCV(cv=2, alphas=[0.1, 1.0]).fit([[0.0], [1.0], [2.0], [4.0]] * 9, [0, 0, 1, 1] * 9).predict([[3.5]])
         array([1])
         """
         with changing(self):
@@ -156,7 +156,7 @@ class OPAUCCV(StatisticClassifier):
             learner = self._learner()
             if isinstance(learner, ExactCV) and not learner.judged_folds(self.solution_.state):
                 warnings.warn(
-                    f"folds={self.folds}: no fold has rows of both classes in it and outside it, so nothing could be "
+                    f"folds={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",
                     UserWarning,
                     stacklevel=2,
@@ -171,7 +171,7 @@ class OPAUCCV(StatisticClassifier):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn from one more chunk of labelled rows.
+        """Learn from one more chunk of labeled rows.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class OPAUCCV(StatisticClassifier):
         Examples
         --------
         >>> from opauc import OPAUCCV
-        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0]], [0, 1], groups=["ann", "bob"])
+        >>> model = OPAUCCV(cv=2).partial_fit([[0.0], [1.0]], [0, 1], groups=["ann", "bob"])
         >>> model.partial_fit([[2.0]], [1])
         Traceback (most recent call last):
             ...
@@ -208,9 +208,9 @@ class OPAUCCV(StatisticClassifier):
         Parameters
         ----------
         X, y, sample_weight, row_numbers
-            As in `OPAUC`; `row_numbers`, from 0, where rows were learnt without groups.
+            As in `OPAUC`; `row_numbers`, from 0, where rows were learned without groups.
         groups : array-like of shape (n_samples,), default=None
-            The groups with which the rows were learnt.
+            The groups with which the rows were learned.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class OPAUCCV(StatisticClassifier):
         Examples
         --------
         >>> from opauc import OPAUCCV
-        >>> model = OPAUCCV(folds=2).partial_fit([[0.0], [1.0], [5.0]], [0, 1, 1], groups=[7, 8, 9])
+        >>> model = OPAUCCV(cv=2).partial_fit([[0.0], [1.0], [5.0]], [0, 1, 1], groups=[7, 8, 9])
         >>> model.forget([[5.0]], [1], groups=[9]).moments_.counts
         ClassCounts(negative=1.0, positive=1.0)
         """
@@ -242,7 +242,7 @@ class OPAUCCV(StatisticClassifier):
 
     @property
     def cv_results_(self) -> dict[str, Array]:
-        """What each penalty scored on the folds held out, or each pair on rows it had not learnt."""
+        """What each penalty scored on the folds held out, or each pair on rows it had not learned."""
         found = self._selection()
         if isinstance(found, GridSelection):
             return {"eta0": found.etas, "alpha": found.alphas, "mean_test_score": found.aucs}
@@ -262,10 +262,10 @@ class OPAUCCV(StatisticClassifier):
     def _selection(self) -> Selection | GridSelection:
         return self._learner().selection(self.solution_.state)
 
-    def _learner(self) -> ExactCV | GridLearner[Any]:
+    def _learner(self) -> ExactCV | GridSolver[Any]:
         check_is_fitted(self)
         learner = self.solution_.learner
-        assert isinstance(learner, ExactCV | GridLearner), "no other is ever chosen"
+        assert isinstance(learner, ExactCV | GridSolver), "no other is ever chosen"
         return learner
 
     def _recipe(self) -> OpaucCVRecipe:

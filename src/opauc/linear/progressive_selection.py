@@ -10,10 +10,10 @@ from scipy import sparse
 
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, or_one
 from opauc.core.row_blocks import csr_rows, row_weights
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
-from opauc.core.transaction import Undo, touched_features
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.core.transaction import Rollback, touched_features
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.grid import KEPT_SCORES
 from opauc.linear.kernels.progressive_selection import (
     ALL_PAIRS,
@@ -32,7 +32,7 @@ from opauc.linear.kernels.progressive_selection import (
 from opauc.linear.progressive_summary import score_summary
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
-# Sums of squares up to here leave the pass room for its products by row counts and for weights learnt from faint rows.
+# Sums of squares up to here leave the pass room for its products by row counts and for weights learned from faint rows.
 LARGEST = 1e300
 # Whole numbers beyond this are no longer counted one by one.
 MOST_ROWS = 2.0**53
@@ -41,7 +41,7 @@ MOST_ROWS = 2.0**53
 class Standing(NamedTuple):
     """How the candidates stand: rows of each class, the AUC of each candidate and the number of the winner.
 
-    The AUC is progressive: each row was scored before it was learnt from and
+    The AUC is progressive: each row was scored before it was learned from and
     compared with recent rows of the other class; later rows weigh more. It is
     0.5 for all until both classes are seen; the first of equals wins.
     """
@@ -53,7 +53,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProgressiveSelection(Learner[SelectionState]):
+class ProgressiveSelection(Solver[SelectionState]):
     """Learn eight linear scorers in one pass over the rows and keep the one that ranked unseen rows best.
 
     Each candidate descends on the squared hinge loss of single rows, weighted
@@ -80,7 +80,7 @@ class ProgressiveSelection(Learner[SelectionState]):
 
     The weight of a row is a factor on its step, margins remaining the limit, on
     its part in all sums and on its pairs. Rows whose squares sum to less than
-    1e-280 are scored and not learnt from. `step` writes into the state it is given.
+    1e-280 are scored and not learned from. `step` writes into the state it is given.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class ProgressiveSelection(Learner[SelectionState]):
             squares = np.einsum("i,i->", entries.data, entries.data, dtype=np.float64)
             total = state.energy[SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
         if not total <= LARGEST:
-            raise StatisticsOverflow(
+            raise StatisticsOverflowError(
                 f"the squares of the values sum to {total:.3g}, float64 has room for {LARGEST:g}; "
                 "scale the features down"
             )
@@ -153,7 +153,7 @@ class ProgressiveSelection(Learner[SelectionState]):
         """Return exact counts and mean scores, and variances from the winner's latest scores.
 
         The variances are progressive estimates: of up to 256 rows a class, as
-        they were scored before they were learnt from. Of `weights` they see
+        they were scored before they were learned from. Of `weights` they see
         the multiple of the winner's nearest to them: exactly that of the
         weights this learner gives, and zero for zero weights.
         """
@@ -165,24 +165,24 @@ class ProgressiveSelection(Learner[SelectionState]):
             if state.counts[k] > 0.0:
                 means[k] = sums[:, k] @ weights / state.counts[k]
                 kept = int(min(state.n_rows[k], KEPT_SCORES))
-                with np.errstate(over="ignore"):  # scores of rows 1e150 times as large as those learnt from
+                with np.errstate(over="ignore"):  # scores of rows 1e150 times as large as those learned from
                     variances[k] = _variance(share * state.recent[k, :kept, winner], state.recent_weights[k, :kept])
         return score_summary(state.counts, means, variances)
 
     def feature_spread(self, state: SelectionState) -> FeatureSpread:
         """Return the standard deviation of each feature within the classes, from the sums of squares.
 
-        It is that of rows at length one, where they are learnt so.
+        It is that of rows at length one, where they are learned so.
         """
         sums, counts = state.sums[:, CLASS_SUMS : CLASS_SUMS + 2], or_one(state.counts)
         between = np.einsum("jk,jk,k->j", sums, sums, 1.0 / counts)
         note = "of rows at length one" if state.unit[0] else ""
         return FeatureSpread.pooled(state.sums[:, FEATURE_SQUARES] - between, float(state.counts.sum()), note)
 
-    def undo(self, state: SelectionState, rows: Rows) -> Undo:
+    def rollback(self, state: SelectionState, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`."""
         others = (part for name, part in state._asdict().items() if name not in ("sums", "weights"))
-        return Undo().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
+        return Rollback().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SelectionState:
         """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
@@ -197,9 +197,9 @@ class ProgressiveSelection(Learner[SelectionState]):
     def check(self, state: SelectionState) -> None:
         """Refuse a state from a file that would lead the kernels astray."""
         if not ((state.n_rows >= 0.0) & (state.n_rows < MOST_ROWS) & (state.counts >= 0.0)).all():
-            raise IncompatibleMoments(f"expected counts of rows, got {state.counts}")
+            raise IncompatibleMomentsError(f"expected counts of rows, got {state.counts}")
         if state.unit[0] not in (0.0, 1.0):
-            raise IncompatibleMoments(f"unit: expected 0 or 1, got {state.unit[0]}")
+            raise IncompatibleMomentsError(f"unit: expected 0 or 1, got {state.unit[0]}")
 
 
 def _variance(scores: Floats, weights: Floats) -> float:

@@ -19,7 +19,7 @@ def progressive_summary(counts: Floats, sums: Floats, spreads: Floats, weights: 
     """Return exact counts and mean scores, and estimates of the score variances.
 
     A variance is that of the scores which rows got just before they were
-    learnt from, score t weighted by t^2. It belongs to the learner's own
+    learned from, score t weighted by t^2. It belongs to the learner's own
     weights, whatever `weights` are given.
     """
     variances = spreads[:, SCATTER] / or_one(spreads[:, SHARES])

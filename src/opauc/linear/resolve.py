@@ -7,11 +7,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import cast
 
-from opauc.core.parameters import Count, Option, Threads, checked, is_whole, made
+from opauc.core.batch import ResumePosition
+from opauc.core.fit import Learned
+from opauc.core.parameters import Count, Option, Threads, checked, from_params, is_whole
 from opauc.core.registry import SOLVERS
-from opauc.core.solver import AnyLearner
-from opauc.data.batch import Bookmark
-from opauc.data.encode.encoder import checked_encoding
+from opauc.core.solver import AnySolver
+from opauc.data.encode.encoder import check_onehot_state
 from opauc.linear.choice import FULL_COVARIANCE_BYTES, Choice, refuse_wide
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import Solution
@@ -20,7 +21,6 @@ from opauc.linear.model_file import Model
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGrid
 from opauc.linear.training import Training, bytes_of_state
-from opauc.training.fit import Learnt
 from opauc.types import Array, Settings
 
 
@@ -34,18 +34,18 @@ class LinearRecipe:
     def choose(self, n_features: int, dtype: str) -> Choice:
         """Return the learner for rows of so many features."""
 
-    def training(self, solution: Learnt | None) -> Training:
+    def training(self, solution: Learned | None) -> Training:
         """Return the loop in which a solution goes on learning, or a first one begins."""
         return Training(self, cast(Solution | None, solution))
 
-    def model(self, solution: Learnt, classes: Array) -> Model:
-        """Return the model of what has been learnt."""
+    def model(self, solution: Learned, classes: Array) -> Model:
+        """Return the model of what has been learned."""
         return Model(self.owner, dict(self.parameters), cast(Solution, solution), classes, solution.n_features)
 
-    def refuse_other(self, solution: Learnt, bookmark: Bookmark) -> None:
-        """Raise where what was learnt, up to that bookmark, is of another learner."""
-        if bookmark.encoding is not None:
-            checked_encoding(bookmark.encoding)
+    def refuse_other(self, solution: Learned, resume_position: ResumePosition) -> None:
+        """Raise where what was learned, up to that resume_position, is of another learner."""
+        if resume_position.encoding is not None:
+            check_onehot_state(resume_position.encoding)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whoever began was warned
             choice = self.choose(solution.n_features, "float64")
@@ -54,7 +54,7 @@ class LinearRecipe:
             raise ValueError("its parameters ask for another learner than the one that began")
 
 
-CV_SOLVERS: dict[str, type[AnyLearner]] = {"exact": ExactCV, "sgd": DescentGrid}
+CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": DescentGrid}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class OpaucCVRecipe(LinearRecipe):
     Examples
     --------
     >>> from opauc.linear.resolve import OpaucCVRecipe
-    >>> given = {"solver": "sgd", "rank": None, "alphas": [0.1], "etas": [0.01], "folds": 5}
+    >>> given = {"solver": "sgd", "rank": None, "alphas": [0.1], "etas": [0.01], "cv": 5}
     >>> OpaucCVRecipe(given).choose(3, "float64").learner
     DescentGrid(etas=(0.01,), alphas=(0.1,), average=True)
     """
@@ -75,7 +75,7 @@ class OpaucCVRecipe(LinearRecipe):
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
         """Return the learner; the parameters of both solvers are checked."""
         solver = checked(self.owner, "solver", self.parameters["solver"], Option(tuple(CV_SOLVERS)))
-        found = {name: made(self.owner, kind, self.parameters) for name, kind in CV_SOLVERS.items()}
+        found = {name: from_params(self.owner, kind, self.parameters) for name, kind in CV_SOLVERS.items()}
         rank = self.parameters["rank"]
         if rank is None:
             learner = found[solver]
@@ -90,12 +90,12 @@ class OpaucCVRecipe(LinearRecipe):
             )
         if solver != "sgd":
             raise ValueError(f"rank={rank} needs solver='sgd', here it is {solver!r}")
-        sketched = made(self.owner, SketchedGrid, self.parameters)
+        sketched = from_params(self.owner, SketchedGrid, self.parameters)
         _refuse_large(self.owner, sketched, n_features)
         return Choice(sketched, published={"solver_": solver, "rank_": int(rank)})
 
 
-def _refuse_large(owner: str, learner: AnyLearner, n_features: int) -> None:
+def _refuse_large(owner: str, learner: AnySolver, n_features: int) -> None:
     """Raise where the weights of all pairs would take too much memory."""
     size = bytes_of_state(learner, n_features)
     if size > FULL_COVARIANCE_BYTES:
@@ -112,7 +112,7 @@ SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 # The parameters of OPAUC and what they are unless given.
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
-    "standardize": True, "forgetting": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
+    "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
 }  # fmt: skip
 
 
@@ -139,19 +139,19 @@ class OpaucRecipe(LinearRecipe):
         solver = _solver(asked, given["rank"], rank)
         checked(self.owner, "n_jobs", given["n_jobs"], Threads())
         checked(self.owner, "horizon", given["horizon"], Count())
-        fading = given["forgetting"] == "auto"
+        fading = given["forgetting_factor"] == "auto"
         # Whatever the solver takes no notice of must be right all the same.
-        descent = made(self.owner, SGD, {**given, "forgetting": 1.0} if fading else given)
+        descent = from_params(self.owner, SGD, {**given, "forgetting_factor": 1.0} if fading else given)
         if fading and solver != "exact":
-            raise ValueError(f"forgetting='auto' needs solver='exact'; here the solver is {solver!r}")
-        if rank is not None and (fading or descent.forgetting != 1.0):
+            raise ValueError(f"forgetting_factor='auto' needs solver='exact'; here the solver is {solver!r}")
+        if rank is not None and (fading or descent.forgetting_factor != 1.0):
             raise ValueError(
-                f"forgetting={given['forgetting']} needs full covariance, rank=None; here the rank is {rank}"
+                f"forgetting_factor={given['forgetting_factor']} needs full covariance, rank=None; here the rank is {rank}"
             )
         settings = {**given, "rank": rank, "dtype": dtype}
-        learner = made(self.owner, SOLVERS["drifting" if fading else _file_name(solver, rank)], settings)
+        learner = from_params(self.owner, SOLVERS["drifting" if fading else _file_name(solver, rank)], settings)
         if fading:
-            refuse_wide("forgetting='auto'", n_features, ". Give a number.", n_matrices=learner.n_covariances)
+            refuse_wide("forgetting_factor='auto'", n_features, ". Give a number.", n_matrices=learner.n_covariances)
         return Choice(learner, published={"solver_": solver, "rank_": rank})
 
     def _rank(self, rank: object, solver: str, n_features: int) -> int | None:
@@ -203,7 +203,7 @@ def recipe_of(estimator: str, parameters: Settings) -> LinearRecipe:
     Examples
     --------
     >>> from opauc.linear.resolve import recipe_of
-    >>> recipe_of("OPAUCCV", {"folds": 3}).choose(4, "float64").learner.folds
+    >>> recipe_of("OPAUCCV", {"cv": 3}).choose(4, "float64").learner.cv
     3
     """
     if estimator == "OPAUCCV":

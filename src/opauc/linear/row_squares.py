@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opauc.core.row_blocks import read_only
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import sum_of_squares
 from opauc.types import Rows
 
@@ -25,4 +25,4 @@ def checked_squares(rows: Rows) -> float:
 def refuse_large(squares: float) -> None:
     """Raise where a sum of squares is too large, or no number."""
     if not squares <= LARGEST_SQUARES:
-        raise StatisticsOverflow("the squares of the rows overflow float64; scale the features down")
+        raise StatisticsOverflowError("the squares of the rows overflow float64; scale the features down")

@@ -39,7 +39,7 @@ class LinearScorer:
 
     @classmethod
     def of(cls, weights: Floats, summary: ScoreSummary, unit_rows: bool = False) -> LinearScorer:
-        """Centre the scores between the classes and calibrate them.
+        """Center the scores between the classes and calibrate them.
 
         The score is zero midway between the class means. The probabilities are
         those of two normal distributions of scores with the classes' means,
@@ -57,7 +57,7 @@ class LinearScorer:
 
     @classmethod
     def of_scores(cls, weights: Floats, scores: Floats, labels: Labels, unit_rows: bool = False) -> LinearScorer:
-        """Centre and calibrate by the scores that the weights give to labelled rows."""
+        """Center and calibrate by the scores that the weights give to labeled rows."""
         negative, positive = (scores[labels == k] for k in (0, 1))
         return cls.of(
             weights,
@@ -119,17 +119,13 @@ class LinearScorer:
         out += self.intercept
         return out
 
-    def probabilities(self, rows: Rows) -> Floats:
-        """Probability of the positive class for each row."""
-        return self.chances(self.scores(rows))
-
-    def chances(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Probability of the positive class for rows of these scores."""
         from scipy.special import expit  # scores alone should not have to wait for it
 
         with np.errstate(over="ignore"):
-            chances: Floats = expit(self.slope * scores + self.offset)
-        return chances
+            probabilities: Floats = expit(self.slope * scores + self.offset)
+        return probabilities
 
 
 def _inverse_lengths(rows: Rows) -> Floats:

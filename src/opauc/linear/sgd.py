@@ -11,8 +11,8 @@ from opauc.core.kernels.symmetric_matrix import mirror_lower
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SHARE, SWITCH, Option, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
-from opauc.core.solver import Learner
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.core.solver import Solver
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.scaled_sgd import ScaledState, scaled_csr_pass, scaled_dense_pass
 from opauc.linear.kernels.sgd import RECENT_EXCESS, ROWS, STEPS, DescentState, csr_pass, dense_pass
 from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
@@ -32,7 +32,7 @@ SgdState: TypeAlias = DescentState | ScaledState
 
 
 @dataclass(frozen=True)
-class SGD(Learner[SgdState]):
+class SGD(Solver[SgdState]):
     """Descend along the pair loss of each row against all rows of the other class so far.
 
     For a row x with label y the gradient is alpha w + (w.g - y) g + S w, with
@@ -72,7 +72,7 @@ class SGD(Learner[SgdState]):
     eta0: float = parameter(1e4, POSITIVE)
     learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
-    forgetting: float = parameter(1.0, SHARE)
+    forgetting_factor: float = parameter(1.0, SHARE)
     standardize: bool = parameter(False, SWITCH)
 
     def start(self, n_features: int) -> SgdState:
@@ -93,12 +93,12 @@ class SGD(Learner[SgdState]):
         for part, block in contiguous_blocks(rows):
             run(
                 kernel_rows(block), labels[part], weights[part], sizes[part], relative,
-                float(self.alpha), float(self.forgetting), after,
+                float(self.alpha), float(self.forgetting_factor), after,
             )  # fmt: skip
         if isinstance(after, ScaledState) and not (
             np.isfinite(after.squares).all() and np.isfinite(after.largest).all()
         ):
-            raise StatisticsOverflow("the squares of the features overflow float64; scale the features down")
+            raise StatisticsOverflowError("the squares of the features overflow float64; scale the features down")
         refuse_divergence(self, (after.weights, after.weight_sum), after.progress[RECENT_EXCESS])
         return after
 
@@ -125,13 +125,15 @@ class SGD(Learner[SgdState]):
         """Refuse a state from a file that would lead the kernels astray."""
         room = state.pending.shape[1]
         if not ((state.filled >= 0) & (state.filled < room)).all() or (state.counts < 0.0).any():
-            raise IncompatibleMoments(f"expected counts of rows and 0 to {room - 1} pending ones, got {state.filled}")
+            raise IncompatibleMomentsError(
+                f"expected counts of rows and 0 to {room - 1} pending ones, got {state.filled}"
+            )
         if isinstance(state, ScaledState) and not ((state.squares >= 0.0).all() and (state.largest >= 0.0).all()):
-            raise IncompatibleMoments("expected squares of features of zero and more")
+            raise IncompatibleMomentsError("expected squares of features of zero and more")
 
-    def grown(self, state: SgdState, n_features: int) -> SgdState:
+    def widen(self, state: SgdState, n_features: int) -> SgdState:
         """Return the state with room for more features, which were zero in every row so far."""
-        return super().grown(self._fitting(state), n_features)
+        return super().widen(self._fitting(state), n_features)
 
     def _fitting(self, state: SgdState) -> SgdState:
         """Return the state as these settings take it, if it was begun under others."""

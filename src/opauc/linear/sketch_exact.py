@@ -1,4 +1,4 @@
-"""The minimiser for sketched covariance matrices, in closed form."""
+"""The minimizer for sketched covariance matrices, in closed form."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.parameters import NON_NEGATIVE, Count, Seed, parameter
-from opauc.core.solver import StatisticLearner
-from opauc.core.transaction import Undo, touched_features
+from opauc.core.solver import MergeableSolver
+from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.moments.sketch import ClassSketch, CodeStream
 from opauc.types import Floats, Labels, Rows, random_key
 
 
 @dataclass(frozen=True)
-class SketchedExact(StatisticLearner[ClassSketch]):
-    """Minimise the pair loss with each class covariance replaced by its sketch of rank `rank`.
+class SketchedExact(MergeableSolver[ClassSketch]):
+    """Minimize the pair loss with each class covariance replaced by its sketch of rank `rank`.
 
     All of the matrix but the ridge lives in the span of the sketch's columns,
-    so the minimiser is a combination of them (Woodbury): O(d rank^2) once,
+    so the minimizer is a combination of them (Woodbury): O(d rank^2) once,
     then O(rank^3) for each alpha. Sketches of different streams merge.
 
     Examples
@@ -61,9 +61,9 @@ class SketchedExact(StatisticLearner[ClassSketch]):
         """Return the sketch with the chunk in it, in the arrays of the one given."""
         return state.absorb(rows, labels, weight)
 
-    def undo(self, state: ClassSketch, rows: Rows) -> Undo:
+    def rollback(self, state: ClassSketch, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`: only what they touch is kept."""
-        return Undo().keep(state.code_sums).keep_features([state.sums], touched_features(rows))
+        return Rollback().keep(state.code_sums).keep_features([state.sums], touched_features(rows))
 
     def statistics(self, state: ClassSketch) -> ClassSketch:
         """Return a copy of the sketch: steps write into the arrays of the state."""
@@ -75,7 +75,7 @@ class SketchedExact(StatisticLearner[ClassSketch]):
         return merged.copy() if merged is other else merged
 
     def weights(self, state: ClassSketch) -> Floats:
-        """Return the minimiser; zero until both classes were seen."""
+        """Return the minimizer; zero until both classes were seen."""
         weights: Floats = self.path(state, [self.alpha])[0]
         return weights
 
@@ -91,13 +91,13 @@ class SketchedExact(StatisticLearner[ClassSketch]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> ClassSketch:
-        """Return the sketch as if these rows, learnt under the given numbers, had never been seen."""
+        """Return the sketch as if these rows, learned under the given numbers, had never been seen."""
         if row_numbers is None:
             raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
         return state.forget(rows, labels, row_numbers, weight)
 
     def path(self, state: ClassSketch, alphas: Sequence[float]) -> Floats:
-        """Return the minimisers for many alphas, one a row."""
+        """Return the minimizers for many alphas, one a row."""
         out = np.zeros((len(alphas), state.n_features))
         if not state.counts.both or not len(alphas):
             return out
@@ -105,7 +105,7 @@ class SketchedExact(StatisticLearner[ClassSketch]):
         values, vectors = np.linalg.eigh(columns.T @ columns)
         inner = vectors.T @ (columns.T @ difference)
         for row, alpha in zip(out, alphas, strict=True):
-            row[:] = _minimiser(columns, difference, values, vectors, inner, alpha)
+            row[:] = _minimizer(columns, difference, values, vectors, inner, alpha)
         return out
 
 
@@ -118,7 +118,7 @@ def _columns(state: ClassSketch) -> tuple[Floats, Floats]:
     return np.hstack(parts), state.mean_difference()
 
 
-def _minimiser(
+def _minimizer(
     columns: Floats, difference: Floats, values: Floats, vectors: Floats, inner: Floats, alpha: float
 ) -> Floats:
     """Solve (alpha I + B B^T + d d^T) w = d through the eigenvectors of B^T B; the shortest w where alpha is zero.

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import Count, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
-from opauc.core.transaction import Undo, touched_features
-from opauc.errors import IncompatibleMoments
-from opauc.linear.grid import GridLearner, panels_for
+from opauc.core.transaction import Rollback, touched_features
+from opauc.errors import IncompatibleMomentsError
+from opauc.linear.grid import GridSolver, panels_for
 from opauc.linear.kernels.grid import Contest
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.kernels.sketch_grid import BEFORE, SINCE, SketchGridState, sketch_grid_pass
@@ -23,13 +23,13 @@ from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
 @dataclass(frozen=True)
-class SketchedGrid(GridLearner[SketchGridState]):
+class SketchedGrid(GridSolver[SketchGridState]):
     """Descend as `SketchedSGD` does with every pair of a constant step size and a penalty; take the best.
 
     Sketches, codes and inner products do not depend on the pair and are kept
     once. What a pair has of its own is one number a feature and a few hundred
     more, so memory is that of as many linear models as there are pairs. The
-    weights are last iterates. `GridLearner` tells of the choice and of pairs
+    weights are last iterates. `GridSolver` tells of the choice and of pairs
     that diverge, `SketchedSGD` of sketches and of weights. `step` writes into
     the state it is given.
 
@@ -111,11 +111,11 @@ class SketchedGrid(GridLearner[SketchGridState]):
         sums, stream = state.table.reshape(-1, 2, self._width()), CodeStream(self.rank, int(state.key[0]))
         return ClassSketch(sums.copy(), state.code_sums.copy(), stream, int(state.contest.progress[:2].sum()))
 
-    def undo(self, state: SketchGridState, rows: Rows) -> Undo:
+    def rollback(self, state: SketchGridState, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`."""
         table, tails, touched, *others, contest = state
         features = touched_features(rows, wide=True)
-        return Undo().keep(*others, *contest).keep_features([table, tails, touched], features)
+        return Rollback().keep(*others, *contest).keep_features([table, tails, touched], features)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return how many rows cost about as much to learn as the weights cost to work out."""
@@ -125,7 +125,7 @@ class SketchedGrid(GridLearner[SketchGridState]):
         """Return the state of so many features that gave these arrays, checked before room is made for it."""
         wanted, name = (2, self._width()), "code_sums"
         if name not in arrays or arrays[name].shape != wanted:
-            raise IncompatibleMoments(f"array {name}: expected shape {wanted} of rank {self.rank}")
+            raise IncompatibleMomentsError(f"array {name}: expected shape {wanted} of rank {self.rank}")
         return super().from_arrays(n_features, arrays)
 
     def _width(self) -> int:

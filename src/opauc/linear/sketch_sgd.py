@@ -12,9 +12,9 @@ from scipy import sparse
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, Seed, parameter
 from opauc.core.row_blocks import csr_rows, row_weights
-from opauc.core.solver import Learner
-from opauc.core.transaction import Undo, touched_features
-from opauc.errors import IncompatibleMoments
+from opauc.core.solver import Solver
+from opauc.core.transaction import Rollback, touched_features
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.kernels.feature_records import (
     CURVATURE,
     FACTOR,
@@ -40,8 +40,8 @@ from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, stays
 from opauc.linear.moments.sketch import ClassSketch, CodeStream, summary_of_products
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
-# (centred?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
-CENTRINGS = {"centred": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
+# (centered?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
+CENTRINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
 # From this many features on, most are met too rarely to be given a row of the table at once.
 DEFER_FROM = 50_000
 # Still stable, and in one pass over many features the theorem's own step does not get far enough.
@@ -68,10 +68,10 @@ class SketchState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SketchedSGD(Learner[SketchState]):
+class SketchedSGD(Solver[SketchState]):
     """Descend with the covariance of the other class replaced by a sketch of rank `rank`.
 
-    `centring` tells which sketch: "centred" is C C^T / T with C = Z - c s^T, s
+    `centering` tells which sketch: "centered" is C C^T / T with C = Z - c s^T, s
     the sum of codes; "printed" and "mean" are the paper's Z Z^T / T less
     nearly nothing, and less c c^T. A step "theorem" is twice that of `SGD`.
     With `average`, the weights are the mean of the iterates, that of row t
@@ -103,7 +103,7 @@ class SketchedSGD(Learner[SketchState]):
     average: bool = parameter(True, SWITCH)
     rank: int = parameter(50, Count(0))
     random_state: int | np.random.RandomState | None = parameter(0, Seed())
-    centring: str = parameter("centred", Option(tuple(CENTRINGS)))
+    centering: str = parameter("centered", Option(tuple(CENTRINGS)))
     gaussian: bool = parameter(False, SWITCH)
     dtype: str = parameter("float64", Option(("float64", "float32")))
 
@@ -145,7 +145,7 @@ class SketchedSGD(Learner[SketchState]):
             raise ValueError(f"codes must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
         relative, sizes = self._step_sizes(state, rows.shape[0])
         shares = (state.parts.scalars[ROWS] + np.arange(1.0, rows.shape[0] + 1.0)) ** 2
-        options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centring], self.gaussian)
+        options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centering], self.gaussian)
         longest = int(np.diff(entries.indptr).max(initial=0))
         work = Workspace.of(state.stream.width, longest, state.table.rows.dtype)
         sketch_pass(
@@ -184,7 +184,7 @@ class SketchedSGD(Learner[SketchState]):
         write_sums(state.table, sums)
         return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
 
-    def undo(self, state: SketchState, rows: Rows) -> Undo:
+    def rollback(self, state: SketchState, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`; rows of the table taken since are zero again."""
         table, used = state.table, int(state.table.used[0])
         features = touched_features(rows, wide=True)
@@ -195,7 +195,7 @@ class SketchedSGD(Learner[SketchState]):
             table.rows[used : int(table.used[0])] = 0.0
 
         # The rows taken are told by `used` as it is then, so they are cleared before it is put back.
-        undo = Undo().then(clear).keep(table.used, *state.parts).keep_features([table.rows], met)
+        undo = Rollback().then(clear).keep(table.used, *state.parts).keep_features([table.rows], met)
         return undo.keep_features([table.cards], features if self._sweeps_nothing(state, rows.shape[0]) else None)
 
     def to_arrays(self, state: SketchState) -> Arrays:
@@ -211,7 +211,7 @@ class SketchedSGD(Learner[SketchState]):
         """Return the state of so many features that gave these arrays, checked before room is made for it."""
         wanted, name = (2, CodeStream(self.rank, 0).width), "parts.code_sums"
         if name not in arrays or arrays[name].shape != wanted:
-            raise IncompatibleMoments(f"array {name}: expected shape {wanted} of rank {self.rank}")
+            raise IncompatibleMomentsError(f"array {name}: expected shape {wanted} of rank {self.rank}")
         return super().from_arrays(n_features, arrays)
 
     def check(self, state: SketchState) -> None:
@@ -219,11 +219,11 @@ class SketchedSGD(Learner[SketchState]):
         table, stream, used = state.table, state.stream, int(state.table.used[0])
         places, n_rows = table.cards[:, PLACE], state.parts.scalars[ROWS]
         if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
-            raise IncompatibleMoments(f"expected each of the {used} rows of the table to belong to one feature")
+            raise IncompatibleMomentsError(f"expected each of the {used} rows of the table to belong to one feature")
         if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
-            raise IncompatibleMoments(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
+            raise IncompatibleMomentsError(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
         if not 0.0 <= n_rows < MOST_ROWS:
-            raise IncompatibleMoments(f"expected a number of rows, got {n_rows:g}")
+            raise IncompatibleMomentsError(f"expected a number of rows, got {n_rows:g}")
 
     def _step_sizes(self, state: SketchState, n_rows: int) -> tuple[bool, Floats]:
         relative, sizes = step_sizes(self, state.parts.scalars[ROWS], n_rows)

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from opauc.core.parameters import NON_NEGATIVE, checked
 from opauc.core.transaction import changing, reading
 from opauc.data import ReadOptions
-from opauc.errors import IncompatibleMoments
-from opauc.estimators.input_checks import checked_chunk, checked_known_chunk
+from opauc.errors import IncompatibleMomentsError
+from opauc.estimators.input_checks import check_batch, check_known_batch
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.model_file import Model
 from opauc.linear.table_input import publish_features
-from opauc.linear.training import ShardPlace, ShardTraining, Training, shard_learner
+from opauc.linear.training import ShardPlace, ShardTraining, Training, shard_solver
 from opauc.training.model_files import AnyModel, refuse_other_names
 from opauc.types import Array, Floats
 
@@ -32,7 +32,7 @@ class StatisticClassifier(StreamClassifier):
     """A classifier whose learner may keep nothing but sums; where it keeps more, these methods say so."""
 
     def merge(self, other: StatisticClassifier) -> Self:
-        """Take in all that another model learnt, as if its rows had been seen here too.
+        """Take in all that another model learned, as if its rows had been seen here too.
 
         Parameters
         ----------
@@ -57,10 +57,10 @@ class StatisticClassifier(StreamClassifier):
             check_is_fitted(self)
             check_is_fitted(other)
             if not np.array_equal(self.classes_, other.classes_):
-                raise IncompatibleMoments(
+                raise IncompatibleMomentsError(
                     f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
                 )
-            mine, theirs, training = self.table_features_, other.table_features_, self._training()
+            mine, theirs, training = self._reading_features, other._reading_features, self._training()
             if mine is None or theirs is None:
                 refuse_other_names(self._feature_names(), other._feature_names())
                 training.merge(other.solution_)
@@ -82,7 +82,7 @@ class StatisticClassifier(StreamClassifier):
         """Unlearn rows: the model becomes what it would be had they never been seen.
 
         What is kept are sums, and sums do not show which rows they are made of.
-        Rows that were never learnt are refused only where no rows at all could
+        Rows that were never learned are refused only where no rows at all could
         have led to what would be left: more of a class than was seen, or a
         feature that would vary by less than nothing. Any other row is taken
         out of the sums, and the model is then wrong: keep account yourself.
@@ -90,10 +90,10 @@ class StatisticClassifier(StreamClassifier):
         Parameters
         ----------
         X, y, sample_weight
-            Rows as they were learnt.
+            Rows as they were learned.
         row_numbers : array-like of int of shape (n_samples,), default=None
             With a sketch (a `rank`) or with folds: the number, from 0, under
-            which each row was learnt by this model, for its random code or its
+            which each row was learned by this model, for its random code or its
             fold depends on it.
 
         Returns
@@ -146,7 +146,7 @@ class StatisticClassifier(StreamClassifier):
         """Do as `forget`, with the groups of the rows where the learner kept those together."""
         with changing(self):
             check_is_fitted(self)
-            chunk = checked_known_chunk(self, X, y, sample_weight).with_groups(groups)
+            chunk = check_known_batch(self, X, y, sample_weight).with_groups(groups)
             training = self._training()
             training.forget(chunk.rows, chunk.labels, chunk.sample_weight, row_numbers, chunk.groups)
             self.solution_ = training.solution
@@ -162,7 +162,7 @@ class StatisticClassifier(StreamClassifier):
         shard = clone(self)
         training = ShardTraining(shard._recipe(), place)
         for X, y, sample_weight in chunks:
-            chunk = checked_chunk(shard, X, y, sample_weight, classes, first=not training.begun)
+            chunk = check_batch(shard, X, y, sample_weight, classes, first=not training.begun)
             training.learn(chunk.rows, chunk.labels, chunk.sample_weight)
         shard.classes_, shard.solution_ = classes, training.gathered()
         model: Model = shard._known()
@@ -171,7 +171,7 @@ class StatisticClassifier(StreamClassifier):
     def _adopt_shards(self, model: AnyModel) -> None:
         """Know what all shards have taught."""
         known = cast(Model, model)
-        solution, parameters = known.learnt(), self.get_params(deep=False)
+        solution, parameters = known.learned(), self.get_params(deep=False)
         choice = self._recipe().choose(solution.n_features, "float64")
         self._adopt(replace(known, parameters=parameters, solution=solution.with_learner(choice)))
 
@@ -179,15 +179,15 @@ class StatisticClassifier(StreamClassifier):
         """What shards of rows of so many features must know of each other; refused where they do not add up."""
         from opauc.engines.partitions import Sharding  # which others do not wait for
 
-        learner = shard_learner(self._recipe().choose(n_features, "float64"))
+        learner = shard_solver(self._recipe().choose(n_features, "float64"))
         return Sharding(learner.shard_key(), learner.numbers_rows)
 
     def _begun_with(self, rows: RemoteRows, classes: Array) -> Self:  # noqa: ARG002
-        """An estimator of these parameters that has learnt nothing: there is nothing to find out before the shards."""
+        """An estimator of these parameters that has learned nothing: there is nothing to find out before the shards."""
         return type(self)(**self.get_params(deep=False))
 
     def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> LinearShards:
-        """How the shards of files are learnt."""
+        """How the shards of files are learned."""
         from opauc.engines.linear_shards import FilesToLearn, linear_shards  # which others do not wait for
 
         parameters = self.get_params(deep=False)

@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from opauc.data.encode.categories import unknown_in_words
-from opauc.data.encode.table_features import TableFeatures
+from opauc.data.encode.categories import describe_unknown_categories
+from opauc.data.encode.table_features import OneHotReading
 from opauc.linear.training import as_wide
 from opauc.types import Rows
 
 
 def known_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
     """Return the features of raw rows, None where they are features already; unknown categories are a warning."""
-    tables: TableFeatures | None = estimator.table_features_
+    tables: OneHotReading | None = estimator._reading_features
     if tables is None or not tables.takes(X):
         return None
     found = tables.read(X)
-    for sentence in unknown_in_words(found.unknown):
+    for sentence in describe_unknown_categories(found.unknown):
         warnings.warn(sentence, UserWarning, stacklevel=5)
     return as_wide(found.rows, estimator.n_features_in_)
 
 
-def learnt_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
+def learned_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
     """Return the features of raw rows, new categories among them, which the model knows from now on."""
-    tables: TableFeatures | None = estimator.table_features_
+    tables: OneHotReading | None = estimator._reading_features
     if tables is None or not tables.takes(X):
         return None
     found = tables.learn(X)
@@ -36,9 +36,9 @@ def learnt_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
     return as_wide(found.rows, width)
 
 
-def publish_features(estimator: BaseEstimator, tables: TableFeatures, n_features: int) -> None:
+def publish_features(estimator: BaseEstimator, tables: OneHotReading, n_features: int) -> None:
     """Set the attributes that say what a model knows of the columns and features of its rows."""
-    estimator.table_features_, estimator.n_features_in_ = tables, n_features
+    estimator._reading_features, estimator.n_features_in_ = tables, n_features
     names = tables.feature_names()
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)

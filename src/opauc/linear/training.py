@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opauc.core.solver import AnyLearner, StatisticLearner
+from opauc.core.batch import Batch
+from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.core.transaction import Transaction
-from opauc.data.batch import LabelledChunk
-from opauc.errors import IncompatibleMoments, InputError, OpaucError, UnsupportedOperation
+from opauc.errors import IncompatibleMomentsError, InputError, OpaucError, UnsupportedOperationError
 from opauc.linear.choice import Choice, Recipe, SameLearner
 from opauc.linear.fit import HeldSolution, Solution
 from opauc.linear.scorer import LinearScorer
@@ -21,7 +21,7 @@ from opauc.types import Floats, GroupKeys, Labels, Rows, Settings
 
 
 class Training(HeldSolution[Recipe, Solution]):
-    """A model in the making: chunks of labelled rows in, a solution out.
+    """A model in the making: chunks of labeled rows in, a solution out.
 
     After any exception, Ctrl-C included, it is as it was before the chunk.
 
@@ -54,7 +54,7 @@ class Training(HeldSolution[Recipe, Solution]):
             self.step(self.fitted(rows), labels, weight, groups)
 
     def prepare(self, rows: Rows, transaction: Transaction) -> None:
-        """Start with the first rows, make room for features that turn up; nothing is learnt yet."""
+        """Start with the first rows, make room for features that turn up; nothing is learned yet."""
         if self._solution is None:
             # Nothing is lost if a first chunk goes wrong: no one has seen its state.
             choice = self.recipe.choose(rows.shape[1], str(rows.dtype))
@@ -64,19 +64,19 @@ class Training(HeldSolution[Recipe, Solution]):
         choice = self.recipe.choose(max(rows.shape[1], before.n_features), str(rows.dtype))
         self._solution = self._under(choice)
         if rows.shape[1] > before.n_features:
-            self._solution = self._solution.grown(rows.shape[1])
+            self._solution = self._solution.widen(rows.shape[1])
         else:
             # By the settings of now: what a step writes over depends on them.
-            transaction.guard(self._solution.undo(rows))
+            transaction.guard(self._solution.rollback(rows))
 
-    def prepare_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
+    def prepare_chunk(self, chunk: Batch, transaction: Transaction) -> None:
         """Make a model as wide as the rows; only sparse rows may be of another width than those before."""
         width, known = chunk.rows.shape[1], self.solution.n_features if self.begun else chunk.rows.shape[1]
         if width != known and isinstance(chunk.rows, np.ndarray):
             raise InputError(f"{chunk.source}: has {width} features, those before had {known}")
         try:
             self.prepare(chunk.rows, transaction)
-        except IncompatibleLearner as error:
+        except IncompatibleSolverError as error:
             began = error.before.published
             raise InputError(
                 f"{chunk.source}: a row from line {chunk.first_line} on has feature {width}, too many for what began "
@@ -106,12 +106,12 @@ class Training(HeldSolution[Recipe, Solution]):
         row_numbers: ArrayLike | None = None,
         groups: GroupKeys | None = None,
     ) -> None:
-        """Unlearn rows; `row_numbers` or `groups` are those under which a sketch or folds learnt them."""
+        """Unlearn rows; `row_numbers` or `groups` are those under which a sketch or folds learned them."""
         choice = self.recipe.choose(self.solution.n_features, "float64")
-        self._solution = self._under(choice).without(self.fitted(rows), labels, weight, row_numbers, groups)
+        self._solution = self._under(choice).subtract(self.fitted(rows), labels, weight, row_numbers, groups)
 
     def merge(self, other: Solution, places: NDArray[np.int64] | None = None) -> None:
-        """Take in what another model has learnt from other rows.
+        """Take in what another model has learned from other rows.
 
         `places` says where each of its features stands among those of both, of
         which the ones known here come first; without it they are the same.
@@ -119,17 +119,17 @@ class Training(HeldSolution[Recipe, Solution]):
         now = self._under(self.recipe.choose(self.solution.n_features, "float64"))
         if places is not None:
             width = max(now.n_features, int(places.max(initial=-1)) + 1)
-            now, other = now.grown(width), other.arranged(places, width)
+            now, other = now.widen(width), other.reindex(places, width)
         self._solution = now.merged(other)
 
     def _under(self, choice: Choice) -> Solution:
         """Return the solution under the settings chosen now, which must be of the same learner."""
         if choice.learner.name != self.solution.learner.name:
-            raise IncompatibleLearner(self.solution, choice.published or {})
+            raise IncompatibleSolverError(self.solution, choice.published or {})
         return self.solution.with_learner(choice)
 
 
-class IncompatibleLearner(ValueError):
+class IncompatibleSolverError(ValueError):
     """The settings ask for another learner than the one that began."""
 
     def __init__(self, before: Solution, now: Settings) -> None:
@@ -145,7 +145,7 @@ def as_wide(rows: Rows, width: int) -> Rows:
     if rows.shape[1] == width:
         return rows
     if isinstance(rows, np.ndarray):
-        raise IncompatibleMoments(f"rows have {rows.shape[1]} features, the model has {width}")
+        raise IncompatibleMomentsError(f"rows have {rows.shape[1]} features, the model has {width}")
     if rows.shape[1] > width:
         return rows[:, :width]
     return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
@@ -169,7 +169,7 @@ class ShardRecipe:
     def choose(self, n_features: int, dtype: str) -> Choice:
         """Return the learner of this shard."""
         choice = self.recipe.choose(n_features, dtype)
-        return choice._replace(learner=shard_learner(choice).of_shard(self.place.key, self.place.number))
+        return choice._replace(learner=shard_solver(choice).of_shard(self.place.key, self.place.number))
 
 
 class ShardTraining(Training):
@@ -200,21 +200,21 @@ class ShardTraining(Training):
 
     def gathered(self) -> Solution:
         """Return what the rows of the shard have taught, to be merged with that of the others."""
-        learnt = self.solution
+        learned = self.solution
         # Row numbers add up when shards are merged, so those of the rows before are taken out again.
-        return replace(learnt, state=learnt.state.without(learnt.state.emptied().numbered_from(self.first_row)))
+        return replace(learned, state=learned.state.subtract(learned.state.empty_copy().numbered_from(self.first_row)))
 
 
-def shard_learner(choice: Choice) -> StatisticLearner[Any]:
+def shard_solver(choice: Choice) -> MergeableSolver[Any]:
     """Return the learner of a choice, refused unless what shards of the rows teach it adds up."""
     learner = choice.learner
-    if not isinstance(learner, StatisticLearner) or choice.draw is not None:
+    if not isinstance(learner, MergeableSolver) or choice.draw is not None:
         solver = (choice.published or {}).get("solver_", learner.name)
-        raise UnsupportedOperation(
-            f"{solver!r} learns rows one after the other, here they are learnt in shards; that takes solver='exact'"
+        raise UnsupportedOperationError(
+            f"{solver!r} learns rows one after the other, here they are learned in shards; that takes solver='exact'"
         )
     if not learner.shards_merge:
-        raise UnsupportedOperation("rows that are learnt in shards cannot fade: forgetting must be 1.0")
+        raise UnsupportedOperationError("rows that are learned in shards cannot fade: forgetting_factor must be 1.0")
     return learner
 
 
@@ -223,15 +223,15 @@ LARGEST_STATE = 2 * 2**30
 
 
 @dataclass(eq=False)
-class LearnerMethod:
+class SolverMethod:
     """A learner with its settings, learning chunk by chunk.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.exact import Exact
-    >>> from opauc.linear.training import LearnerMethod
-    >>> method = LearnerMethod("exact", Exact(alpha=0.5))
+    >>> from opauc.linear.training import SolverMethod
+    >>> method = SolverMethod("exact", Exact(alpha=0.5))
     >>> method.learn(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
     >>> method.finish()
     >>> method.scores(np.array([[9.0]])).round(2).tolist()
@@ -239,7 +239,7 @@ class LearnerMethod:
     """
 
     name: str
-    learner: AnyLearner
+    learner: AnySolver
     _scorer: LinearScorer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -247,7 +247,7 @@ class LearnerMethod:
         self._training = Training(self._recipe)
 
     def fresh(self) -> Self:
-        """Return the learner with nothing learnt."""
+        """Return the learner with nothing learned."""
         return type(self)(self.name, self.learner)
 
     def warm_up(self, rows: Rows) -> None:
@@ -262,7 +262,7 @@ class LearnerMethod:
         if not self._training.begun or width > self._training.solution.n_features:
             size = bytes_of_state(self.learner, width)
             if size > LARGEST_STATE:
-                raise UnsupportedOperation(f"would take {size / 2**30:.1f} GiB for {width:,} features")
+                raise UnsupportedOperationError(f"would take {size / 2**30:.1f} GiB for {width:,} features")
         self._training.learn(rows, labels)
 
     def finish(self) -> None:
@@ -278,7 +278,7 @@ class LearnerMethod:
         return self._scorer.scores(as_wide(rows, self._scorer.weights.size))
 
 
-def bytes_of_state(learner: AnyLearner, width: int) -> float:
+def bytes_of_state(learner: AnySolver, width: int) -> float:
     """Return how large the state would be, from those of narrow ones: a polynomial of second degree in the width."""
     widths = (16, 32, 48)
     sizes = [sum(array.nbytes for array in learner.to_arrays(learner.start(narrow)).values()) for narrow in widths]

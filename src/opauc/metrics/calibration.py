@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, Flags, checked_scores
 from opauc.types import Arrays, Floats
 
@@ -131,20 +131,20 @@ class CalibrationBins:
             counts, positives, sums, error = (np.array(arrays[key]) for key in KEYS)
             sums, error = sums.astype(np.float64), error.astype(np.float64)
         except (KeyError, TypeError, ValueError) as wrong:
-            raise IncompatibleMoments(f"expected arrays {', '.join(KEYS)}: {wrong}") from wrong
+            raise IncompatibleMomentsError(f"expected arrays {', '.join(KEYS)}: {wrong}") from wrong
         shapes = [part.shape for part in (counts, positives, sums, error)]
         if shapes != [(N_BINS,)] * 3 + [()]:
-            raise IncompatibleMoments(f"expected three arrays of {N_BINS} bins and a number, got shapes {shapes}")
+            raise IncompatibleMomentsError(f"expected three arrays of {N_BINS} bins and a number, got shapes {shapes}")
         if counts.dtype.kind not in "iu" or positives.dtype.kind not in "iu":
-            raise IncompatibleMoments("counts and positives must be whole numbers")
+            raise IncompatibleMomentsError("counts and positives must be whole numbers")
         if (positives < 0).any() or (positives > counts).any():
-            raise IncompatibleMoments("positives must lie between 0 and the counts of their bins")
+            raise IncompatibleMomentsError("positives must lie between 0 and the counts of their bins")
         n_rows = counts.sum(dtype=float)
         # Rounding of sums of many equal probabilities may leave the bin by a little.
         if not (np.abs(sums - np.clip(sums, counts * EDGES[:-1], counts * EDGES[1:])) <= 1e-6 * counts).all():
-            raise IncompatibleMoments("probability_sums must lie within their bins times the counts")
+            raise IncompatibleMomentsError("probability_sums must lie within their bins times the counts")
         if not (0 <= error <= n_rows * (1 + 1e-6) and n_rows < 2.0**62):
-            raise IncompatibleMoments(f"squared_error must lie between 0 and the {n_rows:.0f} rows, got {error}")
+            raise IncompatibleMomentsError(f"squared_error must lie between 0 and the {n_rows:.0f} rows, got {error}")
         return cls(counts.astype(np.int64), positives.astype(np.int64), sums, float(error))
 
 

@@ -219,8 +219,8 @@ class ReliabilityDisplay(_Display):
         cls, estimator: Estimator, X: ArrayLike, y: ArrayLike, *, name: str | None = None, **kwargs: Any
     ) -> Self:
         """Plot rows as `estimator.predict_proba` sees them; further arguments go to `from_probabilities`."""
-        chances = np.asarray(estimator.predict_proba(X))[:, 1]
-        return cls.from_probabilities(_positive(estimator, y), chances, name=name or _name(estimator), **kwargs)
+        probabilities = np.asarray(estimator.predict_proba(X))[:, 1]
+        return cls.from_probabilities(_positive(estimator, y), probabilities, name=name or _name(estimator), **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the bins with 95 % limits, and the diagonal where both agree."""
@@ -234,9 +234,9 @@ class ReliabilityDisplay(_Display):
 
 
 class ProgressDisplay(_Display):
-    """The learning curve: the AUC of one window of rows after another, each row scored before it was learnt."""
+    """The learning curve: the AUC of one window of rows after another, each row scored before it was learned."""
 
-    x_name, y_name = "Rows learnt", "AUC of the next rows"
+    x_name, y_name = "Rows learned", "AUC of the next rows"
 
     def __init__(self, points: Sequence[ProgressPoint], name: str | None = None) -> None:
         self.points, self.name = points, name

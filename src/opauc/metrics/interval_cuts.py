@@ -1,8 +1,8 @@
-"""What each cut between neighbouring score intervals is worth.
+"""What each cut between neighboring score intervals is worth.
 
 Scores lie in the cells of a binary tree over all float64 numbers. A list of
 intervals in the order of that tree (a cell before the cells in it) has, between
-any two neighbours, a cut whose level is the depth of the smallest cell that
+any two neighbors, a cut whose level is the depth of the smallest cell that
 holds both. Removing all cuts of a cell makes one interval of all that is in it.
 """
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opauc.core.kernels.compile import kernel
 
 # A cell counts a share of its parent's mass, a quarter of its grandparent's, and so on: what is sparse
-# here but dense nearby may be dense tomorrow or in another shard, and neighbours make up for few rows.
+# here but dense nearby may be dense tomorrow or in another shard, and neighbors make up for few rows.
 INHERITED = 0.5
 ANCESTORS = 6
 

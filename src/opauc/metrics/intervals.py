@@ -30,7 +30,7 @@ from opauc.types import Floats
 
 # The rows that what is known of normal scores counts for.
 PRIOR_ROWS = 20.0
-# Halvings after which neighbouring numbers of float64 are reached, but for those near zero.
+# Halvings after which neighboring numbers of float64 are reached, but for those near zero.
 HALVINGS = 70
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from opauc.core.fit import Learned
 from opauc.core.scorer import Scorer
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.progressive_auc import ProgressiveAuc, ProgressPoint
 from opauc.metrics.ranking import stream_interval
-from opauc.training.fit import Learnt
 from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
 
-# Of a chunk, or of the rows learnt between two looks at the weights, the first so many, or one in so many, are scored
-# before they are learnt; scores are put together until there are enough to be worth sorting in.
+# Of a chunk, or of the rows learned between two looks at the weights, the first so many, or one in so many, are scored
+# before they are learned; scores are put together until there are enough to be worth sorting in.
 SCORED, ONE_IN, SORTED_IN = 1024, 8, 16_384
 # Rows before the first look at the weights.
 FIRST_LOOK = 128
@@ -35,11 +35,11 @@ class Progress:
     scores: Floats = field(default_factory=lambda: np.empty(0))
     scorer: Scorer | None = None
     next_look: int = FIRST_LOOK
-    pace: tuple[tuple[int, int], ...] = ((0, 0),)  # rows scored and rows learnt, at each look
+    pace: tuple[tuple[int, int], ...] = ((0, 0),)  # rows scored and rows learned, at each look
     running: float | None = None
 
-    def before(self, rows: Rows, labels: Labels, solution: Learnt) -> Progress:
-        """Return the progress with rows scored that are about to be learnt, but those known from a sample."""
+    def before(self, rows: Rows, labels: Labels, solution: Learned) -> Progress:
+        """Return the progress with rows scored that are about to be learned, but those known from a sample."""
         if self.scorer is None:
             return self
         known = self.scorer.n_inputs
@@ -54,8 +54,8 @@ class Progress:
         auc = self.auc.update(fresh, scores)
         return replace(self, auc=auc, labels=fresh[:0], scores=scores[:0], running=_estimate(auc))
 
-    def after(self, solution: Learnt, seen: int) -> Progress:
-        """Return the progress after a look at the weights, if enough rows have been learnt for one."""
+    def after(self, solution: Learned, seen: int) -> Progress:
+        """Return the progress after a look at the weights, if enough rows have been learned for one."""
         if seen < self.next_look:
             return self
         return replace(
@@ -66,19 +66,19 @@ class Progress:
         )
 
     def running_auc(self) -> float | None:
-        """Return the AUC of the rows scored before they were learnt, by and large; None before there is one."""
+        """Return the AUC of the rows scored before they were learned, by and large; None before there is one."""
         return self.running if self.auc.n_rows else _estimate(self.auc.update(self.labels, self.scores))
 
     def ranked(self) -> AucInterval | None:
-        """Return the AUC of all rows scored before they were learnt, with its limits; None while a class is missing."""
+        """Return the AUC of all rows scored before they were learned, with its limits; None while a class is missing."""
         stream = self.auc.update(self.labels, self.scores).overall
         return stream_interval(stream) if stream.counts.all() else None
 
     def curve(self, rows: int) -> list[ProgressPoint]:
-        """Return the AUC over the rows learnt; of long pieces between two looks only a part was scored."""
+        """Return the AUC over the rows learned; of long pieces between two looks only a part was scored."""
         auc = self.auc.update(self.labels, self.scores)
-        scored, learnt = zip(*self.pace, (auc.n_rows, rows), strict=True)
-        return [point._replace(rows=round(float(np.interp(point.rows, scored, learnt)))) for point in auc.curve()]
+        scored, learned = zip(*self.pace, (auc.n_rows, rows), strict=True)
+        return [point._replace(rows=round(float(np.interp(point.rows, scored, learned)))) for point in auc.curve()]
 
     def to_parts(self) -> tuple[Json, Arrays]:
         """Return all there is, as parts of a header and arrays."""
@@ -89,7 +89,7 @@ class Progress:
         return {"next_look": self.next_look, "pace": self.pace}, arrays
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays, solution: Learnt) -> Progress:
+    def of_parts(cls, header: Settings, arrays: NamedArrays, solution: Learned) -> Progress:
         """Return the progress of a model that gave these parts, refused unless one can have."""
         labels, scores, pace = arrays["scored.labels"], arrays["scored.scores"], header["pace"]
         if labels.dtype != np.int8 or scores.dtype != np.float64 or not labels.ndim == scores.ndim == 1:
@@ -97,7 +97,7 @@ class Progress:
         if labels.shape != scores.shape or not np.isin(labels, (0, 1)).all() or not np.isfinite(scores).all():
             raise ValueError("expected a label of 0 or 1 for each score, and finite scores")
         if not pace or any(len(pair) != 2 for pair in pace) or (np.diff([[0, 0], *pace], axis=0) < 0).any():
-            raise ValueError("pace: expected rows scored and rows learnt, which never fall")
+            raise ValueError("pace: expected rows scored and rows learned, which never fall")
         if not 0 < header["next_look"] < MOST_ROWS or pace[-1][1] >= MOST_ROWS:
             raise ValueError(f"next_look: expected a number of rows, got {header['next_look']}")
         auc, look = ProgressiveAuc.from_arrays(_under("progress.", arrays)), _under("look.", arrays)
@@ -108,7 +108,7 @@ class Progress:
             scores=scores,
             scorer=scorer,
             next_look=header["next_look"],
-            pace=tuple((scored, learnt) for scored, learnt in pace),
+            pace=tuple((scored, learned) for scored, learned in pace),
             running=_estimate(auc),
         )
 

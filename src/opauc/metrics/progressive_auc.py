@@ -1,4 +1,4 @@
-"""The AUC of a model while it learns, each row scored before it is learnt, in fixed memory."""
+"""The AUC of a model while it learns, each row scored before it is learned, in fixed memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, checked_scores
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Arrays
@@ -34,9 +34,9 @@ class ProgressPoint(NamedTuple):
 class ProgressiveAuc:
     """The AUC of all rows so far, and of disjoint windows of them whose ends grow geometrically.
 
-    Feed it scores that the model gave before it learnt those rows: then every
+    Feed it scores that the model gave before it learned those rows: then every
     row is a test row, and the windows in a row are the learning curve. When there
-    are more than 64 windows, each is merged with its neighbour, so that memory
+    are more than 64 windows, each is merged with its neighbor, so that memory
     stays fixed; where they end depends on the number of rows alone, not on how the stream was cut.
 
     Examples
@@ -133,11 +133,13 @@ class ProgressiveAuc:
             size, *parts = (np.array(arrays[f"window_{key}"]) for key in keys)
             lengths = np.array(arrays["window_lengths"])
         except KeyError as error:
-            raise IncompatibleMoments(f"expected overall_ and window_ arrays and window_lengths: {error}") from error
+            raise IncompatibleMomentsError(
+                f"expected overall_ and window_ arrays and window_lengths: {error}"
+            ) from error
         if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not 1 <= lengths.size <= MOST_WINDOWS:
-            raise IncompatibleMoments(f"window_lengths must be 1 to {MOST_WINDOWS} whole numbers")
+            raise IncompatibleMomentsError(f"window_lengths must be 1 to {MOST_WINDOWS} whole numbers")
         if (lengths < 0).any() or any(part.ndim == 0 or len(part) != lengths.sum() for part in parts):
-            raise IncompatibleMoments("window_lengths must add up to the intervals of the windows")
+            raise IncompatibleMomentsError("window_lengths must add up to the intervals of the windows")
         cuts = np.cumsum(lengths)[:-1]
         windows = tuple(
             StreamingAuc.from_arrays(dict(zip(keys, (size, *window), strict=True)))
@@ -171,17 +173,17 @@ def _fine_end(index: int) -> int:
 
 
 def _halved(windows: tuple[StreamingAuc, ...]) -> tuple[StreamingAuc, ...]:
-    """Return the windows with each two neighbours made one."""
+    """Return the windows with each two neighbors made one."""
     return tuple(reduce(StreamingAuc.merge, windows[at : at + 2]) for at in range(0, len(windows), 2))
 
 
 def _require_whole(overall: StreamingAuc, windows: tuple[StreamingAuc, ...]) -> None:
     totals: Counts = np.sum([window.counts for window in windows], axis=0)
     if (totals != overall.counts).any():
-        raise IncompatibleMoments(f"the windows hold {totals.tolist()} rows of each class, not {overall.counts}")
+        raise IncompatibleMomentsError(f"the windows hold {totals.tolist()} rows of each class, not {overall.counts}")
     n_rows = int(totals.sum())
     ends = (0, *window_ends(n_rows)[:-1], n_rows)
     expected = [last - first for first, last in pairwise(ends)]
     found = [int(window.counts.sum()) for window in windows]
     if found != expected:
-        raise IncompatibleMoments(f"windows of {n_rows} rows must hold {expected} rows, got {found}")
+        raise IncompatibleMomentsError(f"windows of {n_rows} rows must hold {expected} rows, got {found}")

@@ -1,4 +1,4 @@
-"""Methods compared on the same rows: learnt from some, judged by the AUC of others, timed, refusals kept."""
+"""Methods compared on the same rows: learned from some, judged by the AUC of others, timed, refusals kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from opauc.errors import InputError, OpaucError, UnsupportedOperation
+from opauc.errors import InputError, OpaucError, UnsupportedOperationError
 from opauc.metrics.comparison import EXACT_ROWS, Compared, KeptScores, SplitAucs, ranked
 from opauc.metrics.exact_auc import Flags, exact_auc
 from opauc.metrics.splits import Split, held_out
@@ -22,7 +22,7 @@ Scoring: TypeAlias = Callable[[Rows], Floats]
 
 
 class Method(Protocol):
-    """A way from labelled rows to scores: `learn` any number of times, `finish` once, then `scores`.
+    """A way from labeled rows to scores: `learn` any number of times, `finish` once, then `scores`.
 
     What it cannot do it refuses by an `OpaucError`; the runner then leaves it out and keeps the reason.
     """
@@ -32,10 +32,10 @@ class Method(Protocol):
         """What the method is called in tables."""
 
     def fresh(self) -> Self:
-        """Return the method with the same settings and nothing learnt."""
+        """Return the method with the same settings and nothing learned."""
 
     def warm_up(self, rows: Rows) -> None:
-        """Compile what rows of this kind will need: it is not timed, and leaves nothing learnt."""
+        """Compile what rows of this kind will need: it is not timed, and leaves nothing learned."""
 
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Learn a chunk of rows, which may have more features than those before, never fewer."""
@@ -44,7 +44,7 @@ class Method(Protocol):
         """Work out what scores, after the last chunk."""
 
     def scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows as wide as the widest learnt."""
+        """Return the scores of rows as wide as the widest learned."""
 
 
 @dataclass(eq=False)
@@ -110,7 +110,7 @@ class FittedMethod:
     scoring: Scoring | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
-        """Return the method with nothing learnt."""
+        """Return the method with nothing learned."""
         return type(self)(self.name, self.fit, self.most_bytes)
 
     def warm_up(self, rows: Rows) -> None:
@@ -121,7 +121,9 @@ class FittedMethod:
         self.collected.add(rows, labels)
         if self.collected.bytes() > self.most_bytes:
             self.collected = Collected()
-            raise UnsupportedOperation(f"needs all rows in memory and takes at most {self.most_bytes / 2**30:g} GiB")
+            raise UnsupportedOperationError(
+                f"needs all rows in memory and takes at most {self.most_bytes / 2**30:g} GiB"
+            )
 
     def finish(self) -> None:
         """Fit, and let go of the rows."""
@@ -167,7 +169,7 @@ class NumberedRows(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """The choice of the rows of a stream that are scored and not learnt."""
+    """The choice of the rows of a stream that are scored and not learned."""
 
     share: float = 0.2
     seed: int = 0
@@ -178,7 +180,7 @@ class HeldOut(NamedTuple):
 
 
 class Trial:
-    """One method on its way through the rows: `seconds` it learnt, and in `trouble` why it was left out."""
+    """One method on its way through the rows: `seconds` it learned, and in `trouble` why it was left out."""
 
     def __init__(self, method: Method, clock: Clock = wall_clock, of_table: bool = False) -> None:
         self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
@@ -254,9 +256,9 @@ def compare_on_stream(
     """
     trials = [Trial(method) for method in methods] + [Trial(method, of_table=True) for method in of_tables]
     for chunk in read():
-        learnt = chunk.taken(~choice.of(chunk))
+        learned = chunk.taken(~choice.of(chunk))
         for trial in trials:
-            trial.learn(trial.rows_of(learnt), learnt.labels)
+            trial.learn(trial.rows_of(learned), learned.labels)
     for trial in trials:
         trial.finish()
     found = [KeptScores(exact_rows) for _ in trials]
@@ -277,7 +279,7 @@ def compare_on_stream(
 def compare_on_splits(
     methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split], clock: Clock = wall_clock
 ) -> SplitAucs:
-    """Return the AUC of every method on every split of the rows, with the seconds of `clock` that each learnt.
+    """Return the AUC of every method on every split of the rows, with the seconds of `clock` that each learned.
 
     Examples
     --------
@@ -293,8 +295,8 @@ def compare_on_splits(
     """
     columns = []
     for split in splits:
-        learnt, truth = (rows[split.learnt], labels[split.learnt]), labels[split.held_out]
-        columns.append([_judged(Trial(method, clock), *learnt, rows[split.held_out], truth) for method in methods])
+        learned, truth = (rows[split.learned], labels[split.learned]), labels[split.held_out]
+        columns.append([_judged(Trial(method, clock), *learned, rows[split.held_out], truth) for method in methods])
     aucs, seconds, troubles = (
         [[one[part] for one in by_method] for by_method in zip(*columns, strict=True)] for part in range(3)
     )
@@ -303,7 +305,7 @@ def compare_on_splits(
 
 
 def _judged(trial: Trial, rows: Rows, labels: Labels, asked: Rows, truth: Labels) -> tuple[float, float, str]:
-    """Return the AUC of one method on one split, NaN where it failed, the seconds it learnt and its trouble."""
+    """Return the AUC of one method on one split, NaN where it failed, the seconds it learned and its trouble."""
     trial.learn(rows, labels)
     trial.finish()
     scores = trial.scores(asked)

@@ -1,4 +1,4 @@
-"""Which rows are learnt and which are held out: of a stream by a hash of the row's number, of arrays by folds."""
+"""Which rows are learned and which are held out: of a stream by a hash of the row's number, of arrays by folds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from opauc.metrics.exact_auc import Flags
 from opauc.types import Labels
 
-# The rounds of a hash that sends neighbouring numbers far apart (splitmix64).
+# The rounds of a hash that sends neighboring numbers far apart (splitmix64).
 MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
 class Split(NamedTuple):
-    """Numbers of the rows to learn from, in the order they are learnt, and of those to score."""
+    """Numbers of the rows to learn from, in the order they are learned, and of those to score."""
 
-    learnt: NDArray[np.intp]
+    learned: NDArray[np.intp]
     held_out: NDArray[np.intp]
 
 

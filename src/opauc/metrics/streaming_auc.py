@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, auc_of_counts, checked_scores
 from opauc.metrics.interval_cuts import cut_values
 from opauc.types import Arrays, Floats
@@ -126,20 +126,22 @@ class StreamingAuc:
             counts = np.array(arrays["class_counts"])
             lows, highs = lows.astype(np.float64), highs.astype(np.float64)
         except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMoments(f"expected arrays size, lows, highs and class_counts: {error}") from error
+            raise IncompatibleMomentsError(f"expected arrays size, lows, highs and class_counts: {error}") from error
         if size.shape != () or lows.ndim != 1 or highs.shape != lows.shape or counts.shape != (lows.size, 2):
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"expected shapes (), (n,), (n,) and (n, 2), got {size.shape}, {lows.shape}, "
                 f"{highs.shape} and {counts.shape}"
             )
         if size.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-            raise IncompatibleMoments("size and class_counts must be whole numbers")
+            raise IncompatibleMomentsError("size and class_counts must be whole numbers")
         if size < 1 or lows.size > ROOM * int(size):
-            raise IncompatibleMoments(f"size {size} must be positive and at least a third of the {lows.size} intervals")
+            raise IncompatibleMomentsError(
+                f"size {size} must be positive and at least a third of the {lows.size} intervals"
+            )
         if not (lows <= highs).all():
-            raise IncompatibleMoments("lows must not exceed highs, and neither may be NaN")
+            raise IncompatibleMomentsError("lows must not exceed highs, and neither may be NaN")
         if (counts < 0).any() or not counts.any(axis=1).all() or counts.sum(dtype=float) >= 2.0**62:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 "class_counts must not be negative or add up to 2^62, and no interval may be empty"
             )
         return cls(int(size), lows + 0.0, highs + 0.0, counts.astype(np.int64))
@@ -188,7 +190,7 @@ def _best_cuts(levels: NDArray[np.int64], masses: Floats, exact: NDArray[np.bool
 def _joined(
     cuts: NDArray[np.bool_], lows: Floats, highs: Floats, class_counts: Counts, masses: Floats
 ) -> tuple[Floats, Floats, Counts, Floats]:
-    """Return the intervals with neighbours made one wherever there is no cut between them."""
+    """Return the intervals with neighbors made one wherever there is no cut between them."""
     firsts = np.flatnonzero(np.append(True, cuts))
     return (
         np.minimum.reduceat(lows, firsts),

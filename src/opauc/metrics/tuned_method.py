@@ -22,10 +22,10 @@ Judge: TypeAlias = Callable[[Sequence[Method], Rows, Labels, Iterable[Split]], S
 
 @dataclass(eq=False)
 class TunedMethod:
-    """The candidate of the highest mean AUC over folds of the rows, then learnt from all of them.
+    """The candidate of the highest mean AUC over folds of the rows, then learned from all of them.
 
     Of equals the first is taken. `chosen` is that candidate, `folds` says how
-    rows are split. Where candidates can be learnt together for less, `judge` does that.
+    rows are split. Where candidates can be learned together for less, `judge` does that.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class TunedMethod:
     chosen: Method | None = None
 
     def fresh(self) -> Self:
-        """Return the method with nothing learnt or chosen."""
+        """Return the method with nothing learned or chosen."""
         return type(self)(self.name, self.candidates, self.folds, self.judge)
 
     def warm_up(self, rows: Rows) -> None:
@@ -77,7 +77,7 @@ class TunedMethod:
         return self.chosen.scores(rows)
 
     def choice(self, rows: Rows, labels: Labels) -> int:
-        """Return the number of the best candidate for these rows; none is learnt from all of them."""
+        """Return the number of the best candidate for these rows; none is learned from all of them."""
         found = self.judge(self.candidates, rows, labels, self.folds(labels))
         if np.isnan(found.aucs).all():
             raise OpaucError(f"no setting works: {found.troubles[0][0]}")

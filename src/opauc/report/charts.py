@@ -88,12 +88,12 @@ def calibration_chart(found: Reliability) -> str:
 
 
 def learning_chart(points: Sequence[ProgressPoint]) -> str:
-    """AUC of each window of rows, scored before they were learnt, at the row where the window ends."""
+    """AUC of each window of rows, scored before they were learned, at the row where the window ends."""
     rows, aucs = np.array([point.rows for point in points], float), np.array([point.auc for point in points])
     across = Axis.powers(rows[0], rows[-1]) if rows[-1] > 10 * rows[0] else _rows_from_nought(rows[-1])
     room = max(0.1 * float(np.ptp(aucs)), 0.01)
     up = Axis.linear(max(0.0, float(aucs.min()) - room), min(1.0, float(aucs.max()) + room))
-    frame = Frame(across, up, "Rows learnt", "AUC of the next rows")
+    frame = Frame(across, up, "Rows learned", "AUC of the next rows")
     marks = f'<path class="curve" d="{frame.path(rows, aucs)}"/>'
     marks += "".join(
         frame.dot(point.rows, point.auc, f"Up to row {plain(point.rows)}: AUC {share(point.auc)}") for point in points

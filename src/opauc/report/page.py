@@ -13,7 +13,7 @@ from opauc.metrics.ranking import Ranking
 from opauc.report.charts import calibration_chart, histogram_chart, learning_chart, precision_recall_chart, roc_chart
 from opauc.report.penalty_charts import PenaltyChoice, criterion_chart, criterion_key, path_chart, path_names
 from opauc.report.style import style_sheet
-from opauc.report.terms import AdditivePart
+from opauc.report.terms import TermsSection
 from opauc.report.terms_section import additive_section
 from opauc.report.text import (
     aligned,
@@ -52,7 +52,7 @@ class Report:
     calibration: CalibrationBins | None = None
     learning_curve: Sequence[ProgressPoint] = ()
     penalty: PenaltyChoice | None = None
-    additive: AdditivePart | None = None
+    additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()
     weight_order: str = "by size"
     data: Mapping[str, object] = field(default_factory=dict)
@@ -141,7 +141,7 @@ def _charts(report: Report) -> Iterable[str]:
         )
     learning = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if learning:
-        yield figure("Learning curve", "Each row scored before it was learnt", learning_chart(learning))
+        yield figure("Learning curve", "Each row scored before it was learned", learning_chart(learning))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_charts(report.penalty)
     if ranking.operating_points:
@@ -156,7 +156,7 @@ def _penalty_charts(found: PenaltyChoice) -> Iterable[str]:
         yield figure("Choice of the penalty", note + criterion_key(found), criterion_chart(found))
     if found.names:
         note = f"Weight × standard deviation of the feature, the {len(found.names)} largest; dashes: penalty chosen"
-        yield figure("Effects by penalty", note, path_chart(found), path_names(found))
+        yield figure("Terms by penalty", note, path_chart(found), path_names(found))
 
 
 def _operating_points(ranking: Ranking) -> str:

@@ -111,7 +111,7 @@ def path_chart(found: PenaltyChoice) -> str:
         marks += f'<path class="leader" d="M{first - LEADER:.2f} {top:.2f}L{first:.2f} {frame.y(value)}"/>'
         marks += f'<text x="{first - LEADER - 3:.2f}" y="{top:.2f}" dy=".35em" text-anchor="end">{number}</text>'
     description = f"The {len(found.names)} largest effects by penalty; dashes: the one chosen."
-    return frame.chart("path", "Effects by penalty", description, marks)
+    return frame.chart("path", "Terms by penalty", description, marks)
 
 
 def path_names(found: PenaltyChoice) -> str:
@@ -140,7 +140,7 @@ def _marked(frame: Frame, found: PenaltyChoice, number: int, look: str) -> str:
 def _apart(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
     """Return the places nearest to the wanted ones that are so far apart, none beyond the ends if there is room.
 
-    Less k distances, the k-th place must not fall: neighbours that would are put at their mean.
+    Less k distances, the k-th place must not fall: neighbors that would are put at their mean.
 
     >>> from opauc.report.penalty_charts import _apart
     >>> _apart([10.0, 11.0, 50.0], 5.0, 0.0, 100.0)

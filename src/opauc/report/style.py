@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Blue and orange differ for every kind of colour blindness; all but lines and grid have contrast 4.5 or more on paper.
+# Blue and orange differ for every kind of color blindness; all but lines and grid have contrast 4.5 or more on paper.
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1b1f24",
@@ -158,4 +158,4 @@ def style_sheet() -> str:
 
 
 def _colours(theme: dict[str, str]) -> str:
-    return ":root{" + ";".join(f"--{name}:{colour}" for name, colour in theme.items()) + "}"
+    return ":root{" + ";".join(f"--{name}:{color}" for name, color in theme.items()) + "}"

@@ -130,7 +130,7 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 56
 
 
 class Frame(NamedTuple):
-    """Two axes and what they show; sizes are those of the view box, colours come from the page's style."""
+    """Two axes and what they show; sizes are those of the view box, colors come from the page's style."""
 
     across: Axis
     up: Axis
@@ -172,13 +172,13 @@ class Frame(NamedTuple):
             safe(f"{name}, log scale" if axis.logarithmic else name)
             for name, axis in ((self.x_name, self.across), (self.y_name, self.up))
         )
-        centre = TOP + (bottom - TOP) / 2
+        center = TOP + (bottom - TOP) / 2
         return (
             f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{slug}-title {slug}-about">'
             f'<title id="{slug}-title">{safe(title)}</title><desc id="{slug}-about">{safe(description)}</desc>'
             f'{columns}{lines}<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>{marks}'
             f'<text class="name" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{x_name}</text>'
-            f'<text class="name" transform="translate(12 {centre}) rotate(-90)" text-anchor="middle">{y_name}</text>'
+            f'<text class="name" transform="translate(12 {center}) rotate(-90)" text-anchor="middle">{y_name}</text>'
             "</svg>"
         )
 

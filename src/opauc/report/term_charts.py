@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.report.svg import Axis, BarFrame, Frame, short
-from opauc.report.terms import MISSING, ShownEffect
+from opauc.report.terms import MISSING, ShownTerm
 from opauc.report.text import percent, plain, safe, signed
 from opauc.types import Floats
 
@@ -22,7 +22,7 @@ GAP = 1.5
 LEGEND_STEPS, STEP = 9, 22
 
 
-def surface_chart(slug: str, effect: ShownEffect) -> str:
+def surface_chart(slug: str, effect: ShownTerm) -> str:
     """The effect of each pair of values: orange raises the score, blue lowers it, the deeper the more."""
     down, across = (_shown(effect, side) for side in (0, 1))
     value, error = effect.value[np.ix_(down, across)], effect.error[np.ix_(down, across)]
@@ -47,8 +47,8 @@ def surface_chart(slug: str, effect: ShownEffect) -> str:
     return _framed(slug, effect, marks)
 
 
-def surface_key(effect: ShownEffect) -> str:
-    """Return the legend: what the colours are, from the lowest value to the highest."""
+def surface_key(effect: ShownTerm) -> str:
+    """Return the legend: what the colors are, from the lowest value to the highest."""
     largest, values = strongest(effect), np.linspace(-1.0, 1.0, LEGEND_STEPS)
     cells = "".join(
         f'<rect class="{_look(value)}" x="{STEP * at}" y="0" width="{STEP - GAP}" height="12" '
@@ -62,8 +62,8 @@ def surface_key(effect: ShownEffect) -> str:
     )
 
 
-def strongest(effect: ShownEffect) -> float:
-    """Return the size that the deepest colour stands for."""
+def strongest(effect: ShownTerm) -> float:
+    """Return the size that the deepest color stands for."""
     return max(float(np.abs(effect.value).max(initial=0.0)), 1e-12)
 
 
@@ -76,9 +76,9 @@ def _cell(box: tuple[float, float, float, float], value: float, largest: float, 
     )
 
 
-def _framed(slug: str, effect: ShownEffect, marks: str) -> str:
+def _framed(slug: str, effect: ShownTerm, marks: str) -> str:
     beside, below = (safe(short(name, AXIS_LETTERS)) for name in effect.inputs)
-    middle, centre = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
+    middle, center = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
     about = (
         f"From {signed(effect.value.min())} to {signed(effect.value.max())} log-odds beside the effects of each alone."
     )
@@ -86,12 +86,12 @@ def _framed(slug: str, effect: ShownEffect, marks: str) -> str:
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{slug}-title {slug}-about">'
         f'<title id="{slug}-title">{safe(effect.name)}</title><desc id="{slug}-about">{safe(about)}</desc>'
         f'{marks}<text class="name" x="{middle:g}" y="{HEIGHT - 8}" text-anchor="middle">{below}</text>'
-        f'<text class="name" transform="translate(12 {centre:g}) rotate(-90)" text-anchor="middle">{beside}</text>'
+        f'<text class="name" transform="translate(12 {center:g}) rotate(-90)" text-anchor="middle">{beside}</text>'
         "</svg>"
     )
 
 
-def _shown(effect: ShownEffect, side: int) -> NDArray[np.int64]:
+def _shown(effect: ShownTerm, side: int) -> NDArray[np.int64]:
     """Return the places of a side that are drawn: all, or those of the largest effects, in their order."""
     sizes: Floats = np.abs(effect.value).max(axis=1 - side)
     return np.sort(np.argsort(-sizes, kind="stable")[:MOST_CELLS])
@@ -151,7 +151,7 @@ WIDE_RANGE = 15.0
 ZERO_BELOW = 3.0
 
 
-def curve_chart(slug: str, effect: ShownEffect) -> str:
+def curve_chart(slug: str, effect: ShownTerm) -> str:
     """The effect of each value of a feature, two standard errors about it, and the rows that have such values."""
     n, value, spread = effect.n_numbers, effect.value, 2.0 * effect.error
     places, rows = np.array(effect.at[0][:n], float), None if effect.rows is None else effect.rows[:n]
@@ -248,7 +248,7 @@ def _row_bars(frame: Frame, places: Floats, rows: Floats) -> str:
 
 
 def _cumulative(places: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Return points of the distribution function: the rows of a place lie half-way to its neighbours.
+    """Return points of the distribution function: the rows of a place lie half-way to its neighbors.
 
     >>> import numpy as np
     >>> from opauc.report.term_charts import _cumulative
@@ -267,7 +267,7 @@ def _median(places: Floats, rows: Floats) -> float:
 MOST_LEVELS, LEVEL_LETTERS, TICKS_ROOM = 10, 15, 18
 
 
-def level_chart(slug: str, effect: ShownEffect) -> str:
+def level_chart(slug: str, effect: ShownTerm) -> str:
     """The effect of each of the levels that most rows have, two standard errors about it, and the share of the rows."""
     shown = shown_levels(effect)
     value, spread = effect.value[shown], 2.0 * effect.error[shown]
@@ -285,15 +285,15 @@ def level_chart(slug: str, effect: ShownEffect) -> str:
     return frame.chart(slug, f"Effect of {effect.name}", about, marks)
 
 
-def shown_levels(effect: ShownEffect) -> list[int]:
+def shown_levels(effect: ShownTerm) -> list[int]:
     """Return the levels that are drawn: those of most rows, numbers in their order, names by their effect.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.report.terms import ShownEffect
+    >>> from opauc.report.terms import ShownTerm
     >>> from opauc.report.term_charts import shown_levels
-    >>> port = ShownEffect("port", ("port",), (("S", "C", "Q"),), np.array([0.1, -0.5, 0.4]), np.zeros(3), 0.1)
+    >>> port = ShownTerm("port", ("port",), (("S", "C", "Q"),), np.array([0.1, -0.5, 0.4]), np.zeros(3), 0.1)
     >>> shown_levels(port)
     [2, 0, 1]
     """
@@ -303,13 +303,13 @@ def shown_levels(effect: ShownEffect) -> list[int]:
     return order
 
 
-def n_levels(effect: ShownEffect) -> int:
+def n_levels(effect: ShownTerm) -> int:
     """Return how many levels there are that any rows have; all where that is not known."""
     seen = 0 if effect.rows is None else int(np.count_nonzero(effect.rows > 0.0))
     return seen or effect.value.size
 
 
-def level_name(effect: ShownEffect, at: int) -> str:
+def level_name(effect: ShownTerm, at: int) -> str:
     """Return what a level is called."""
     name = effect.at[0][at]
     return name if isinstance(name, str) else plain(float(name))

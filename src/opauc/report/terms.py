@@ -16,7 +16,7 @@ MISSING = "missing"
 FEWEST_OF_CURVE = 3
 
 
-class ShownEffect(NamedTuple):
+class ShownTerm(NamedTuple):
     """One part of the score, in log-odds.
 
     `at` has one list of numbers or names for a feature, two for a pair, none
@@ -38,8 +38,8 @@ class ShownEffect(NamedTuple):
         """What it is drawn as.
 
         >>> import numpy as np
-        >>> from opauc.report.terms import ShownEffect
-        >>> ShownEffect("sex", ("sex",), (("f", "m"),), np.zeros(2), np.zeros(2), 0.1).kind
+        >>> from opauc.report.terms import ShownTerm
+        >>> ShownTerm("sex", ("sex",), (("f", "m"),), np.zeros(2), np.zeros(2), 0.1).kind
         'levels'
         """
         if not self.at:
@@ -90,7 +90,7 @@ class ExplainedRow(NamedTuple):
         return self.baseline + float(np.sum([part.value for part in self.parts]))
 
 
-class GuardRung(NamedTuple):
+class CandidateRow(NamedTuple):
     """One of the models that ranked the rows after the first ones, and its AUC there."""
 
     name: str
@@ -99,7 +99,7 @@ class GuardRung(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AdditivePart:
+class TermsSection:
     """All that the page shows of an additive model.
 
     `effects` are those worth showing, the most important first, of `n_effects`;
@@ -108,10 +108,10 @@ class AdditivePart:
     ones, with their stability index, and `watched` whether any were compared.
     """
 
-    effects: Sequence[ShownEffect]
+    effects: Sequence[ShownTerm]
     n_effects: int
     explained: Sequence[ExplainedRow] = ()
     guard: str = ""
-    rungs: Sequence[GuardRung] = ()
+    rungs: Sequence[CandidateRow] = ()
     shifted: Sequence[tuple[str, float]] = ()
     watched: bool = False

@@ -8,20 +8,20 @@ import numpy as np
 
 from opauc.report.charts import size_bar
 from opauc.report.term_charts import curve_chart, level_chart, n_levels, shown_levels, surface_chart, surface_key
-from opauc.report.terms import CURVE, LEVELS, SURFACE, TREES, AdditivePart, ExplainedRow, ShownEffect
+from opauc.report.terms import CURVE, LEVELS, SURFACE, TREES, ExplainedRow, ShownTerm, TermsSection
 from opauc.report.text import aligned, figure, lines, plain, safe, share, table_section, under
 from opauc.report.waterfall_chart import waterfall_chart
 
 MOST_IMPORTANCES, MOST_CHARTS, MOST_MAPS = 18, 8, 4
-# Effects that the guard left out are not drawn.
+# Terms that the guard left out are not drawn.
 NOTHING = 1e-9
 KINDS = {CURVE: "curve", LEVELS: "levels", SURFACE: "pair", TREES: "with others"}
 
 
-def additive_section(part: AdditivePart) -> str:
+def additive_section(part: TermsSection) -> str:
     """Return the section; what there is nothing to show of is left out."""
     return (
-        '<section class="charts effects" aria-label="Effects"><div class="wide"><h2>Effects</h2>'
+        '<section class="charts effects" aria-label="Terms"><div class="wide"><h2>Terms</h2>'
         + under(
             "The score is the log-odds of the positive class: a baseline and the effects below, each zero in the mean. "
             "Bands and lines: ± 2 standard errors"
@@ -30,7 +30,7 @@ def additive_section(part: AdditivePart) -> str:
     )
 
 
-def _blocks(part: AdditivePart) -> Iterable[str]:
+def _blocks(part: TermsSection) -> Iterable[str]:
     if part.effects:
         yield _importances(part)
     if part.explained:
@@ -48,7 +48,7 @@ def _blocks(part: AdditivePart) -> Iterable[str]:
         yield _shifts(part.shifted)
 
 
-def _single(number: int, effect: ShownEffect) -> str:
+def _single(number: int, effect: ShownTerm) -> str:
     slug, importance = f"effect-{number}", _importance(effect)
     if effect.kind == CURVE:
         grey = "" if effect.rows is None else "; grey: where the rows are"
@@ -59,14 +59,14 @@ def _single(number: int, effect: ShownEffect) -> str:
     return figure(_title(effect.name), f"{importance}{share_of_rows}{more}", level_chart(slug, effect), level=3)
 
 
-def _pair(number: int, effect: ShownEffect) -> str:
+def _pair(number: int, effect: ShownTerm) -> str:
     usual = 2.0 * float(np.median(effect.error))
     note = f"{_importance(effect)}; what the two do beside their own effects, ± {usual:.2g} in the median cell"
     chart = surface_chart(f"pair-{number}", effect)
     return figure(_title(effect.name), note + surface_key(effect), chart, level=3)
 
 
-def _importances(part: AdditivePart) -> str:
+def _importances(part: TermsSection) -> str:
     shown = part.effects[:MOST_IMPORTANCES]
     sizes = [effect.importance for effect in shown]
     body = "".join(
@@ -87,7 +87,7 @@ def _explained(number: int, row: ExplainedRow) -> str:
     return figure(_title(row.title), safe(row.note), waterfall_chart(f"row-{number}", row), level=3)
 
 
-def _guard(part: AdditivePart) -> str:
+def _guard(part: TermsSection) -> str:
     body = "".join(
         f'<tr><th scope="row">{safe(rung.name)}</th><td class="number">{share(rung.auc)}</td>'
         f"<td>{'taken' if rung.taken else ''}</td></tr>"
@@ -116,7 +116,7 @@ def _shifts(shifted: Sequence[tuple[str, float]]) -> str:
     return table_section("Shifted features", note, table, level=3)
 
 
-def _feature(effect: ShownEffect) -> str:
+def _feature(effect: ShownTerm) -> str:
     """Return the name of an effect, without what its kind says."""
     return effect.inputs[0] if effect.kind == TREES else effect.name
 
@@ -125,5 +125,5 @@ def _title(name: str) -> str:
     return f"<bdi>{safe(name)}</bdi>"
 
 
-def _importance(effect: ShownEffect) -> str:
+def _importance(effect: ShownTerm) -> str:
     return f"Importance {effect.importance:.3g}"

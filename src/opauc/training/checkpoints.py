@@ -6,9 +6,9 @@ import reprlib
 import time
 from pathlib import Path
 
-from opauc.core.atomic_write import sweep
-from opauc.core.checksummed_file import read_sealed, write_sealed
-from opauc.errors import InputError, UnreadableFile
+from opauc.core.atomic_write import remove_stale_files
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
+from opauc.errors import InputError, UnreadableFileError
 from opauc.linear.model_file import UNSAID, refusing, renamed
 from opauc.training.loop import StreamTraining
 from opauc.types import Settings
@@ -35,7 +35,7 @@ class Checkpoints:
         """Write the training as it is now."""
         began = time.perf_counter()
         header, arrays = training.parts()
-        write_sealed(self.path, KIND, {**header, "plan": self._plan}, arrays)
+        write_checksummed(self.path, KIND, {**header, "plan": self._plan}, arrays)
         cost = time.perf_counter() - began
         self.seconds += cost
         self._next_rows = training.rows + (self._every or 0)
@@ -43,9 +43,9 @@ class Checkpoints:
 
     def taken_up(self) -> StreamTraining:
         """Return the training where the last checkpoint left it; it must be of the same plan."""
-        kind, header, arrays = read_sealed(self.path)
+        kind, header, arrays = read_checksummed(self.path)
         if kind != KIND:
-            raise UnreadableFile(f"{self.path}: holds a {kind}, expected a checkpoint")
+            raise UnreadableFileError(f"{self.path}: holds a {kind}, expected a checkpoint")
         with refusing(self.path):
             training = StreamTraining.of_parts(header, arrays)
             plan = {name: renamed(value) for name, value in header["plan"].items()}
@@ -64,4 +64,4 @@ class Checkpoints:
     def remove(self) -> None:
         """Take the file away, once the model is there."""
         self.path.unlink(missing_ok=True)
-        sweep(self.path)
+        remove_stale_files(self.path)

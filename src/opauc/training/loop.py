@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from opauc.core.batch import Batch, ResumePosition
+from opauc.core.fit import RowTraining
 from opauc.core.labels import ClassLabels, LabelQueue, shown_label
 from opauc.core.transaction import Transaction
-from opauc.data.batch import Bookmark, LabelledChunk
-from opauc.errors import InputError, Remedy
+from opauc.errors import Hint, InputError
 from opauc.metrics.progress import Progress
-from opauc.training.fit import RowTraining
 from opauc.training.model_files import AnyModel, StreamRecipe, checkpointed_model, parts_of, stream_recipe_of
 from opauc.types import Arrays, Json, NamedArrays, Settings
 from opauc.version import __version__
@@ -39,13 +39,13 @@ class StreamTraining:
         self.recipe = recipe
         self.training: RowTraining = recipe.training(None)
         self.queue = LabelQueue(labels or ClassLabels())
-        self.bookmark = Bookmark()
+        self.resume_position = ResumePosition()
         self.progress = Progress()
 
     @property
     def rows(self) -> int:
-        """Rows learnt so far."""
-        return self.bookmark.rows
+        """Rows learned so far."""
+        return self.resume_position.rows
 
     @property
     def labels(self) -> ClassLabels:
@@ -54,10 +54,10 @@ class StreamTraining:
 
     @property
     def begun(self) -> bool:
-        """Whether anything has been learnt."""
+        """Whether anything has been learned."""
         return self.training.begun
 
-    def learn(self, chunk: LabelledChunk) -> None:
+    def learn(self, chunk: Batch) -> None:
         """Learn a chunk, or keep it while only one class has been seen."""
         with Transaction(self) as transaction:
             self.queue = self.queue.with_chunk(chunk)
@@ -73,7 +73,7 @@ class StreamTraining:
         counts = self.training.solution.counts if self.begun else (0.0, 0.0)
         if min(counts) == 0:
             seen = self.rows + self.queue.rows
-            only = "" if seen == 0 else f", all labelled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
+            only = "" if seen == 0 else f", all labeled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
             raise InputError(f"learning needs rows of two classes, got {seen} rows{only}")
         return self.model()
 
@@ -85,22 +85,22 @@ class StreamTraining:
         """Return all there is, as a header and arrays."""
         header, arrays = parts_of(self.model())
         more, more_arrays = self.progress.to_parts()
-        known = {"bookmark": self.bookmark.to_json(), "positive": self.labels.positive}
+        known = {"resume_position": self.resume_position.to_json(), "positive": self.labels.positive}
         return {**header, **more, **known}, {**arrays, **more_arrays}
 
     @classmethod
     def of_parts(cls, header: Settings, arrays: NamedArrays) -> StreamTraining:
         """Return the training that gave these parts, ready to go on, refused unless one can have."""
-        model, bookmark = checkpointed_model(header, arrays), Bookmark.of_json(header["bookmark"])
+        model, resume_position = checkpointed_model(header, arrays), ResumePosition.of_json(header["resume_position"])
         recipe = stream_recipe_of(model.estimator, model.parameters)
-        recipe.refuse_other(model.learnt(), bookmark)
+        recipe.refuse_other(model.learned(), resume_position)
         training = cls(recipe, ClassLabels(model.classes, header["positive"]))
-        training.training = recipe.training(model.learnt())
-        training.bookmark = bookmark
-        training.progress = Progress.of_parts(header, arrays, model.learnt())
+        training.training = recipe.training(model.learned())
+        training.resume_position = resume_position
+        training.progress = Progress.of_parts(header, arrays, model.learned())
         return training
 
-    def _learn_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
+    def _learn_chunk(self, chunk: Batch, transaction: Transaction) -> None:
         labels = self.labels.encoded(chunk)
         # A training of its own: what the transaction puts back must not have changed.
         training = self.recipe.training(self.training.solution if self.begun else None)
@@ -114,25 +114,25 @@ class StreamTraining:
             training.step(part, labels[begin:end], groups=groups)
             seen, begin = seen + end - begin, end
             self.progress = self.progress.after(training.solution, seen)
-        self.training, self.bookmark = training, chunk.bookmark
+        self.training, self.resume_position = training, chunk.resume_position
 
 
-def too_wide(chunk: LabelledChunk) -> InputError:
+def too_wide(chunk: Batch) -> InputError:
     """Return the complaint about a row of more features than there is memory for."""
     rows, says = chunk.rows, f"not enough memory for {chunk.rows.shape[1]:,} features"
     if isinstance(rows, np.ndarray) or not rows.nnz:
         return InputError(f"{chunk.source}: {says}")
     widest = int(np.searchsorted(rows.indptr, rows.indices.argmax(), "right")) - 1
-    remedy = Remedy("hash_bits")
-    return InputError(f"{chunk.source}, line {chunk.line_of(widest)}: {says}; hash them into fewer {remedy}", remedy)
+    hint = Hint("hash_bits")
+    return InputError(f"{chunk.source}, line {chunk.line_of(widest)}: {says}; hash them into fewer {hint}", hint)
 
 
 def provenance_of(training: StreamTraining) -> Json:
-    """Return what is told in a model file of the rows it was learnt from."""
+    """Return what is told in a model file of the rows it was learned from."""
     return {
         "library": __version__,
         "rows": training.rows,
-        "skipped_rows": training.bookmark.bad_rows,
-        "inputs": list(training.bookmark.records),
+        "skipped_rows": training.resume_position.bad_rows,
+        "inputs": list(training.resume_position.records),
         "learning_curve": [list(point) for point in training.progress.curve(training.rows)],
     }

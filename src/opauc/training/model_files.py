@@ -20,16 +20,16 @@ from opauc.additive.model_file import (
 )
 from opauc.additive.state import AdditiveSolution
 from opauc.additive.training import GAM, GamRecipe
-from opauc.core.checksummed_file import read_sealed
-from opauc.data.batch import Bookmark
-from opauc.data.encode.table_features import TableFeatures
-from opauc.data.schema.table import TableNumbers
-from opauc.errors import IncompatibleMoments
+from opauc.core.batch import ResumePosition
+from opauc.core.checksummed_file import read_checksummed
+from opauc.core.fit import Learned, RowTraining
+from opauc.data.encode.table_features import OneHotReading
+from opauc.data.schema.table import TableSchema
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.fit import Solution
 from opauc.linear.model_file import Model, model_in, model_of_parts, model_parts, refusing, save_model
 from opauc.linear.model_header import CheckpointHeader, checked_header
 from opauc.linear.resolve import recipe_of
-from opauc.training.fit import Learnt, RowTraining
 from opauc.types import Array, Arrays, Json, NamedArrays, Settings
 
 AnyModel: TypeAlias = Model | AdditiveModel
@@ -45,7 +45,7 @@ def save_any(model: AnyModel, path: str | os.PathLike[str]) -> None:
 
 def load_any(path: str | os.PathLike[str], to_learn: bool = True) -> AnyModel:
     """Return the model in a file; one that is only to score is not asked how it would go on."""
-    return any_in(path, *read_sealed(path), to_learn)
+    return any_in(path, *read_checksummed(path), to_learn)
 
 
 def any_in(
@@ -58,8 +58,8 @@ def any_in(
         return additive_of_parts(header, arrays)
 
 
-def with_solution(model: AnyModel, solution: Learnt) -> AnyModel:
-    """Return the model with something else learnt by the same estimator."""
+def with_solution(model: AnyModel, solution: Learned) -> AnyModel:
+    """Return the model with something else learned by the same estimator."""
     if isinstance(model, AdditiveModel):
         return replace(model, solution=cast(AdditiveSolution, solution))
     return replace(model, solution=cast(Solution, solution))
@@ -82,21 +82,21 @@ def merged_any(first: AnyModel, other: AnyModel) -> AnyModel:
     if isinstance(first, AdditiveModel) and isinstance(other, AdditiveModel):
         return merged_additive(first, other)
     if isinstance(first, AdditiveModel) or isinstance(other, AdditiveModel):
-        raise IncompatibleMoments("cannot merge an additive model and a linear scorer")
+        raise IncompatibleMomentsError("cannot merge an additive model and a linear scorer")
     return merged_models(first, other)
 
 
 def merged_additive(first: AdditiveModel, other: AdditiveModel) -> AdditiveModel:
-    """Return the additive model of the rows of both, which must have begun with the same card."""
+    """Return the additive model of the rows of both, which must have begun with the same basis."""
     _refuse_other_classes(first.classes.tolist(), other.classes.tolist())
     if first.reading.get("positive") != other.reading.get("positive"):
-        raise IncompatibleMoments("the models were trained with different positive labels")
+        raise IncompatibleMomentsError("the models were trained with different positive labels")
     if first.inputs != other.inputs or not same_columns(first.columns, other.columns):
-        raise IncompatibleMoments("models of different cards do not merge; begin each shard with the same card")
+        raise IncompatibleMomentsError("models of different bases do not merge; begin each shard with the same basis")
     return replace(first, solution=first.solution.merged(other.solution))
 
 
-def same_columns(one: TableNumbers | None, other: TableNumbers | None) -> bool:
+def same_columns(one: TableSchema | None, other: TableSchema | None) -> bool:
     """Tell whether two models number their categories alike."""
     mine, theirs = (None if columns is None else columns.to_json()["columns"] for columns in (one, other))
     return bool(mine == theirs)
@@ -104,7 +104,7 @@ def same_columns(one: TableNumbers | None, other: TableNumbers | None) -> bool:
 
 def _refuse_other_classes(mine: list[object], theirs: list[object]) -> None:
     if mine != theirs:
-        raise IncompatibleMoments(f"cannot merge models of classes {mine} and {theirs}")
+        raise IncompatibleMomentsError(f"cannot merge models of classes {mine} and {theirs}")
 
 
 def merged_models(first: Model, other: Model) -> Model:
@@ -118,11 +118,11 @@ def merged_models(first: Model, other: Model) -> Model:
     training = first.training()
     if not (first.reading and other.reading):
         refuse_other_names(first.feature_names, other.feature_names)
-        training.merge(other.learnt())
+        training.merge(other.learned())
         return replace(first, solution=training.solution)
-    joint, places = TableFeatures.of_json(first.reading).merged(TableFeatures.of_json(other.reading), other.n_features)
+    joint, places = OneHotReading.of_json(first.reading).merged(OneHotReading.of_json(other.reading), other.n_features)
     same = first.n_features == other.n_features and np.array_equal(places, np.arange(places.size))
-    training.merge(other.learnt(), None if same else places)
+    training.merge(other.learned(), None if same else places)
     names = joint.feature_names()
     return replace(
         first,
@@ -140,12 +140,12 @@ def refuse_other_names(mine: Sequence[str] | None, theirs: Sequence[str] | None)
     >>> refuse_other_names(["a", "b"], ["a", "c"])
     Traceback (most recent call last):
         ...
-    opauc.errors.IncompatibleMoments: cannot merge models of features with different names: b and c
+    opauc.errors.IncompatibleMomentsError: cannot merge models of features with different names: b and c
     """
     if mine != theirs:
         pairs = zip_longest(mine or (), theirs or (), fillvalue="none")
         one, other = next((one, other) for one, other in pairs if one != other)
-        raise IncompatibleMoments(f"cannot merge models of features with different names: {one} and {other}")
+        raise IncompatibleMomentsError(f"cannot merge models of features with different names: {one} and {other}")
 
 
 class StreamRecipe(Protocol):
@@ -159,14 +159,14 @@ class StreamRecipe(Protocol):
     def parameters(self) -> Settings:
         """Its parameters, those that are not as usual at least."""
 
-    def training(self, solution: Learnt | None) -> RowTraining:
+    def training(self, solution: Learned | None) -> RowTraining:
         """Return the loop in which a solution goes on learning, or a first one begins."""
 
-    def model(self, solution: Learnt, classes: Array) -> AnyModel:
-        """Return the model of what has been learnt."""
+    def model(self, solution: Learned, classes: Array) -> AnyModel:
+        """Return the model of what has been learned."""
 
-    def refuse_other(self, solution: Learnt, bookmark: Bookmark) -> None:
-        """Raise where what was learnt, up to that bookmark, cannot have been learnt so."""
+    def refuse_other(self, solution: Learned, resume_position: ResumePosition) -> None:
+        """Raise where what was learned, up to that resume_position, cannot have been learned so."""
 
 
 def stream_recipe_of(estimator: str, parameters: Settings) -> StreamRecipe:
@@ -175,7 +175,7 @@ def stream_recipe_of(estimator: str, parameters: Settings) -> StreamRecipe:
     Examples
     --------
     >>> from opauc.training.model_files import stream_recipe_of
-    >>> stream_recipe_of("OnePassGAM", {"knots": 12}).owner
+    >>> stream_recipe_of("OnePassGAM", {"n_knots": 12}).owner
     'OnePassGAM'
     """
     return GamRecipe(parameters) if estimator == GAM else recipe_of(estimator, parameters)

@@ -1,4 +1,4 @@
-"""The columns that a card makes of rows of numbers."""
+"""The columns that a basis makes of rows of numbers."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.groups import GroupKind
 from opauc.additive.basis.knots import OrderedValues, knots_of
 from opauc.additive.basis.main_effects import MainEffect, main_effects
@@ -39,18 +39,18 @@ def card_of(seed, pairs=((0, 3), (0, 1), (2, 3))):
     candidates = Candidates(
         np.array(pairs), np.ones(len(pairs), bool), np.arange(len(pairs), 0.0, -1.0), np.full(len(effects), 6)
     )
-    return with_found_pairs(Card.of_effects(effects), effects, rows, mass, candidates, PairRoom(500))
+    return with_found_pairs(Basis.of_effects(effects), effects, rows, mass, candidates, PairRoom(500))
 
 
-def groups_of(card, kind):
-    return [slice(s, s + n) for k, s, n in zip(*card.groups, strict=True) if k == kind]
+def groups_of(basis, kind):
+    return [slice(s, s + n) for k, s, n in zip(*basis.groups, strict=True) if k == kind]
 
 
 @given(seeds, seeds)
 def test_hats_add_up_to_one_and_at_most_two_are_not_zero(seed, other):
-    card, rows = card_of(seed), sample(other) * 3.0
-    made = card.rows(rows).toarray()
-    age, hours = groups_of(card, GroupKind.HATS)
+    basis, rows = card_of(seed), sample(other) * 3.0
+    made = basis.rows(rows).toarray()
+    age, hours = groups_of(basis, GroupKind.HATS)
     for hats, there in ((age, np.ones(len(rows), bool)), (hours, ~np.isnan(rows[:, 3]))):
         assert_allclose(made[there, hats].sum(axis=1), 1.0, rtol=1e-12)
         assert ((made[:, hats] > 0).sum(axis=1) <= 2).all()
@@ -60,37 +60,37 @@ def test_hats_add_up_to_one_and_at_most_two_are_not_zero(seed, other):
 
 @given(seeds)
 def test_hats_are_numpys_linear_interpolation_and_constant_beyond_the_ends(seed):
-    card = card_of(seed)
-    knots = card.tables.knots[card.tables.knot_ends[0] : card.tables.knot_ends[1]]
+    basis = card_of(seed)
+    knots = basis.tables.knots[basis.tables.knot_ends[0] : basis.tables.knot_ends[1]]
     rng = np.random.default_rng(seed)
     values = np.concatenate([rng.normal(size=50) * 30, knots, [-1e300, 1e300]])
     rows = np.full((values.size, 5), np.nan)
     rows[:, 0] = values
     heights = rng.normal(size=knots.size)
-    found = card.rows(rows)[:, groups_of(card, GroupKind.HATS)[0]] @ heights
+    found = basis.rows(rows)[:, groups_of(basis, GroupKind.HATS)[0]] @ heights
     assert_allclose(found, np.interp(values, knots, heights), rtol=1e-9, atol=1e-12)
 
 
 @given(seeds)
 def test_pairs_are_products_of_the_hats_of_their_inputs(seed):
-    card, rows = card_of(seed), sample(seed + 1)
-    made, t = card.rows(rows).toarray(), card.tables
+    basis, rows = card_of(seed), sample(seed + 1)
+    made, t = basis.rows(rows).toarray(), basis.tables
     hats = {}
     for j in (0, 3):
         knots = t.pair_knots[t.pair_knot_ends[j] : t.pair_knot_ends[j + 1]]
         values = np.nan_to_num(rows[:, j])
         hats[j] = np.stack([np.interp(values, knots, unit) for unit in np.eye(knots.size)], axis=1)
         hats[j][np.isnan(rows[:, j])] = 0.0
-    pair = card.effects[(0, 3)]
+    pair = basis.effects[(0, 3)]
     expected = np.einsum("ia,ib->iab", hats[0], hats[3]).reshape(len(rows), -1)
     assert_allclose(made[:, pair], expected, atol=1e-12)
-    assert_allclose(made[:, card.effects[(0, 1)]], hats[0] * rows[:, [1]], atol=1e-12)
+    assert_allclose(made[:, basis.effects[(0, 1)]], hats[0] * rows[:, [1]], atol=1e-12)
 
 
 def test_a_missing_value_sets_its_indicator_and_nothing_else():
-    card = card_of(0)
-    made = card.rows(np.full((1, 5), np.nan)).toarray()[0]
-    names = card.column_names(INPUTS)
+    basis = card_of(0)
+    made = basis.rows(np.full((1, 5), np.nan)).toarray()[0]
+    names = basis.column_names(INPUTS)
     assert [names[at] for at in np.flatnonzero(made)] == ["intercept", "hours missing"]
 
 
@@ -98,11 +98,11 @@ def test_categories_unseen_or_rare_share_the_last_level():
     rng = np.random.default_rng(0)
     numbers = np.repeat([0.0, 1.0, 2.0], [100, 5, 4])
     effect = MainEffect.of(rng.permutation(numbers), np.ones(109), np.ones(109), True, 8)
-    card = Card.of_effects([effect])
-    assert card.column_names(["city"], [{0: "Bern", 1: "Chur"}]) == [
+    basis = Basis.of_effects([effect])
+    assert basis.column_names(["city"], [{0: "Bern", 1: "Chur"}]) == [
         "intercept", "city=Bern", "city=Chur", "city=(others)",
     ]  # fmt: skip
-    made = card.rows(np.array([[1.0], [2.0], [-1.0], [99.0], [np.nan]])).toarray()
+    made = basis.rows(np.array([[1.0], [2.0], [-1.0], [99.0], [np.nan]])).toarray()
     assert_array_equal(made[:, 1:], [[0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]])
 
 
@@ -122,36 +122,36 @@ def test_all_categories_together_keep_the_levels_of_the_most_rows():
 
 def test_constant_and_all_missing_inputs_have_no_column_and_two_values_have_one():
     rows = np.column_stack([np.full(50, 3.0), np.full(50, np.nan), np.arange(50) % 2, np.arange(50) // 49])
-    card = Card.of(rows, np.ones(50), np.zeros(4, bool), 8)
-    assert card.column_names(["a", "b", "c", "d"]) == ["intercept", "c", "d"]
-    assert_array_equal(card.rows(np.array([[9.0, 1.0, 0.25, 7.0]])).toarray(), [[1.0, 0.25, 1.0]])
+    basis = Basis.of(rows, np.ones(50), np.zeros(4, bool), 8)
+    assert basis.column_names(["a", "b", "c", "d"]) == ["intercept", "c", "d"]
+    assert_array_equal(basis.rows(np.array([[9.0, 1.0, 0.25, 7.0]])).toarray(), [[1.0, 0.25, 1.0]])
 
 
 @given(seeds)
 def test_every_column_has_a_name_of_its_own_and_a_group(seed):
-    card = card_of(seed)
-    names = card.column_names(INPUTS)
-    assert len(names) == len(set(names)) == card.n_columns == card.groups.n_columns
-    assert_array_equal(np.cumsum(card.groups.sizes)[:-1], card.groups.starts[1:])
-    covered = np.concatenate([np.arange(card.n_columns)[part] for part in card.effects.values()])
-    assert_array_equal(np.sort(covered), np.arange(1, card.n_columns))
+    basis = card_of(seed)
+    names = basis.column_names(INPUTS)
+    assert len(names) == len(set(names)) == basis.n_columns == basis.groups.n_columns
+    assert_array_equal(np.cumsum(basis.groups.sizes)[:-1], basis.groups.starts[1:])
+    covered = np.concatenate([np.arange(basis.n_columns)[part] for part in basis.effects.values()])
+    assert_array_equal(np.sort(covered), np.arange(1, basis.n_columns))
 
 
 @given(seeds)
 def test_rows_are_canonical_and_arrays_give_the_card_again(seed):
-    card, rows = card_of(seed), sample(seed + 2)
-    made = card.rows(rows)
+    basis, rows = card_of(seed), sample(seed + 2)
+    made = basis.rows(rows)
     made.has_canonical_format = False
     made.sum_duplicates()
-    assert_array_equal(made.indices, card.rows(rows).indices)
-    again = Card.from_arrays(card.to_arrays())
-    assert_array_equal(again.rows(rows).toarray(), card.rows(rows).toarray())
-    assert again.certain_columns() == card.certain_columns()
+    assert_array_equal(made.indices, basis.rows(rows).indices)
+    again = Basis.from_arrays(basis.to_arrays())
+    assert_array_equal(again.rows(rows).toarray(), basis.rows(rows).toarray())
+    assert again.certain_columns() == basis.certain_columns()
 
 
 def test_arrays_that_would_lead_the_kernel_astray_are_refused():
-    card = card_of(3)
-    arrays = card.to_arrays()
+    basis = card_of(3)
+    arrays = basis.to_arrays()
     for name, array in arrays.items():
         if not np.size(array):
             continue
@@ -159,10 +159,10 @@ def test_arrays_that_would_lead_the_kernel_astray_are_refused():
         if array.dtype.kind == "i" and name not in ("n_certain",):
             changes.append(array + np.array(100, array.dtype))
         for change in changes:
-            with pytest.raises(ValueError, match=r"card|n_certain"):
-                Card.from_arrays(arrays | {name: change})
+            with pytest.raises(ValueError, match=r"basis|n_certain"):
+                Basis.from_arrays(arrays | {name: change})
     with pytest.raises(ValueError, match="expected arrays"):
-        Card.from_arrays({name: array for name, array in arrays.items() if name != "cells"})
+        Basis.from_arrays({name: array for name, array in arrays.items() if name != "cells"})
 
 
 @given(seeds, st.integers(3, 30))

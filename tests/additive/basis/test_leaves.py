@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.groups import GroupKind
 from opauc.additive.basis.leaves import Leaves, Probe
@@ -57,35 +57,35 @@ def walked(tree, codes, first):
     return (left if codes[tree[0]] <= tree[1] else right), n_left + n_right
 
 
-def leaves_of(card, seed, sizes=(4, 1, 7)):
+def leaves_of(basis, seed, sizes=(4, 1, 7)):
     rng = np.random.default_rng(seed)
     rows = sample(seed)
-    codes = ValueCodes.of(card.tables, rng.normal(size=card.n_columns), rows, np.ones(len(rows)))
+    codes = ValueCodes.of(basis.tables, rng.normal(size=basis.n_columns), rows, np.ones(len(rows)))
     trees = [nested(rng, size) for size in sizes]
     return Leaves(codes, flat(trees), bool(rng.integers(0, 2))), trees
 
 
 @given(seeds, seeds, st.lists(st.integers(1, 12), min_size=1, max_size=5))
 def test_a_row_ends_where_a_walk_down_each_tree_does(seed, other, sizes):
-    card = card_of(seed)
-    leaves, trees = leaves_of(card, other, sizes)
+    basis = card_of(seed)
+    leaves, trees = leaves_of(basis, other, sizes)
     rows = np.vstack([sample(other, 40) * 2.0, np.full((1, 5), np.nan)])
     rows[0, 2] = 99.0
-    codes = leaves.codes.of_rows(card.tables, rows)
+    codes = leaves.codes.of_rows(basis.tables, rows)
     expected = np.empty((len(rows), len(sizes)), int)
     for i, row in enumerate(codes):
         first = 0
         for t, tree in enumerate(trees):
             expected[i, t], n_leaves = walked(tree, row, first)
             first += n_leaves
-    assert_array_equal(leaves.columns(card.tables, rows), expected)
+    assert_array_equal(leaves.columns(basis.tables, rows), expected)
     assert leaves.size == first == sum(sizes) + len(sizes) == len(leaves.names())
     assert leaves.n_entries == len(sizes)
-    columns, entries = leaves.entries(card.tables, rows)
+    columns, entries = leaves.entries(basis.tables, rows)
     assert_array_equal(columns, expected)
     assert_array_equal(entries, np.ones_like(expected))
     weights = np.random.default_rng(seed).normal(size=leaves.size)
-    assert_allclose(leaves.products(card.tables, rows, weights), [weights[row].sum() for row in expected], rtol=1e-12)
+    assert_allclose(leaves.products(basis.tables, rows, weights), [weights[row].sum() for row in expected], rtol=1e-12)
 
 
 def test_leaves_are_named_by_their_tree():
@@ -98,65 +98,65 @@ def test_leaves_are_named_by_their_tree():
 def test_a_card_has_them_behind_its_other_columns(seed):
     plain, rows = card_of(seed), sample(seed + 2)
     leaves, _ = leaves_of(plain, seed)
-    card = plain.with_together(leaves, PROBE)
-    made = card.rows(rows)
-    assert card.n_columns == plain.n_columns + 15 == len(card.column_names(INPUTS))
+    basis = plain.with_together(leaves, PROBE)
+    made = basis.rows(rows)
+    assert basis.n_columns == plain.n_columns + 15 == len(basis.column_names(INPUTS))
     assert_array_equal(made[:, : plain.n_columns].toarray(), plain.rows(rows).toarray())
     expected = np.zeros((len(rows), 15))
-    np.put_along_axis(expected, leaves.columns(card.tables, rows), 1.0, axis=1)
+    np.put_along_axis(expected, leaves.columns(basis.tables, rows), 1.0, axis=1)
     assert_array_equal(made[:, plain.n_columns :].toarray(), expected)
     assert_array_equal(expected.sum(axis=1), 3.0)
     copied = csr_array((made.data, made.indices, made.indptr), shape=made.shape)
     assert made.has_canonical_format
     assert copied.has_canonical_format  # found from the entries, where the other was said
-    assert card.groups.kinds[-1] == GroupKind.LEAVES
-    assert (card.groups.starts[-1], card.groups.sizes[-1]) == (plain.n_columns, 15)
-    assert card.groups.n_columns == card.n_columns
-    assert card.roughness[-1] is None
-    assert len(card.roughness) == card.groups.kinds.size
-    assert card.main_columns() == plain.main_columns()
-    assert card.certain_columns() == plain.certain_columns() == plain.n_columns
-    assert card.effects == plain.effects | {(): slice(plain.n_columns, card.n_columns)}
-    assert card.column_names(INPUTS)[-1] == "all features together: leaf 7 of tree 2"
-    assert card.column_names(INPUTS)[: plain.n_columns] == plain.column_names(INPUTS)
+    assert basis.groups.kinds[-1] == GroupKind.LEAVES
+    assert (basis.groups.starts[-1], basis.groups.sizes[-1]) == (plain.n_columns, 15)
+    assert basis.groups.n_columns == basis.n_columns
+    assert basis.roughness[-1] is None
+    assert len(basis.roughness) == basis.groups.kinds.size
+    assert basis.main_columns() == plain.main_columns()
+    assert basis.certain_columns() == plain.certain_columns() == plain.n_columns
+    assert basis.effects == plain.effects | {(): slice(plain.n_columns, basis.n_columns)}
+    assert basis.column_names(INPUTS)[-1] == "all features together: leaf 7 of tree 2"
+    assert basis.column_names(INPUTS)[: plain.n_columns] == plain.column_names(INPUTS)
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 @pytest.mark.parametrize("marked", [0.0, 1.0])
 def test_products_are_those_of_the_sparse_rows(form, marked):
-    card = card_of(3)
-    card = card.with_together(leaves_of(card, 4)[0], PROBE)
-    rows, weights = np.nan_to_num(sample(5, 5000)), np.random.default_rng(6).normal(size=card.n_columns)
-    weights[-card.together.size :] *= marked
-    expected = card.rows(rows).toarray() @ weights
-    assert_allclose(card.products(form(rows), weights), expected, rtol=1e-10, atol=1e-12)
-    assert_array_equal(card.rows(form(rows)).toarray(), card.rows(rows).toarray())
-    blocks = [block.toarray() for _, block in card.blocks(form(rows))]
+    basis = card_of(3)
+    basis = basis.with_together(leaves_of(basis, 4)[0], PROBE)
+    rows, weights = np.nan_to_num(sample(5, 5000)), np.random.default_rng(6).normal(size=basis.n_columns)
+    weights[-basis.together.size :] *= marked
+    expected = basis.rows(rows).toarray() @ weights
+    assert_allclose(basis.products(form(rows), weights), expected, rtol=1e-10, atol=1e-12)
+    assert_array_equal(basis.rows(form(rows)).toarray(), basis.rows(rows).toarray())
+    blocks = [block.toarray() for _, block in basis.blocks(form(rows))]
     assert len(blocks) > 1
-    assert_array_equal(np.vstack(blocks), card.rows(rows).toarray())
+    assert_array_equal(np.vstack(blocks), basis.rows(rows).toarray())
 
 
 @given(seeds)
 def test_a_card_with_leaves_comes_back_from_its_arrays(seed):
     plain, rows = card_of(seed), sample(seed)
-    card = plain.with_together(leaves_of(plain, seed)[0], PROBE)
-    again = Card.from_arrays(card.to_arrays())
+    basis = plain.with_together(leaves_of(plain, seed)[0], PROBE)
+    again = Basis.from_arrays(basis.to_arrays())
     names = "cuts", "cut_ends", "level_codes", "inputs", "codes", "children", "roots", "stay"
-    assert set(card.to_arrays()) - set(plain.to_arrays()) == {"probe", *(f"leaves.{name}" for name in names)}
-    assert again.probe == card.probe
-    assert again.together.stay is card.together.stay
-    assert_array_equal(again.rows(rows).toarray(), card.rows(rows).toarray())
+    assert set(basis.to_arrays()) - set(plain.to_arrays()) == {"probe", *(f"leaves.{name}" for name in names)}
+    assert again.probe == basis.probe
+    assert again.together.stay is basis.together.stay
+    assert_array_equal(again.rows(rows).toarray(), basis.rows(rows).toarray())
     assert {name: array.tolist() for name, array in again.to_arrays().items()} == {
-        name: array.tolist() for name, array in card.to_arrays().items()
+        name: array.tolist() for name, array in basis.to_arrays().items()
     }
 
 
 def arrays_of(seed=1):
-    """A card without leaves, and the arrays of leaves on it: splits 0 to 2, 3, and 4 to 5 are trees."""
-    card = card_of(0)
-    codes = leaves_of(card, seed)[0].codes
+    """A basis without leaves, and the arrays of leaves on it: splits 0 to 2, 3, and 4 to 5 are trees."""
+    basis = card_of(0)
+    codes = leaves_of(basis, seed)[0].codes
     trees = (0, 3, (1, 1, None, None), (2, 2, None, None)), (3, 9, None, None), (0, 1, None, (3, 2, None, None))
-    return card, Leaves(codes, flat(trees)).to_arrays()
+    return basis, Leaves(codes, flat(trees)).to_arrays()
 
 
 def changed(array, at, value):
@@ -205,10 +205,10 @@ NO_TREES = "^expected one or more trees that each end in leaves"
     ],
 )  # fmt: skip
 def test_arrays_that_are_no_leaves_are_refused(name, change, message):
-    card, arrays = arrays_of()
-    Leaves.from_arrays(card.tables, arrays)
+    basis, arrays = arrays_of()
+    Leaves.from_arrays(basis.tables, arrays)
     with pytest.raises(ValueError, match=message):
-        Leaves.from_arrays(card.tables, arrays | {name: change(arrays.get(name))})
+        Leaves.from_arrays(basis.tables, arrays | {name: change(arrays.get(name))})
 
 
 @pytest.mark.parametrize(
@@ -219,32 +219,32 @@ def test_arrays_that_are_no_leaves_are_refused(name, change, message):
     ],
 )
 def test_splits_of_which_each_is_met_once_but_not_in_its_tree_are_refused(children, roots):
-    card, arrays = arrays_of()
+    basis, arrays = arrays_of()
     inputs, codes = np.zeros(len(children), np.int32), np.zeros(len(children), np.uint8)
     splits = TreeSplits(inputs, codes, np.array(children, np.int32), np.array(roots, np.int32))
     with pytest.raises(ValueError, match=NO_TREES):
-        Leaves.from_arrays(card.tables, arrays | splits._asdict())
+        Leaves.from_arrays(basis.tables, arrays | splits._asdict())
 
 
 @pytest.mark.parametrize("name", arrays_of()[1])
 def test_leaves_of_which_an_array_is_missing_are_refused(name):
-    card, arrays = arrays_of()
+    basis, arrays = arrays_of()
     del arrays[name]
     with pytest.raises(ValueError, match=r"^expected arrays children, "):
-        Leaves.from_arrays(card.tables, arrays)
+        Leaves.from_arrays(basis.tables, arrays)
 
 
 def test_a_card_with_leaves_and_landmarks_at_once_is_refused():
-    card = card_of(0)
-    both = [card.with_together(each, PROBE).to_arrays() for each in (leaves_of(card, 1)[0], landmarks_of(card, 1))]
+    basis = card_of(0)
+    both = [basis.with_together(each, PROBE).to_arrays() for each in (leaves_of(basis, 1)[0], landmarks_of(basis, 1))]
     with pytest.raises(ValueError, match="expected landmarks or leaves, not both"):
-        Card.from_arrays(both[0] | both[1])
+        Basis.from_arrays(both[0] | both[1])
 
 
 @settings(max_examples=400)
 @given(seeds, st.data())
 def test_damaged_arrays_are_refused_or_are_leaves_nevertheless(seed, data):
-    card, arrays = arrays_of(seed)
+    basis, arrays = arrays_of(seed)
     rng = np.random.default_rng(seed)
     for name in data.draw(st.lists(st.sampled_from(sorted(arrays)), min_size=1, max_size=3)):
         array = arrays[name]
@@ -263,11 +263,11 @@ def test_damaged_arrays_are_refused_or_are_leaves_nevertheless(seed, data):
         else:
             arrays[name] = np.concatenate([array, array])
     try:
-        leaves = Leaves.from_arrays(card.tables, arrays)
+        leaves = Leaves.from_arrays(basis.tables, arrays)
     except ValueError:
         return
     rows = np.vstack([sample(seed, 50), np.full((1, 5), np.nan), np.full((1, 5), 1e300)])
-    found = leaves.columns(card.tables, rows)
+    found = leaves.columns(basis.tables, rows)
     ends = np.append(leaves.splits.roots[1:], leaves.splits.inputs.size)
     firsts = leaves.splits.roots + np.arange(ends.size)
     assert ((found >= firsts) & (found <= ends + np.arange(ends.size))).all()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import MOST_CODES, ValueCodes
 from tests.additive.basis.test_card import card_of, sample
 
@@ -14,14 +14,14 @@ seeds = st.integers(0, 2**32 - 1)
 LEVELS = 100
 
 
-def codes_of(card, rows, seed=0, mass=None):
-    weights = np.random.default_rng(seed).normal(size=card.n_columns)
-    return ValueCodes.of(card.tables, weights, rows, np.ones(len(rows)) if mass is None else mass), weights
+def codes_of(basis, rows, seed=0, mass=None):
+    weights = np.random.default_rng(seed).normal(size=basis.n_columns)
+    return ValueCodes.of(basis.tables, weights, rows, np.ones(len(rows)) if mass is None else mass), weights
 
 
-def literal(card, codes, rows):
+def literal(basis, codes, rows):
     """The codes of rows: a search among cuts, or the code of a level."""
-    t, found = card.tables, np.zeros(rows.shape, np.uint8)
+    t, found = basis.tables, np.zeros(rows.shape, np.uint8)
     for j, kind in enumerate(t.kinds):
         cuts = codes.cuts[codes.cut_ends[j] : codes.cut_ends[j + 1]]
         places = t.levels[t.level_ends[j] : t.level_ends[j + 1]]
@@ -37,47 +37,47 @@ def literal(card, codes, rows):
 
 
 def one_input(values, categorical=False):
-    """The card of one input with these values, and their codes."""
+    """The basis of one input with these values, and their codes."""
     rows = np.asarray(values, float)[:, None]
-    card = Card.of(rows, np.ones(len(rows)), np.array([categorical]), n_knots=8)
-    return card, codes_of(card, rows)[0]
+    basis = Basis.of(rows, np.ones(len(rows)), np.array([categorical]), n_knots=8)
+    return basis, codes_of(basis, rows)[0]
 
 
 def words(seed, n_rows=4000):
-    """Category numbers of very many levels, some of them frequent, and the card of these."""
+    """Category numbers of very many levels, some of them frequent, and the basis of these."""
     rng = np.random.default_rng(seed)
     rows = np.floor(LEVELS * rng.random((n_rows, 1)) ** 2)
     rows[:LEVELS, 0] = np.arange(LEVELS)
     rows[rng.random(n_rows) < 0.1] = np.nan
-    return rows, Card.of(rows, np.ones(n_rows), np.ones(1, bool), n_knots=8)
+    return rows, Basis.of(rows, np.ones(n_rows), np.ones(1, bool), n_knots=8)
 
 
 @given(seeds, seeds)
 def test_codes_are_numpys_search_among_cuts_and_those_of_levels(seed, other):
-    card = card_of(seed)
-    codes, _ = codes_of(card, sample(seed), other)
+    basis = card_of(seed)
+    codes, _ = codes_of(basis, sample(seed), other)
     rows = np.vstack([sample(other, 60) * 2.0, np.full((1, 5), np.nan)])
     rows[:3, 2] = 99.0, -1.0, 4.0  # no category has these numbers
-    assert_array_equal(codes.of_rows(card.tables, rows), literal(card, codes, rows))
-    assert (codes.of_rows(card.tables, rows) < codes.sizes(card.tables)).all()
+    assert_array_equal(codes.of_rows(basis.tables, rows), literal(basis, codes, rows))
+    assert (codes.of_rows(basis.tables, rows) < codes.sizes(basis.tables)).all()
 
 
 @given(seeds)
 def test_codes_do_not_depend_on_how_rows_lie_in_memory(seed):
-    card, rows = card_of(seed), sample(seed)
-    codes, _ = codes_of(card, rows)
-    whole = codes.of_rows(card.tables, rows)
-    assert_array_equal(codes.of_rows(card.tables, np.asfortranarray(rows)), whole)
-    assert_array_equal(codes.of_rows(card.tables, rows[::3]), whole[::3])
+    basis, rows = card_of(seed), sample(seed)
+    codes, _ = codes_of(basis, rows)
+    whole = codes.of_rows(basis.tables, rows)
+    assert_array_equal(codes.of_rows(basis.tables, np.asfortranarray(rows)), whole)
+    assert_array_equal(codes.of_rows(basis.tables, rows[::3]), whole[::3])
 
 
 def test_a_value_at_a_cut_lies_below_it_and_far_values_take_the_end_codes():
-    card, codes = one_input([0.0, 1.0, 4.0, 4.0, np.nan])
+    basis, codes = one_input([0.0, 1.0, 4.0, 4.0, np.nan])
     assert codes.cuts.tolist() == [0.5, 2.5]
     asked = [0.5, np.nextafter(0.5, 1.0), 2.5, np.nextafter(2.5, 3.0), -np.inf, np.inf, -1e308, 1e308, -0.0, np.nan]
-    found = codes.of_rows(card.tables, np.array(asked)[:, None]).ravel()
+    found = codes.of_rows(basis.tables, np.array(asked)[:, None]).ravel()
     assert found.tolist() == [1, 2, 2, 3, 1, 3, 1, 3, 1, 0]
-    assert codes.sizes(card.tables).tolist() == [4]
+    assert codes.sizes(basis.tables).tolist() == [4]
 
 
 @pytest.mark.parametrize(
@@ -94,23 +94,23 @@ def test_a_value_at_a_cut_lies_below_it_and_far_values_take_the_end_codes():
     ],
 )
 def test_values_that_are_few_have_a_code_each(values):
-    card, codes = one_input(np.tile(values, 3))
+    basis, codes = one_input(np.tile(values, 3))
     rows = np.tile(values, 3)[:, None]
     assert np.isfinite(codes.cuts).all()
-    assert codes.of_rows(card.tables, rows).ravel().tolist() == [*range(1, len(values) + 1)] * 3
-    assert codes.sizes(card.tables).tolist() == [len(values) + 1]
-    again = ValueCodes.from_arrays(card.tables, codes.to_arrays())
-    assert_array_equal(again.of_rows(card.tables, rows), codes.of_rows(card.tables, rows))
+    assert codes.of_rows(basis.tables, rows).ravel().tolist() == [*range(1, len(values) + 1)] * 3
+    assert codes.sizes(basis.tables).tolist() == [len(values) + 1]
+    again = ValueCodes.from_arrays(basis.tables, codes.to_arrays())
+    assert_array_equal(again.of_rows(basis.tables, rows), codes.of_rows(basis.tables, rows))
 
 
 @given(seeds)
 def test_of_many_values_each_code_has_about_as_many_and_heavy_ones_have_their_own(seed):
     rng = np.random.default_rng(seed)
     values = np.concatenate([rng.normal(size=6000), np.full(1500, 0.25)])
-    card, codes = one_input(values)
-    found = codes.of_rows(card.tables, values[:, None]).ravel()
+    basis, codes = one_input(values)
+    found = codes.of_rows(basis.tables, values[:, None]).ravel()
     counts = np.bincount(found)
-    assert codes.sizes(card.tables)[0] <= MOST_CODES
+    assert codes.sizes(basis.tables)[0] <= MOST_CODES
     assert 1 <= found.min() <= found.max() < MOST_CODES
     heavy = found[-1]
     assert counts[heavy] < 1500 + 6000 / 20
@@ -119,26 +119,26 @@ def test_of_many_values_each_code_has_about_as_many_and_heavy_ones_have_their_ow
 
 def test_masses_say_where_cuts_are_close():
     rows = np.linspace(0.0, 1.0, 4001)[:, None]
-    card = Card.of(rows, np.ones(4001), np.zeros(1, bool), n_knots=8)
-    codes, _ = codes_of(card, rows, mass=np.where(rows[:, 0] > 0.75, 100.0, 0.01))
+    basis = Basis.of(rows, np.ones(4001), np.zeros(1, bool), n_knots=8)
+    codes, _ = codes_of(basis, rows, mass=np.where(rows[:, 0] > 0.75, 100.0, 0.01))
     assert np.mean(codes.cuts > 0.75) > 0.9
 
 
 def test_two_values_are_told_apart_half_way_and_a_constant_only_from_nothing():
     rows = np.array([[5.0, 3.0], [7.0, 3.0], [5.0, np.nan]])
-    card = Card.of(rows, np.ones(3), np.zeros(2, bool), n_knots=8)
-    codes, _ = codes_of(card, rows)
+    basis = Basis.of(rows, np.ones(3), np.zeros(2, bool), n_knots=8)
+    codes, _ = codes_of(basis, rows)
     assert codes.cuts.tolist() == [6.0]
     asked = np.array([[6.0, 3.0], [6.1, 9.0], [np.nan, np.nan], [np.inf, -np.inf]])
-    assert codes.of_rows(card.tables, asked).tolist() == [[1, 1], [2, 1], [0, 0], [2, 1]]
-    assert codes.sizes(card.tables).tolist() == [3, 2]
+    assert codes.of_rows(basis.tables, asked).tolist() == [[1, 1], [2, 1], [0, 0], [2, 1]]
+    assert codes.sizes(basis.tables).tolist() == [3, 2]
 
 
 def test_an_input_of_many_values_that_is_left_out_has_no_cuts():
     rows = np.random.default_rng(0).normal(size=(500, 2))
-    card = Card.of(rows, np.ones(500), np.zeros(2, bool), n_knots=8)
-    tables = card.tables._replace(kinds=np.array([0, 2], np.int8))
-    codes = ValueCodes.of(tables, np.zeros(card.n_columns), rows, np.ones(500))
+    basis = Basis.of(rows, np.ones(500), np.zeros(2, bool), n_knots=8)
+    tables = basis.tables._replace(kinds=np.array([0, 2], np.int8))
+    codes = ValueCodes.of(tables, np.zeros(basis.n_columns), rows, np.ones(500))
     assert codes.cut_ends[1] == 0
     assert set(codes.of_rows(tables, rows)[:, 0].tolist()) == {1}
     assert codes.sizes(tables)[0] == 2
@@ -147,22 +147,22 @@ def test_an_input_of_many_values_that_is_left_out_has_no_cuts():
 @given(seeds)
 def test_levels_are_in_the_order_of_their_weights(seed):
     rows = sample(seed)
-    card = card_of(seed)
-    codes, weights = codes_of(card, rows, seed)
-    own = weights[card.effects[(2,)]][: card.tables.n_levels[2]]
+    basis = card_of(seed)
+    codes, weights = codes_of(basis, rows, seed)
+    own = weights[basis.effects[(2,)]][: basis.tables.n_levels[2]]
     assert codes.level_codes.tolist() == (1 + np.argsort(np.argsort(own))).tolist()
-    assert codes.sizes(card.tables)[2] == own.size + 1
+    assert codes.sizes(basis.tables)[2] == own.size + 1
 
 
 @given(seeds)
 def test_very_many_levels_share_codes_by_mass_in_their_order(seed):
-    rows, card = words(seed)
+    rows, basis = words(seed)
     mass = np.random.default_rng(seed).uniform(0.5, 2.0, len(rows))
-    codes, weights = codes_of(card, rows, seed, mass)
-    n_levels = int(card.tables.n_levels[0])
+    codes, weights = codes_of(basis, rows, seed, mass)
+    n_levels = int(basis.tables.n_levels[0])
     assert n_levels >= MOST_CODES
-    own = weights[card.effects[(0,)]][:n_levels]
-    kept = card.column_numbers(0)
+    own = weights[basis.effects[(0,)]][:n_levels]
+    kept = basis.column_numbers(0)
     masses = np.array([mass[rows[:, 0] == number].sum() for number in kept] + [0.0])
     masses[-1] = mass[~np.isnan(rows[:, 0])].sum() - masses.sum()
     before = 0.0
@@ -172,45 +172,45 @@ def test_very_many_levels_share_codes_by_mass_in_their_order(seed):
         assert abs(codes.level_codes[level] - (1.0 + 63.0 * share - 0.5)) < 0.5 + 1e-9
         before += masses[level]
     assert (np.diff(codes.level_codes[np.argsort(own)].astype(int)) >= 0).all()
-    assert codes.sizes(card.tables)[0] == codes.level_codes.max() + 1 <= MOST_CODES
+    assert codes.sizes(basis.tables)[0] == codes.level_codes.max() + 1 <= MOST_CODES
 
 
 def test_sixty_three_levels_have_a_code_each():
     for n_levels, alone in ((63, True), (64, False)):
         numbers = np.tile(np.arange(n_levels - 1.0), 9)[:, None]  # and the pooled level
-        card = Card.of(numbers, np.ones(len(numbers)), np.ones(1, bool), n_knots=8)
-        assert card.tables.n_levels.tolist() == [n_levels]
-        codes, _ = codes_of(card, numbers)
+        basis = Basis.of(numbers, np.ones(len(numbers)), np.ones(1, bool), n_knots=8)
+        assert basis.tables.n_levels.tolist() == [n_levels]
+        codes, _ = codes_of(basis, numbers)
         assert (np.unique(codes.level_codes).size == n_levels) == alone
         assert codes.level_codes.max() == 63
 
 
 def test_numbers_of_no_category_take_the_code_of_the_pooled_level():
-    rows, card = words(3)
-    codes, _ = codes_of(card, rows)
+    rows, basis = words(3)
+    codes, _ = codes_of(basis, rows)
     asked = np.array([[float(LEVELS)], [1e6], [-1.0], [-7.0], [2.0**40], [np.nan]])
-    pooled = int(codes.level_codes[card.tables.n_levels[0] - 1])
-    assert codes.of_rows(card.tables, asked).ravel().tolist() == [pooled] * 5 + [0]
+    pooled = int(codes.level_codes[basis.tables.n_levels[0] - 1])
+    assert codes.of_rows(basis.tables, asked).ravel().tolist() == [pooled] * 5 + [0]
 
 
 @given(seeds)
 def test_codes_come_back_from_their_arrays_which_are_copies(seed):
-    card, rows = card_of(seed), sample(seed)
-    codes, _ = codes_of(card, rows)
+    basis, rows = card_of(seed), sample(seed)
+    codes, _ = codes_of(basis, rows)
     arrays = codes.to_arrays()
-    again = ValueCodes.from_arrays(card.tables, arrays)
-    assert_array_equal(again.of_rows(card.tables, rows), codes.of_rows(card.tables, rows))
+    again = ValueCodes.from_arrays(basis.tables, arrays)
+    assert_array_equal(again.of_rows(basis.tables, rows), codes.of_rows(basis.tables, rows))
     before = codes.cuts.copy()
     arrays["cuts"] += 1.0
     assert_array_equal(codes.cuts, before)
 
 
 def damaged(name):
-    """Arrays of the codes of a card, one of them damaged as the name says."""
-    card, rows = card_of(0), sample(0)
-    arrays = codes_of(card, rows)[0].to_arrays()
+    """Arrays of the codes of a basis, one of them damaged as the name says."""
+    basis, rows = card_of(0), sample(0)
+    arrays = codes_of(basis, rows)[0].to_arrays()
     cuts, ends, levels = arrays["cuts"], arrays["cut_ends"], arrays["level_codes"]
-    return card.tables, arrays | {
+    return basis.tables, arrays | {
         "nan": {"cuts": np.where(np.arange(cuts.size) == 3, np.nan, cuts)},
         "infinite": {"cuts": np.where(np.arange(cuts.size) == 3, np.inf, cuts)},
         "narrow": {"cuts": cuts.astype(np.float32)},

@@ -12,7 +12,7 @@ from experiments.paper.trial import missing_lines
 SET = Catalogue().sets()["a9a"]
 COLUMNS = Catalogue().columns()
 ONLINE = [column for name, column in printed_table("online") if name == "a9a"]
-# One trial, its setting chosen on few rows: a tenth of the time, and no method is favoured by it.
+# One trial, its setting chosen on few rows: a tenth of the time, and no method is favored by it.
 SHORT = Thinning(1, once_a_trial=True, ridge_stride=4, selection_rows=5000)
 
 

@@ -1,4 +1,4 @@
-"""A setting chosen from many learnt together is the one chosen from each learnt alone."""
+"""A setting chosen from many learned together is the one chosen from each learned alone."""
 
 import warnings
 
@@ -43,7 +43,7 @@ def wide_problem(seed):
 
 
 def judged_both_ways(name, seed):
-    """AUCs (settings x folds) of a column's settings learnt together and each alone, and what is chosen either way."""
+    """AUCs (settings x folds) of a column's settings learned together and each alone, and what is chosen either way."""
     column = COLUMNS[name]
     rows, labels = problem(seed=seed) if BENCHMARK in column.suites else wide_problem(seed)
     together = tuned_method(column, grid_of(column), Context(BENCHMARK, 0))
@@ -94,7 +94,7 @@ def test_a_setting_is_chosen_on_mapped_rows(name):
     splits = list(stratified_folds(labels))
     found = judge([], sparse.csr_array(rows), labels, splits)
     for at, split in enumerate(splits):
-        weights = list(column.family(settings, mapped[split.learnt], labels[split.learnt], context))
+        weights = list(column.family(settings, mapped[split.learned], labels[split.learned], context))
         scores = mapped[split.held_out] @ weights[0]
         assert found.aucs[0, at] == exact_auc(labels[split.held_out], scores)
 
@@ -138,12 +138,12 @@ def test_a_batch_method_sees_as_many_rows_as_the_paper_gave_it_and_no_held_out_r
     column = COLUMNS["batch LS-SVM"]
     work = Work(Catalogue().sets()["a9a"], column, Thinning(1), trial=3)
     split = ordered(Split(np.arange(9000), np.arange(9000, 9100)), work, 1)
-    assert split.learnt.size == 8000
-    assert split.learnt.max() < 9000
-    assert np.unique(split.learnt).size == 8000
+    assert split.learned.size == 8000
+    assert split.learned.max() < 9000
+    assert np.unique(split.learned).size == 8000
     again = ordered(Split(np.arange(9000), np.arange(9000, 9100)), work, 1)
-    np.testing.assert_array_equal(split.learnt, again.learnt)
-    assert (ordered(split, work, 2).learnt[:100] != split.learnt[:100]).any()
+    np.testing.assert_array_equal(split.learned, again.learned)
+    assert (ordered(split, work, 2).learned[:100] != split.learned[:100]).any()
 
 
 def test_a_rare_class_is_kept_where_rows_are_drawn():

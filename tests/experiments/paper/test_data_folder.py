@@ -33,7 +33,7 @@ def server(tmp_path, archive):
         yield f"{address}/"
 
 
-def made(sha256, archive="made.npz"):
+def from_params(sha256, archive="made.npz"):
     return DataSet("made", BENCHMARK, Shape(3, 2, 2), "made", archive=archive, sha256=sha256)
 
 
@@ -41,7 +41,7 @@ def test_a_set_that_is_nowhere_is_fetched_once_and_kept(server, archive, tmp_pat
     monkeypatch.setattr(data_folder, "FOLDER", tmp_path / "empty")
     monkeypatch.setattr(data_folder, "CACHE", tmp_path / "cache")
     monkeypatch.setenv("OPAUC_DATA_URL", server)
-    found = made(hashlib.sha256(archive).hexdigest())
+    found = from_params(hashlib.sha256(archive).hexdigest())
     assert not is_here(found)
     task = load_task(found)
     assert task.rows.tolist() == [[0, 1], [2, 3], [4, 5]]
@@ -52,25 +52,25 @@ def test_a_set_that_is_nowhere_is_fetched_once_and_kept(server, archive, tmp_pat
 
 def test_another_file_than_the_one_meant_is_refused_and_not_kept(server, tmp_path):
     with pytest.raises(MissingSet, match=r"made\.npz: expected SHA-256 0000000000000000…, got [0-9a-f]{16}…"):
-        downloaded(made("0" * 64), server, tmp_path / "cache")
+        downloaded(from_params("0" * 64), server, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_a_file_that_the_server_lacks_is_told_with_its_address(server, tmp_path):
     with pytest.raises(MissingSet, match=r"made: cannot fetch http://127\.0\.0\.1:\d+/other\.npz: .*404"):
-        downloaded(made("0" * 64, "other.npz"), server, tmp_path / "cache")
+        downloaded(from_params("0" * 64, "other.npz"), server, tmp_path / "cache")
 
 
 def test_without_a_server_the_message_says_what_to_set(tmp_path):
     with pytest.raises(MissingSet, match=r"set OPAUC_DATA to a folder that has made\.npz, or OPAUC_DATA_URL"):
-        downloaded(made("0" * 64), "", tmp_path)
+        downloaded(from_params("0" * 64), "", tmp_path)
 
 
 def test_a_corrupted_file_in_the_folder_is_refused(tmp_path, archive, monkeypatch):
     monkeypatch.setattr(data_folder, "FOLDER", tmp_path)
     (tmp_path / "made.npz").write_bytes(archive[:-1])
     with pytest.raises(MissingSet, match="not the file meant"):
-        load_task(made(hashlib.sha256(archive).hexdigest()))
+        load_task(from_params(hashlib.sha256(archive).hexdigest()))
 
 
 @pytest.mark.parametrize("name", sorted(SETS))

@@ -45,7 +45,7 @@ def nowhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def made(addresses, checksum, reading=libsvm_rows, entries=3.0, labelling=None):
+def from_params(addresses, checksum, reading=libsvm_rows, entries=3.0, labelling=None):
     public = PublicSource(addresses, checksum, reading)
     shape = Shape(6, 3, entries)
     return DataSet("made", BENCHMARK, shape, "made", archive="made.npz", labelling=labelling, public=public)
@@ -84,7 +84,7 @@ def test_a_set_in_two_files_packed_or_not_is_fetched_once_and_kept(nowhere, entr
     libsvm(site / "first", ROWS[:4], CLASSES[:4])
     (site / "second.bz2").write_bytes(bz2.compress(libsvm(nowhere / "plain", ROWS[4:], CLASSES[4:])))
     with serving(site) as address:
-        found = made((f"{address}/first", f"{address}/second.bz2"), digest(ROWS), entries=entries)
+        found = from_params((f"{address}/first", f"{address}/second.bz2"), digest(ROWS), entries=entries)
         assert not is_here(found)
         task = load_task(found)
     assert is_here(found)
@@ -108,7 +108,7 @@ def test_tables_of_text_are_read_with_words_as_classes(nowhere, delimiter, end):
     (nowhere / "site" / "made.data").write_text("".join(lines))
     with serving(nowhere / "site") as address:
         reading = table_rows(-1, delimiter, {"g": 1, "h": -1})
-        found = made((f"{address}/made.data",), digest(ROWS), reading, labelling=class_halves)
+        found = from_params((f"{address}/made.data",), digest(ROWS), reading, labelling=class_halves)
         arrays = arrays_of(found)
     np.testing.assert_array_equal(arrays["X"], ROWS.astype(np.float32))
     np.testing.assert_array_equal(arrays["y_multiclass"], CLASSES)
@@ -126,7 +126,7 @@ def test_tables_of_text_are_read_with_words_as_classes(nowhere, delimiter, end):
 def test_another_set_or_a_page_in_its_place_is_refused_and_nothing_is_kept(nowhere, text, message):
     (nowhere / "site" / "made").write_text(text)
     with serving(nowhere / "site") as address, pytest.raises(MissingSet, match=f"made: .*{message}; set OPAUC_DATA"):
-        load_task(made((f"{address}/made",), "0" * 64))
+        load_task(from_params((f"{address}/made",), "0" * 64))
     assert not (nowhere / "cache").exists()
 
 
@@ -135,7 +135,7 @@ def test_a_download_cut_short_or_missing_is_told_with_its_address(nowhere, path)
     plain = libsvm(nowhere / "site" / "made", np.tile(ROWS, (99, 1)), np.tile(CLASSES, 99))
     (nowhere / "site" / "made.bz2").write_bytes(bz2.compress(plain))
     with serving(nowhere / "site") as address, pytest.raises(MissingSet) as raised:
-        load_task(made((f"{address}/{path}",), "0" * 64))
+        load_task(from_params((f"{address}/{path}",), "0" * 64))
     assert f"made: cannot fetch {address}/{path}: " in str(raised.value)
     assert ("404" if path == "absent" else "bytes early") in str(raised.value)
 
@@ -144,7 +144,7 @@ def test_a_server_of_ours_comes_before_the_public_one(nowhere, monkeypatch):
     with serving(nowhere / "site") as address:
         monkeypatch.setenv("OPAUC_DATA_URL", address)
         with pytest.raises(MissingSet, match=r"cannot fetch http://127\.0\.0\.1:\d+/made\.npz"):
-            load_task(made((f"{address}/public",), "0" * 64))
+            load_task(from_params((f"{address}/public",), "0" * 64))
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.kernels.rows import write_value_codes
 
 
@@ -13,7 +13,7 @@ from opauc.additive.kernels.rows import write_value_codes
 def test_codes_count_the_cuts_below_a_value_or_are_those_of_its_level(seed, n_cuts):
     random = np.random.default_rng(seed)
     sample = np.column_stack([np.arange(40.0), np.arange(40) % 2, np.full(40, 5.0)])
-    tables = Card.of(sample, np.ones(40), np.array([False, True, False]), n_knots=4).tables
+    tables = Basis.of(sample, np.ones(40), np.array([False, True, False]), n_knots=4).tables
     assert tables.n_levels.tolist() == [0, 3, 0]
     cuts, level_codes = np.sort(random.integers(0, 20, n_cuts) + 0.5), np.array([7, 2, 9], np.uint8)
     rows = np.column_stack([random.integers(0, 41, 60) / 2.0, random.integers(-2, 5, 60), random.normal(size=60)])

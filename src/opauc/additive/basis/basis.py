@@ -15,11 +15,11 @@ from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.basis.knots import curve_roughness, surface_roughness
 from opauc.additive.basis.landmarks import Landmarks
 from opauc.additive.basis.leaves import Leaves, Probe
-from opauc.additive.basis.levels import NO_FINER, FinerLevels
+from opauc.additive.basis.levels import NO_FINER, RandomEffects
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.tables import checked_tables, main_tables, with_pair_tables
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, CardTables, write_card_rows
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, BasisTables, write_basis_rows
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Rows are mapped so many at a time, or as many as may have so many entries: what is made of them stays near.
@@ -33,52 +33,52 @@ TOGETHER: tuple[type[Landmarks] | type[Leaves], ...] = Landmarks, Leaves
 
 
 @dataclass(frozen=True, eq=False)
-class Card:
+class Basis:
     """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects, pairs, leaves of trees.
 
     Column 0 is the intercept. Hats of a curve add up to one and at most two of
     them are not zero; beyond the end knots they are constant. The first
     `n_certain` pairs are those that were found for certain. `together` are the
-    leaves of trees, where there are any (landmarks on cards of before);
+    leaves of trees, where there are any (landmarks on bases of before);
     `probe` says what was found when they were tried, whether they were taken or
     not. `finer` are levels that share a column here and are told apart elsewhere.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> sample = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 4.0], [1.0, np.nan]])
-    >>> card = Card.of(sample, np.ones(4), np.zeros(2, bool), n_knots=8)
-    >>> card.column_names(["sex", "age"])
+    >>> basis = Basis.of(sample, np.ones(4), np.zeros(2, bool), n_knots=8)
+    >>> basis.column_names(["sex", "age"])
     ['intercept', 'sex', 'age', 'age at 1', 'age at 2', 'age at 4', 'age missing']
-    >>> card.rows(np.array([[1.0, 3.0]])).toarray()[:, 3:]
+    >>> basis.rows(np.array([[1.0, 3.0]])).toarray()[:, 3:]
     array([[0. , 0.5, 0.5, 0. ]])
     """
 
-    tables: CardTables
+    tables: BasisTables
     n_certain: int = 0
     together: Landmarks | Leaves | None = None
     probe: Probe | None = None
-    finer: FinerLevels = NO_FINER
+    finer: RandomEffects = NO_FINER
 
     @classmethod
-    def of(cls, sample: Floats, mass: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Card:
-        """Return the card of the main effects that suit a sample, whose rows have these masses."""
+    def of(cls, sample: Floats, mass: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Basis:
+        """Return the basis of the main effects that suit a sample, whose rows have these masses."""
         return cls.of_effects(main_effects(sample, mass, np.ones(len(sample)), categorical, n_knots))
 
     @classmethod
-    def of_effects(cls, effects: Sequence[MainEffect]) -> Card:
-        """Return the card of main effects, one an input."""
+    def of_effects(cls, effects: Sequence[MainEffect]) -> Basis:
+        """Return the basis of main effects, one an input."""
         return cls(main_tables(effects))
 
     def with_pairs(
         self, bases: Sequence[PairBasis], pairs: NDArray[np.int32], cells: Sequence[NDArray[np.bool_]], n_certain: int
-    ) -> Card:
-        """Return the card with pairs of inputs too, each with a column for each cell that is to have one."""
-        return Card(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
+    ) -> Basis:
+        """Return the basis with pairs of inputs too, each with a column for each cell that is to have one."""
+        return Basis(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
 
-    def with_together(self, together: Landmarks | Leaves | None, probe: Probe) -> Card:
-        """Return the card with leaves behind all other columns, or without, and what trying them showed."""
+    def with_together(self, together: Landmarks | Leaves | None, probe: Probe) -> Basis:
+        """Return the basis with leaves behind all other columns, or without, and what trying them showed."""
         return replace(self, together=together, probe=probe)
 
     @property
@@ -98,7 +98,7 @@ class Card:
 
     @cached_property
     def groups(self) -> ColumnGroups:
-        """The columns in the groups that are penalised together."""
+        """The columns in the groups that are penalized together."""
         return ColumnGroups.of(self._groups())
 
     @cached_property
@@ -193,8 +193,8 @@ class Card:
         return out
 
     @cached_property
-    def _paired(self) -> Card:
-        """The card up to its pairs."""
+    def _paired(self) -> Basis:
+        """The basis up to its pairs."""
         return self if self.together is None else replace(self, together=None)
 
     def _parts(self, n_rows: int) -> Iterator[slice]:
@@ -213,7 +213,7 @@ class Card:
         before = ends[0]
         nothing = np.empty((len(numbers), 0), np.int32), np.empty((len(numbers), 0))
         behind = nothing if self.together is None else self.together.entries(self.tables, numbers)
-        write_card_rows(numbers, self.tables, *behind, self._paired.n_columns, ends, indices, data)
+        write_basis_rows(numbers, self.tables, *behind, self._paired.n_columns, ends, indices, data)
         ends += before
 
     def column_names(self, inputs: Sequence[str], words: Sequence[dict[int, str]] | None = None) -> list[str]:
@@ -223,7 +223,7 @@ class Card:
         return column_names(self, inputs, words)
 
     def to_arrays(self) -> Arrays:
-        """Return all there is to the card under flat names, for a file or the network."""
+        """Return all there is to the basis under flat names, for a file or the network."""
         arrays = {**self.tables._asdict(), "n_certain": np.array(self.n_certain)}
         if self.probe is not None:
             arrays[PROBE] = np.array(self.probe)
@@ -234,7 +234,7 @@ class Card:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the card that gave these arrays, refused unless one can have."""
+        """Return the basis that gave these arrays, refused unless one can have."""
         begins = (*(kind.prefix for kind in TOGETHER), FINER)
         parts = {
             begin: {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
@@ -252,8 +252,8 @@ class Card:
         found_probe = None if probe is None else Probe(*probe.tolist())
         together = [kind.from_arrays(tables, parts[kind.prefix]) for kind in TOGETHER if parts[kind.prefix]]
         if len(together) > 1:
-            raise ValueError("card: expected landmarks or leaves, not both")
-        finer = FinerLevels.from_arrays(tables.kinds, parts[FINER]) if parts[FINER] else NO_FINER
+            raise ValueError("basis: expected landmarks or leaves, not both")
+        finer = RandomEffects.from_arrays(tables.kinds, parts[FINER]) if parts[FINER] else NO_FINER
         return cls(tables, n_certain, together[0] if together else None, found_probe, finer)
 
     def _groups(self) -> Iterator[Group]:

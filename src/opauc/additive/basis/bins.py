@@ -1,4 +1,4 @@
-"""Values of the inputs of a card as a few ordered codes, by which trees split."""
+"""Values of the inputs of a basis as a few ordered codes, by which trees split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.knots import OrderedValues, knots_of
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, CardTables, write_value_codes
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, BasisTables, write_value_codes
 from opauc.types import Arrays, Floats, NamedArrays
 
 # Codes of an input, that of missing values among them.
@@ -25,17 +25,17 @@ PARTS = ("cuts", "cut_ends", "level_codes")
 class ValueCodes:
     """The cuts of each number and the code of each level: 0 where missing, and from 1 on in their order.
 
-    Levels are in the order of their weights, so that neighbours act alike.
+    Levels are in the order of their weights, so that neighbors act alike.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.bins import ValueCodes
     >>> sample = np.array([[0.0], [1.0], [4.0], [np.nan]])
-    >>> card = Card.of(sample, np.ones(4), np.zeros(1, bool), n_knots=3)
-    >>> codes = ValueCodes.of(card.tables, np.zeros(card.n_columns), sample, np.ones(4))
-    >>> codes.cuts.tolist(), codes.of_rows(card.tables, sample).ravel().tolist()
+    >>> basis = Basis.of(sample, np.ones(4), np.zeros(1, bool), n_knots=3)
+    >>> codes = ValueCodes.of(basis.tables, np.zeros(basis.n_columns), sample, np.ones(4))
+    >>> codes.cuts.tolist(), codes.of_rows(basis.tables, sample).ravel().tolist()
     ([0.5, 2.5], [1, 2, 3, 0])
     """
 
@@ -44,8 +44,8 @@ class ValueCodes:
     level_codes: NDArray[np.uint8]  # of all levels of all categorical inputs
 
     @classmethod
-    def of(cls, tables: CardTables, weights: Floats, sample: Floats, mass: Floats) -> Self:
-        """Return codes for the inputs of a card whose columns have these weights, from a sample and its masses."""
+    def of(cls, tables: BasisTables, weights: Floats, sample: Floats, mass: Floats) -> Self:
+        """Return codes for the inputs of a basis whose columns have these weights, from a sample and its masses."""
         cuts: list[Floats] = []
         levels = [np.empty(0, np.uint8)]
         for j, kind in enumerate(tables.kinds.tolist()):
@@ -58,7 +58,7 @@ class ValueCodes:
         ends = np.cumsum([0, *(own.size for own in cuts)])
         return cls(np.concatenate([np.empty(0), *cuts]), ends, np.concatenate(levels))
 
-    def sizes(self, tables: CardTables) -> NDArray[np.int64]:
+    def sizes(self, tables: BasisTables) -> NDArray[np.int64]:
         """Return how many codes each input has; two where it is left out: there and missing."""
         n_levels = tables.n_levels.astype(np.int64)
         starts = np.cumsum(n_levels) - n_levels
@@ -67,7 +67,7 @@ class ValueCodes:
             sizes[j] = int(self.level_codes[starts[j] : starts[j] + n_levels[j]].max()) + 1
         return np.where(np.isin(tables.kinds, (BINARY, NUMERIC, CATEGORICAL)), sizes, 2)
 
-    def of_rows(self, tables: CardTables, rows: Floats) -> NDArray[np.uint8]:
+    def of_rows(self, tables: BasisTables, rows: Floats) -> NDArray[np.uint8]:
         """Return the codes of rows of numbers."""
         out = np.empty(rows.shape, np.uint8)
         starts = (np.cumsum(tables.n_levels) - tables.n_levels).astype(np.int64)
@@ -82,8 +82,8 @@ class ValueCodes:
         return {name: getattr(self, name).copy() for name in PARTS}
 
     @classmethod
-    def from_arrays(cls, tables: CardTables, arrays: NamedArrays) -> Self:
-        """Return the codes of a card's inputs that gave these arrays, refused unless some can have."""
+    def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
+        """Return the codes of a basis's inputs that gave these arrays, refused unless some can have."""
         cuts, ends, levels = (np.ascontiguousarray(arrays[name]) for name in PARTS)
         n_inputs, n_levels = tables.kinds.size, int(tables.n_levels.sum())
         if cuts.dtype != np.float64 or cuts.ndim != 1 or not np.isfinite(cuts).all():
@@ -101,18 +101,18 @@ class ValueCodes:
         return cls(cuts, ends, levels)
 
 
-def _cuts(tables: CardTables, j: int, values: Floats, mass: Floats) -> Floats:
-    """Return the cuts of a number: half-way between neighbours of its values, or of quantiles where they are many."""
+def _cuts(tables: BasisTables, j: int, values: Floats, mass: Floats) -> Floats:
+    """Return the cuts of a number: half-way between neighbors of its values, or of quantiles where they are many."""
     if tables.kinds[j] == BINARY:
         knots: Floats = tables.scales[j, [LOW, HIGH]]
     else:
         knots = knots_of(OrderedValues.some_of(values, mass), MOST_CODES - 1, ALL_VALUES, MOST_CODES - 1)
-    # Half-way between neighbours in float64 may be the upper one, and a value at a cut lies below it.
+    # Half-way between neighbors in float64 may be the upper one, and a value at a cut lies below it.
     cuts = 0.5 * knots[:-1] + 0.5 * knots[1:]
     return np.where(cuts < knots[1:], cuts, knots[:-1])
 
 
-def _levels(tables: CardTables, j: int, values: Floats) -> NDArray[np.int64]:
+def _levels(tables: BasisTables, j: int, values: Floats) -> NDArray[np.int64]:
     """Return the level of each category number, -1 where missing."""
     places = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
     numbers = np.where(np.isnan(values), -1.0, values).astype(np.int64)
@@ -122,7 +122,7 @@ def _levels(tables: CardTables, j: int, values: Floats) -> NDArray[np.int64]:
 
 
 def _level_codes(weights: Floats, levels: NDArray[np.int64], mass: Floats) -> NDArray[np.uint8]:
-    """Return a code for each level by the order of the weights; of many levels neighbours share one."""
+    """Return a code for each level by the order of the weights; of many levels neighbors share one."""
     order = np.argsort(weights, kind="stable")
     codes = np.empty(weights.size, np.uint8)
     if weights.size < MOST_CODES:

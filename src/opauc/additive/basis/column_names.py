@@ -1,4 +1,4 @@
-"""Names for the columns of a card."""
+"""Names for the columns of a basis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, MISSING, NUMERIC, STRAIGHT
 
 if TYPE_CHECKING:
-    from opauc.additive.basis.basis import Card
+    from opauc.additive.basis.basis import Basis
 
 OTHERS = "(others)"
 # The columns of leaves, and the effect of landmarks.
@@ -21,9 +21,9 @@ WITH_OTHERS = ", with others"
 AS_CODE = ", as a code"
 
 
-def level_names(card: Card, j: int, words: Mapping[int, str]) -> list[str]:
+def level_names(basis: Basis, j: int, words: Mapping[int, str]) -> list[str]:
     """Return a name for each level of a categorical input, the pooled one last."""
-    tables = card.tables
+    tables = basis.tables
     places = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
     names = [OTHERS] * int(tables.n_levels[j])
     for number in np.flatnonzero(places < tables.n_levels[j] - 1).tolist():
@@ -31,9 +31,9 @@ def level_names(card: Card, j: int, words: Mapping[int, str]) -> list[str]:
     return names
 
 
-def place_names(card: Card, j: int, name: str, words: Mapping[int, str]) -> list[str]:
+def place_names(basis: Basis, j: int, name: str, words: Mapping[int, str]) -> list[str]:
     """Return a name for each place of an input in its pairs."""
-    tables = card.tables
+    tables = basis.tables
     if tables.kinds[j] == BINARY:
         return [name]
     if tables.kinds[j] == NUMERIC:
@@ -43,29 +43,29 @@ def place_names(card: Card, j: int, name: str, words: Mapping[int, str]) -> list
     names = [f"{name}={OTHERS}"] * int(tables.pair_sizes[j])
     for level, place in enumerate(places.tolist()):
         if np.count_nonzero(places == place) == 1:
-            names[place] = f"{name}={level_names(card, j, words)[level]}"
+            names[place] = f"{name}={level_names(basis, j, words)[level]}"
     return names
 
 
-def column_names(card: Card, inputs: Sequence[str], words: Sequence[Mapping[int, str]] | None = None) -> list[str]:
-    """Return a name for each column: "age", "age at 37.5", "colour=red", "age missing", "age at 20 × sex"."""
+def column_names(basis: Basis, inputs: Sequence[str], words: Sequence[Mapping[int, str]] | None = None) -> list[str]:
+    """Return a name for each column: "age", "age at 37.5", "color=red", "age missing", "age at 20 × sex"."""
     known = words or [{} for _ in inputs]
-    tables, names = card.tables, ["intercept"]
+    tables, names = basis.tables, ["intercept"]
     for j, name in enumerate(inputs):
         if tables.columns[j, STRAIGHT] >= 0:
             names.append(name)
         if tables.kinds[j] == CATEGORICAL:
-            names += [f"{name}={level}" for level in level_names(card, j, known[j])]
+            names += [f"{name}={level}" for level in level_names(basis, j, known[j])]
         elif tables.columns[j, FIRST] >= 0:
             knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
             names += [f"{name} at {knot:g}" for knot in knots]
         if tables.columns[j, MISSING] >= 0:
             names.append(f"{name} missing")
-    for (one, two), cells in zip(tables.pairs.tolist(), card.cells(), strict=True):
-        down = place_names(card, one, inputs[one], known[one])
-        across = place_names(card, two, inputs[two], known[two])
+    for (one, two), cells in zip(tables.pairs.tolist(), basis.cells(), strict=True):
+        down = place_names(basis, one, inputs[one], known[one])
+        across = place_names(basis, two, inputs[two], known[two])
         pairs = [f"{first} × {second}" for first in down for second in across]
         names += [pairs[cell] for cell in np.flatnonzero(cells >= 0)]
-    if card.together is not None:
-        names += [f"{TOGETHER}: {name}" for name in card.together.names()]
+    if basis.together is not None:
+        names += [f"{TOGETHER}: {name}" for name in basis.together.names()]
     return names

@@ -1,4 +1,4 @@
-"""Columns that are penalised together: what a card makes, and what a penalised fit asks for."""
+"""Columns that are penalized together: what a basis makes, and what a penalized fit asks for."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class GroupKind(IntEnum):
     LEVELS = 4  # one column a category
     PAIR = 5  # products of the columns of two features
     PAIR_COLUMN = 6  # a pair of one column
-    LANDMARKS = 7  # likeness to landmarks among the rows, on cards of before
+    LANDMARKS = 7  # likeness to landmarks among the rows, on bases of before
     LEAVES = 8  # one column a leaf of a tree
 
 
 class Group(NamedTuple):
-    """Some neighbouring columns."""
+    """Some neighboring columns."""
 
     kind: GroupKind
     start: int

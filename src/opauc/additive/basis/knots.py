@@ -98,7 +98,7 @@ CURVE_RIDGE, SURFACE_RIDGE = 0.02, 0.1
 
 
 def curve_roughness(size: int) -> Floats:
-    """Return the matrix of squared second differences between neighbouring hats, and a small ridge.
+    """Return the matrix of squared second differences between neighboring hats, and a small ridge.
 
     Examples
     --------

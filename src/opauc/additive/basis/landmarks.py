@@ -1,4 +1,4 @@
-"""How like a row is to landmarks among the rows of the sample: all inputs acting together, on cards of before."""
+"""How like a row is to landmarks among the rows of the sample: all inputs acting together, on bases of before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.groups import GroupKind
 from opauc.additive.kernels.landmarks import write_positions
-from opauc.additive.kernels.rows import CardTables
+from opauc.additive.kernels.rows import BasisTables
 from opauc.types import Arrays, Floats, NamedArrays
 
 # Added to the likeness of each landmark to itself, so that landmarks which lie together do no harm.
@@ -35,11 +35,11 @@ class Landmarks:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.landmarks import Landmarks
-    >>> card = Card.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
+    >>> basis = Basis.of(np.array([[0.0], [1.0], [4.0]]), np.ones(3), np.zeros(1, bool), n_knots=3)
     >>> marks = Landmarks(np.ones(1), np.full(1, 0.5), np.empty(0), np.array([[0.0], [1.0]]), width=0.5)
-    >>> marks.columns(card.tables, np.array([[0.0], [4.0]])).round(2).tolist()
+    >>> marks.columns(basis.tables, np.array([[0.0], [4.0]])).round(2).tolist()
     [[1.0, 0.14], [0.14, 1.0]]
     """
 
@@ -67,22 +67,22 @@ class Landmarks:
         matrix: Floats = self._likeness(self.places)
         return 0.5 * (matrix + matrix.T) + JITTER * np.eye(self.size)
 
-    def positions(self, tables: CardTables, rows: Floats) -> Floats:
+    def positions(self, tables: BasisTables, rows: Floats) -> Floats:
         """Return where rows lie."""
         out = np.empty(rows.shape)
         starts = (np.cumsum(tables.n_levels) - tables.n_levels).astype(np.int64)
         write_positions(np.ascontiguousarray(rows), tables, self.level_places, starts, self.middles, self.scales, out)
         return out
 
-    def columns(self, tables: CardTables, rows: Floats) -> Floats:
+    def columns(self, tables: BasisTables, rows: Floats) -> Floats:
         """Return the columns of rows of numbers."""
         return self._likeness(self.positions(tables, rows))
 
-    def entries(self, tables: CardTables, rows: Floats) -> tuple[NDArray[np.int32], Floats]:
+    def entries(self, tables: BasisTables, rows: Floats) -> tuple[NDArray[np.int32], Floats]:
         """Return the columns that rows have entries in, and these."""
         return np.tile(np.arange(self.size, dtype=np.int32), (len(rows), 1)), self.columns(tables, rows)
 
-    def products(self, tables: CardTables, rows: Floats, weights: Floats) -> Floats:
+    def products(self, tables: BasisTables, rows: Floats, weights: Floats) -> Floats:
         """Return the product of the weights with the columns of each row."""
         return np.asarray(self.columns(tables, rows) @ weights)
 
@@ -95,8 +95,8 @@ class Landmarks:
         return {name: np.atleast_1d(np.array(getattr(self, name))) for name in PARTS}
 
     @classmethod
-    def from_arrays(cls, tables: CardTables, arrays: NamedArrays) -> Self:
-        """Return the landmarks of a card that gave these arrays, refused unless some can have."""
+    def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
+        """Return the landmarks of a basis that gave these arrays, refused unless some can have."""
         n_inputs, n_levels = tables.kinds.size, int(tables.n_levels.sum())
         if set(arrays) != set(PARTS):
             raise ValueError(f"landmarks: expected arrays {', '.join(PARTS)}, got {', '.join(sorted(arrays))}")

@@ -1,4 +1,4 @@
-"""Which leaves of some trees a row ends in: all inputs of a card acting together."""
+"""Which leaves of some trees a row ends in: all inputs of a basis acting together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.groups import GroupKind
-from opauc.additive.kernels.rows import CardTables
+from opauc.additive.kernels.rows import BasisTables
 from opauc.additive.kernels.trees import TreeSplits, write_leaves
 from opauc.types import Arrays, Floats, NamedArrays
 
@@ -27,16 +27,16 @@ class Leaves:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Card
+    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.leaves import Leaves
     >>> from opauc.additive.basis.bins import ValueCodes
     >>> from opauc.additive.kernels.trees import TreeSplits
     >>> sample = np.array([[0.0], [1.0], [4.0]])
-    >>> card = Card.of(sample, np.ones(3), np.zeros(1, bool), n_knots=3)
-    >>> codes = ValueCodes.of(card.tables, np.zeros(card.n_columns), sample, np.ones(3))
+    >>> basis = Basis.of(sample, np.ones(3), np.zeros(1, bool), n_knots=3)
+    >>> codes = ValueCodes.of(basis.tables, np.zeros(basis.n_columns), sample, np.ones(3))
     >>> first = np.zeros(1, np.int32)
     >>> splits = TreeSplits(first, np.array([1], np.uint8), np.array([[~0, ~1]], np.int32), first)
-    >>> Leaves(codes, splits).columns(card.tables, sample).ravel().tolist()
+    >>> Leaves(codes, splits).columns(basis.tables, sample).ravel().tolist()
     [0, 1, 1]
     """
 
@@ -57,18 +57,18 @@ class Leaves:
         """Columns: a tree has a leaf more than splits."""
         return self.splits.inputs.size + self.n_entries
 
-    def columns(self, tables: CardTables, rows: Floats) -> NDArray[np.int32]:
+    def columns(self, tables: BasisTables, rows: Floats) -> NDArray[np.int32]:
         """Return the leaf of rows of numbers in each tree."""
         out = np.empty((len(rows), self.n_entries), np.int32)
         write_leaves(self.codes.of_rows(tables, rows), self.splits, out)
         return out
 
-    def entries(self, tables: CardTables, rows: Floats) -> tuple[NDArray[np.int32], Floats]:
+    def entries(self, tables: BasisTables, rows: Floats) -> tuple[NDArray[np.int32], Floats]:
         """Return the columns that rows have entries in, and these: ones."""
         columns = self.columns(tables, rows)
         return columns, np.ones(columns.shape)
 
-    def products(self, tables: CardTables, rows: Floats, weights: Floats) -> Floats:
+    def products(self, tables: BasisTables, rows: Floats, weights: Floats) -> Floats:
         """Return the sum of the weights of each row's leaves."""
         return np.asarray(weights[self.columns(tables, rows)].sum(axis=1))
 
@@ -84,8 +84,8 @@ class Leaves:
         return self.codes.to_arrays() | splits | {"stay": np.array([self.stay])}
 
     @classmethod
-    def from_arrays(cls, tables: CardTables, arrays: NamedArrays) -> Self:
-        """Return the leaves of a card that gave these arrays, refused unless some can have."""
+    def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
+        """Return the leaves of a basis that gave these arrays, refused unless some can have."""
         expected = {"cuts", "cut_ends", "level_codes", "stay", *PARTS}
         if set(arrays) != expected:
             raise ValueError(f"expected arrays {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}")

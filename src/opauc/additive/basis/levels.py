@@ -24,7 +24,7 @@ LARGEST_WHOLE = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class FinerLevels:
+class RandomEffects:
     """Whole numbers by their input, in rising order: the columns of a map of rows to zeros and ones.
 
     They are the numbers of categories, or numbers as they came.
@@ -32,8 +32,8 @@ class FinerLevels:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.levels import FinerLevels
-    >>> levels = FinerLevels(np.array([0, 0, 2]), np.array([4, 7, 1]))
+    >>> from opauc.additive.basis.levels import RandomEffects
+    >>> levels = RandomEffects(np.array([0, 0, 2]), np.array([4, 7, 1]))
     >>> levels.rows(np.array([[7.0, 7.0, np.nan], [5.0, 4.0, 1.0]])).toarray()
     array([[0., 1., 0.],
            [0., 0., 1.]])
@@ -46,7 +46,7 @@ class FinerLevels:
     def of(cls, effects: Sequence[MainEffect], sample: Floats, n_columns: int, coded: Sequence[int] = ()) -> Self:
         """Return the levels that main effects have pooled in a sample, and those of coded inputs; none if few.
 
-        They are for a card of so many columns. Coded inputs are numbers that act as categories do.
+        They are for a basis of so many columns. Coded inputs are numbers that act as categories do.
         """
         nothing = np.empty(0, np.int64)
         inputs, numbers, counts = [nothing], [nothing], [nothing]
@@ -126,4 +126,4 @@ def _rising(inputs: NDArray[np.int64], numbers: NDArray[np.int64]) -> bool:
     return bool(((steps > 0) | ((steps == 0) & (np.diff(numbers) > 0))).all())
 
 
-NO_FINER = FinerLevels(np.empty(0, np.int64), np.empty(0, np.int64))
+NO_FINER = RandomEffects(np.empty(0, np.int64), np.empty(0, np.int64))

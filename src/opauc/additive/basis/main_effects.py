@@ -26,7 +26,7 @@ class MainEffect:
     """The columns of one input.
 
     A binary one is clipped to between its two values, `scale` has them. A
-    numeric one has a straight column, clipped and standardised by `scale` (low,
+    numeric one has a straight column, clipped and standardized by `scale` (low,
     high, mean, deviation), and a hat a knot. A categorical one has a column for
     each kept category number, in rising order, and one for all others. A
     missing value sets none of them but an indicator.

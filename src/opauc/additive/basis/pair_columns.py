@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.basis import Card
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pairs import MANY, PairBasis, level_of, most_places
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL
@@ -45,19 +45,19 @@ class PairRoom(NamedTuple):
 
 
 def with_found_pairs(
-    card: Card,
+    basis: Basis,
     effects: Sequence[MainEffect],
     sample: Floats,
     mass: Floats,
     candidates: Candidates,
     room: PairRoom,
-) -> Card:
-    """Return the card with the candidates that there is room for: certain ones first, then by gain.
+) -> Basis:
+    """Return the basis with the candidates that there is room for: certain ones first, then by gain.
 
     A gain counts by the square root of the columns it takes.
     """
     if not len(candidates.pairs) or room.columns < 1:
-        return card
+        return basis
     bases = _bases(effects, sample, mass, candidates, room)
     sizes = np.array([basis.size for basis in bases])
     widths = sizes[candidates.pairs[:, 0]] * sizes[candidates.pairs[:, 1]]
@@ -76,7 +76,7 @@ def with_found_pairs(
             cells.append(filled)
             used, doubtful = used + n_columns, doubtful + in_doubt
     n_certain = int(candidates.certain[taken].sum())
-    return card.with_pairs(bases, candidates.pairs[taken].astype(np.int32), cells, n_certain) if taken else card
+    return basis.with_pairs(bases, candidates.pairs[taken].astype(np.int32), cells, n_certain) if taken else basis
 
 
 def _bases(

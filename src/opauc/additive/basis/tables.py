@@ -1,4 +1,4 @@
-"""The tables of a card, made and checked."""
+"""The tables of a basis, made and checked."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from opauc.additive.kernels.rows import (
     MISSING,
     NUMERIC,
     STRAIGHT,
-    CardTables,
+    BasisTables,
 )
 from opauc.types import Array, NamedArrays
 
 NONE = -1
 TYPES = {
-    "kinds": np.int8, "scales": np.float64, "columns": np.int32, "knots": np.float64, "knot_ends": np.int64,
+    "kinds": np.int8, "scales": np.float64, "columns": np.int32, "n_knots": np.float64, "knot_ends": np.int64,
     "levels": np.int32, "level_ends": np.int64, "n_levels": np.int32, "pair_knots": np.float64,
     "pair_knot_ends": np.int64, "pair_levels": np.int32, "pair_level_ends": np.int64, "pair_sizes": np.int32,
     "pairs": np.int32, "cell_starts": np.int64, "cells": np.int32,
 }  # fmt: skip
 
 
-def main_tables(effects: Sequence[MainEffect]) -> CardTables:
+def main_tables(effects: Sequence[MainEffect]) -> BasisTables:
     """Return the tables of main effects, the columns numbered from 1 on in the order of the inputs."""
     n_inputs = len(effects)
     columns, column = np.full((n_inputs, 3), NONE, np.int32), 1
@@ -47,7 +47,7 @@ def main_tables(effects: Sequence[MainEffect]) -> CardTables:
     knots, knot_ends = _joined([effect.knots for effect in effects], np.float64)
     levels, level_ends = _joined([_level_places(effect) for effect in effects], np.int32)
     nothing, no_ends = np.empty(0), np.zeros(n_inputs + 1, np.int64)
-    return CardTables(
+    return BasisTables(
         np.array([effect.kind for effect in effects], np.int8),
         np.array([effect.scale for effect in effects]).reshape(-1, 4),
         columns,
@@ -68,12 +68,12 @@ def main_tables(effects: Sequence[MainEffect]) -> CardTables:
 
 
 def with_pair_tables(
-    tables: CardTables,
+    tables: BasisTables,
     n_columns: int,
     bases: Sequence[PairBasis],
     pairs: NDArray[np.int32],
     cells: Sequence[NDArray[np.bool_]],
-) -> CardTables:
+) -> BasisTables:
     """Return the tables with pairs, their columns numbered from `n_columns` on; `cells` says which have one."""
     knots, knot_ends = _joined([basis.knots for basis in bases], np.float64)
     levels, level_ends = _joined([basis.places for basis in bases], np.int32)
@@ -91,14 +91,14 @@ def with_pair_tables(
     )
 
 
-def checked_tables(arrays: NamedArrays) -> CardTables:
+def checked_tables(arrays: NamedArrays) -> BasisTables:
     """Return the tables that these arrays are, refused where a kernel could be led astray by them."""
     if set(arrays) != set(TYPES):
-        raise ValueError(f"card: expected arrays {', '.join(TYPES)}, got {', '.join(sorted(arrays))}")
+        raise ValueError(f"basis: expected arrays {', '.join(TYPES)}, got {', '.join(sorted(arrays))}")
     for name, kind in TYPES.items():
         _expect(arrays[name].dtype == kind, name, f"numbers of type {np.dtype(kind).name}")
         _expect(bool(np.isfinite(arrays[name]).all()), name, "finite numbers")
-    tables = CardTables(**{name: np.ascontiguousarray(arrays[name]) for name in TYPES})
+    tables = BasisTables(**{name: np.ascontiguousarray(arrays[name]) for name in TYPES})
     n_inputs, n_pairs = tables.kinds.size, len(tables.pairs)
     for name, shape in {
         "kinds": (n_inputs,), "scales": (n_inputs, 4), "columns": (n_inputs, 3), "n_levels": (n_inputs,),
@@ -115,7 +115,7 @@ def checked_tables(arrays: NamedArrays) -> CardTables:
     return tables
 
 
-def _check_inputs(tables: CardTables) -> None:
+def _check_inputs(tables: BasisTables) -> None:
     """Refuse inputs whose columns are not the next ones, or whose knots or levels cannot be."""
     kinds, n_knots = tables.kinds, np.diff(tables.knot_ends)
     _expect(bool(((kinds >= 0) & (kinds <= CATEGORICAL)).all()), "kinds", f"numbers up to {CATEGORICAL}")
@@ -133,13 +133,13 @@ def _check_inputs(tables: CardTables) -> None:
         if tables.columns[j, MISSING] != NONE:
             wanted[j, MISSING], column = column, column + 1
         knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
-        _expect(knots.size != 1 and bool((np.diff(knots) > 0).all()), "knots", "two or more that rise")
+        _expect(knots.size != 1 and bool((np.diff(knots) > 0).all()), "n_knots", "two or more that rise")
         places = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
         _expect(bool(((places >= 0) & (places < max(1, own))).all()), "levels", f"places below {own}")
     _expect(np.array_equal(wanted, tables.columns), "columns", "columns that follow each other")
 
 
-def _check_pairs(tables: CardTables) -> None:
+def _check_pairs(tables: BasisTables) -> None:
     """Refuse pairs whose cells lie outside, or whose columns are not the next ones."""
     sizes, pairs = tables.pair_sizes, tables.pairs
     _expect(bool(((pairs >= 0) & (pairs < sizes.size)).all()), "pairs", "numbers of inputs")
@@ -166,7 +166,7 @@ def _check_pairs(tables: CardTables) -> None:
         _expect(bool(np.logical_or.reduceat(with_column, ends[:-1]).all()), "cells", "a column or more for each pair")
 
 
-def _first_sizes(tables: CardTables) -> NDArray[np.int64]:
+def _first_sizes(tables: BasisTables) -> NDArray[np.int64]:
     """Return how many hats or levels each input has."""
     return np.where(tables.kinds == CATEGORICAL, tables.n_levels, np.diff(tables.knot_ends))
 
@@ -178,7 +178,7 @@ def _check_ends(name: str, ends: Array, n_inputs: int, parts: Array) -> None:
 
 def _expect(holds: bool, name: str, what: str) -> None:
     if not holds:
-        raise ValueError(f"card: {name}: expected {what}")
+        raise ValueError(f"basis: {name}: expected {what}")
 
 
 def _joined(parts: Iterable[Array], dtype: type) -> tuple[Array, NDArray[np.int64]]:

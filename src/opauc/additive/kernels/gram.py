@@ -17,9 +17,9 @@ COUPLE_TILE = 32_768
 
 @kernel
 def write_couples(rows, size, starts, values, ends):
-    """Write the entries of sparse rows as couples of neighbouring columns, `ends` as the row ends of a CSR array.
+    """Write the entries of sparse rows as couples of neighboring columns, `ends` as the row ends of a CSR array.
 
-    A couple has its first column and two values; an entry without a neighbour
+    A couple has its first column and two values; an entry without a neighbor
     is coupled with a zero. No couple reaches beyond the last of `size` columns.
     """
     n_couples = 0
@@ -106,7 +106,7 @@ def write_by_columns(sparse, factors, ends, owners, values):
     """Write the entries of sparse rows, times a factor a row, column by column: the row of each, and its value.
 
     Place 2c has the entries of column c that stand alone, place 2c + 1 those
-    that have a neighbour in column c + 1, with both values. `ends`, which is
+    that have a neighbor in column c + 1, with both values. `ends`, which is
     zero, takes where each place ends, as the row ends of a CSR array.
     """
     n_rows = sparse.indptr.size - 1
@@ -153,7 +153,7 @@ def add_alone(owners, values, full, left, line):
 
 @borrowing
 def add_coupled(owners, values, full, left, line, next_line):
-    """Add couples of entries of neighbouring columns in the same way to the lines of both."""
+    """Add couples of entries of neighboring columns in the same way to the lines of both."""
     at, end, width = 0, owners.size, line.size
     while at + 4 <= end:
         a, b, c, d = values[at, 0], values[at + 1, 0], values[at + 2, 0], values[at + 3, 0]

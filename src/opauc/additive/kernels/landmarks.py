@@ -1,4 +1,4 @@
-"""Where rows of numbers lie among the landmarks of a card."""
+"""Where rows of numbers lie among the landmarks of a basis."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from opauc.core.kernels.compile import kernel
 
 
 @kernel
-def write_positions(rows, card, level_places, level_starts, middles, scales, out):
+def write_positions(rows, basis, level_places, level_starts, middles, scales, out):
     """Write the position of every value times the scale of its input; a missing value lies in the middle.
 
     A number lies between its knots, counted to one, or between the ends of its
     scale; a category lies at its level's place.
     """
     for j in range(rows.shape[1]):
-        kind, scale, low, high = card.kinds[j], scales[j], card.scales[j, LOW], card.scales[j, HIGH]
-        knots = card.knots[card.knot_ends[j] : card.knot_ends[j + 1]]
-        levels = card.levels[card.level_ends[j] : card.level_ends[j + 1]]
-        places = level_places[level_starts[j] : level_starts[j] + card.n_levels[j]]
+        kind, scale, low, high = basis.kinds[j], scales[j], basis.scales[j, LOW], basis.scales[j, HIGH]
+        knots = basis.knots[basis.knot_ends[j] : basis.knot_ends[j + 1]]
+        levels = basis.levels[basis.level_ends[j] : basis.level_ends[j + 1]]
+        places = level_places[level_starts[j] : level_starts[j] + basis.n_levels[j]]
         for i in range(rows.shape[0]):
             value, position = rows[i, j], middles[j]
             if scale == 0.0 or np.isnan(value):

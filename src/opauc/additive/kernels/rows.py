@@ -1,4 +1,4 @@
-"""Rows of numbers as sparse rows of the columns that a card makes of them."""
+"""Rows of numbers as sparse rows of the columns that a basis makes of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from opauc.core.kernels.compile import kernel
 
-# What an input, a column of the numbers, is on the card.
+# What an input, a column of the numbers, is on the basis.
 LEFT_OUT, BINARY, NUMERIC, CATEGORICAL = range(4)
 # Places in a row of `scales`.
 LOW, HIGH, MEAN, DEVIATION = range(4)
@@ -16,8 +16,8 @@ LOW, HIGH, MEAN, DEVIATION = range(4)
 STRAIGHT, FIRST, MISSING = range(3)
 
 
-class CardTables(NamedTuple):
-    """All that the columns of a card are made by; inputs are numbered, and what belongs to one lies between ends.
+class BasisTables(NamedTuple):
+    """All that the columns of a basis are made by; inputs are numbered, and what belongs to one lies between ends.
 
     `levels` has the place of each category number among the levels, `pair_levels` that of each level among the
     levels of pairs. The cells of pair q begin at `cell_starts[q]`, the second input's places fastest; a cell holds its
@@ -60,56 +60,56 @@ def hat_at(knots, value):
 
 
 @kernel
-def write_inputs(row, card, at, indices, data, places, lefts, rights):
+def write_inputs(row, basis, at, indices, data, places, lefts, rights):
     """Write the entries of a row's main effects from `at` on; return where they end.
 
     For pairs, `places` takes the place of each input's value among its own hats
     or levels, `lefts` its height there and `rights` that at the next place.
     """
     for j in range(row.size):
-        value, kind = row[j], card.kinds[j]
+        value, kind = row[j], basis.kinds[j]
         places[j], lefts[j], rights[j] = 0, 0.0, 0.0
         if np.isnan(value):
-            if card.columns[j, MISSING] >= 0:
-                indices[at], data[at] = card.columns[j, MISSING], 1.0
+            if basis.columns[j, MISSING] >= 0:
+                indices[at], data[at] = basis.columns[j, MISSING], 1.0
                 at += 1
         elif kind == BINARY:
-            low = card.scales[j, LOW]
-            share = min(1.0, max(0.0, (value - low) / (card.scales[j, HIGH] - low)))
+            low = basis.scales[j, LOW]
+            share = min(1.0, max(0.0, (value - low) / (basis.scales[j, HIGH] - low)))
             lefts[j] = share
             if share != 0.0:
-                indices[at], data[at] = card.columns[j, STRAIGHT], share
+                indices[at], data[at] = basis.columns[j, STRAIGHT], share
                 at += 1
         elif kind == NUMERIC:
-            clipped = min(max(value, card.scales[j, LOW]), card.scales[j, HIGH])
+            clipped = min(max(value, basis.scales[j, LOW]), basis.scales[j, HIGH])
             indices[at], data[at] = (
-                card.columns[j, STRAIGHT],
-                (clipped - card.scales[j, MEAN]) / card.scales[j, DEVIATION],
+                basis.columns[j, STRAIGHT],
+                (clipped - basis.scales[j, MEAN]) / basis.scales[j, DEVIATION],
             )
             at += 1
-            if card.columns[j, FIRST] >= 0:
-                hat, height = hat_at(card.knots[card.knot_ends[j] : card.knot_ends[j + 1]], value)
-                indices[at], data[at] = card.columns[j, FIRST] + hat, height
+            if basis.columns[j, FIRST] >= 0:
+                hat, height = hat_at(basis.knots[basis.knot_ends[j] : basis.knot_ends[j + 1]], value)
+                indices[at], data[at] = basis.columns[j, FIRST] + hat, height
                 at += 1
                 if height < 1.0:
-                    indices[at], data[at] = card.columns[j, FIRST] + hat + 1, 1.0 - height
+                    indices[at], data[at] = basis.columns[j, FIRST] + hat + 1, 1.0 - height
                     at += 1
-            if card.pair_sizes[j] > 0:
-                hat, height = hat_at(card.pair_knots[card.pair_knot_ends[j] : card.pair_knot_ends[j + 1]], value)
+            if basis.pair_sizes[j] > 0:
+                hat, height = hat_at(basis.pair_knots[basis.pair_knot_ends[j] : basis.pair_knot_ends[j + 1]], value)
                 places[j], lefts[j], rights[j] = hat, height, 1.0 - height
         elif kind == CATEGORICAL:
-            number, level = np.int64(value), card.n_levels[j] - 1
-            if 0 <= number < card.level_ends[j + 1] - card.level_ends[j]:
-                level = card.levels[card.level_ends[j] + number]
-            indices[at], data[at] = card.columns[j, FIRST] + level, 1.0
+            number, level = np.int64(value), basis.n_levels[j] - 1
+            if 0 <= number < basis.level_ends[j + 1] - basis.level_ends[j]:
+                level = basis.levels[basis.level_ends[j] + number]
+            indices[at], data[at] = basis.columns[j, FIRST] + level, 1.0
             at += 1
-            if card.pair_sizes[j] > 0:
-                places[j], lefts[j] = card.pair_levels[card.pair_level_ends[j] + level], 1.0
+            if basis.pair_sizes[j] > 0:
+                places[j], lefts[j] = basis.pair_levels[basis.pair_level_ends[j] + level], 1.0
     return at
 
 
 @kernel
-def write_card_rows(rows, card, more_columns, more_values, first_more, ends, indices, data):
+def write_basis_rows(rows, basis, more_columns, more_values, first_more, ends, indices, data):
     """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends.
 
     Behind them stand `more_values` in `more_columns`, counted from `first_more` on, as many a row, or none.
@@ -120,19 +120,19 @@ def write_card_rows(rows, card, more_columns, more_values, first_more, ends, ind
     ends[0] = 0
     for i in range(n_rows):
         indices[at], data[at] = 0, 1.0
-        at = write_inputs(rows[i], card, at + 1, indices, data, places, lefts, rights)
-        for q in range(card.cell_starts.size):
-            one, two = card.pairs[q, 0], card.pairs[q, 1]
-            width = card.pair_sizes[two]
-            first = card.cell_starts[q] + places[one] * width + places[two]
+        at = write_inputs(rows[i], basis, at + 1, indices, data, places, lefts, rights)
+        for q in range(basis.cell_starts.size):
+            one, two = basis.pairs[q, 0], basis.pairs[q, 1]
+            width = basis.pair_sizes[two]
+            first = basis.cell_starts[q] + places[one] * width + places[two]
             for down in range(2):
                 height = lefts[one] if down == 0 else rights[one]
                 if height == 0.0:
                     continue
                 for right in range(2):
                     product = height * (lefts[two] if right == 0 else rights[two])
-                    if product != 0.0 and card.cells[first + down * width + right] >= 0:
-                        indices[at], data[at] = card.cells[first + down * width + right], product
+                    if product != 0.0 and basis.cells[first + down * width + right] >= 0:
+                        indices[at], data[at] = basis.cells[first + down * width + right], product
                         at += 1
         for k in range(n_more):
             indices[at + k], data[at + k] = first_more + more_columns[i, k], more_values[i, k]
@@ -145,7 +145,7 @@ NO_VALUE = 0
 
 
 @kernel
-def write_value_codes(rows, card, cuts, cut_ends, level_codes, level_starts, out):
+def write_value_codes(rows, basis, cuts, cut_ends, level_codes, level_starts, out):
     """Write the code of every value: zero where missing, else one and the cuts below it, or that of its level."""
     for i in range(rows.shape[0]):
         row, codes = rows[i], out[i]
@@ -153,10 +153,10 @@ def write_value_codes(rows, card, cuts, cut_ends, level_codes, level_starts, out
             value = row[j]
             if np.isnan(value):
                 codes[j] = NO_VALUE
-            elif card.kinds[j] == CATEGORICAL:
-                number, level = np.int64(value), card.n_levels[j] - 1
-                if 0 <= number < card.level_ends[j + 1] - card.level_ends[j]:
-                    level = card.levels[card.level_ends[j] + number]
+            elif basis.kinds[j] == CATEGORICAL:
+                number, level = np.int64(value), basis.n_levels[j] - 1
+                if 0 <= number < basis.level_ends[j + 1] - basis.level_ends[j]:
+                    level = basis.levels[basis.level_ends[j] + number]
                 codes[j] = level_codes[level_starts[j] + level]
             else:
                 # Halving without branches: where a value lies cannot be foretold.

@@ -1,4 +1,4 @@
-"""Online AUC maximisation with many penalties at once: the reservoirs and their inner products are kept only once.
+"""Online AUC maximization with many penalties at once: the reservoirs and their inner products are kept only once.
 
 What a penalty has of its own are weights, and scores and pulls of the rows
 kept.
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.baselines.kernels.pair_buffers import leap, replace_row, slot_of, sweep, write_products
+from opauc.baselines.kernels.pair_buffers import leap, remove_stale_files, replace_row, slot_of, write_products
 from opauc.baselines.kernels.weight_table import move_along, write_dots
 from opauc.core.kernels.compile import borrowing, kernel
 from opauc.core.kernels.lane_sums import inner_product
@@ -54,7 +54,7 @@ def buffer_grid_pass(rows, labels, sequential, buffers, grid):
             score = own[c] + inner_product(pulls, products)
             most = 0.5 * grid.penalties[c] * max(1.0, buffers.counts[1 - k] / size)
             if sequential:
-                own[c] = sweep(sign, score, square, kept, most, products, gram, scores, pulls)
+                own[c] = remove_stale_files(sign, score, square, kept, most, products, gram, scores, pulls)
             else:
                 own[c] = leap(sign, score, kept, most, products, gram, scores, pulls, within)
         move_along(data, indices, own, grid.weights)

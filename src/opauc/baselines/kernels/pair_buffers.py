@@ -1,4 +1,4 @@
-"""Online AUC maximisation against two reservoirs of rows, without touching the weights of a row's every feature.
+"""Online AUC maximization against two reservoirs of rows, without touching the weights of a row's every feature.
 
 A row of class k is compared with the rows b of the other class kept in their
 buffer. As long as rows of one class come, the weights are w = v + sum of
@@ -72,7 +72,7 @@ def buffer_pass(rows, labels, row_weights, penalty, sequential, state):
         most = 0.5 * penalty * weight * stands
         sign, gram = 2.0 * k - 1.0, state.grams[1 - k]
         if sequential:
-            move = sweep(sign, score, square, kept, most, products, gram, state.scores, state.pulls)
+            move = remove_stale_files(sign, score, square, kept, most, products, gram, state.scores, state.pulls)
         else:
             move = leap(sign, score, kept, most, products, gram, state.scores, state.pulls, within)
         for at in range(data.size):
@@ -183,7 +183,7 @@ def pay_pulls(state, weights):
 
 
 @borrowing
-def sweep(sign, score, square, kept, most, products, gram, scores, pulls):
+def remove_stale_files(sign, score, square, kept, most, products, gram, scores, pulls):
     """Take one step for each pair in turn, none beyond its margin; return the sum of steps along the row."""
     moved = 0.0
     for b in range(kept):

@@ -1,4 +1,4 @@
-"""Descent and ascent towards the saddle point whose weights minimise the square pair loss, one row at a time."""
+"""Descent and ascent towards the saddle point whose weights minimize the square pair loss, one row at a time."""
 
 from typing import NamedTuple
 
@@ -44,9 +44,9 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
         number = state.n_rows[0] + state.n_rows[1]
         step = weight * first_step / np.sqrt(number)
         scalars[LONGEST] = max(scalars[LONGEST], np.sqrt(square))
-        along, centre, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], counts[1] / (counts[0] + counts[1]))
+        along, center, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], counts[1] / (counts[0] + counts[1]))
         reach = radius * scalars[LONGEST]
-        centres[k] = clipped(centres[k] - step * centre, reach)
+        centres[k] = clipped(centres[k] - step * center, reach)
         scalars[DUAL] = clipped(scalars[DUAL] + step * dual, 2.0 * reach)
         if scalars[STEP_SUM] > 0.0:
             mean_score = (scalars[FACTOR_SUM] * dot + rest) / scalars[STEP_SUM]
@@ -57,19 +57,19 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
 
 
 @kernel
-def saddle_gradient(k, score, centre, dual, positives):
-    """Return the derivatives of one row's function along the row, by the centre of its class and by the dual variable.
+def saddle_gradient(k, score, center, dual, positives):
+    """Return the derivatives of one row's function along the row, by the center of its class and by the dual variable.
 
     `positives` is the share p of positive rows. Both classes share one formula:
     with q the share of the other class and y the label it is
-    q (score - centre)^2 - 2 q y (1 + dual) score - p (1 - p) dual^2.
+    q (score - center)^2 - 2 q y (1 + dual) score - p (1 - p) dual^2.
     """
     sign = 2.0 * k - 1.0
     other = 1.0 - positives if k == 1 else positives
-    along = 2.0 * other * (score - centre - sign * (1.0 + dual))
+    along = 2.0 * other * (score - center - sign * (1.0 + dual))
     return (
         along,
-        -2.0 * other * (score - centre),
+        -2.0 * other * (score - center),
         -2.0 * other * sign * score - 2.0 * positives * (1.0 - positives) * dual,
     )
 

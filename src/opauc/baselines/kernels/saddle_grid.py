@@ -50,9 +50,9 @@ def saddle_grid_pass(rows, labels, counts, grid):
 def step_of(k, score, square, step, positives, radius, centres, scalars):
     """Move all but the weights of one setting; return how far these move along the row, and note |w|^2 after that."""
     scalars[LONGEST] = max(scalars[LONGEST], np.sqrt(square))
-    along, centre, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], positives)
+    along, center, dual = saddle_gradient(k, score, centres[k], scalars[DUAL], positives)
     reach = radius * scalars[LONGEST]
-    centres[k] = clipped(centres[k] - step * centre, reach)
+    centres[k] = clipped(centres[k] - step * center, reach)
     scalars[DUAL] = clipped(scalars[DUAL] + step * dual, 2.0 * reach)
     move = -step * along
     scalars[SQUARE_NORM] = max(0.0, scalars[SQUARE_NORM] + move * (2.0 * score + move * square))

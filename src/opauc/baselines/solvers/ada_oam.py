@@ -11,7 +11,7 @@ from opauc.baselines.kernels.adaptive_descent import adaptive_csr_pass, adaptive
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.errors import DivergedError
 from opauc.linear.kernels.sgd import DescentState
 from opauc.linear.moments.classes import ClassMoments
@@ -27,7 +27,7 @@ class AdaptiveState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AdaOAM(Learner[AdaptiveState]):
+class AdaOAM(Solver[AdaptiveState]):
     """Descend along the pair loss of each row, each feature with a step of its own.
 
     The gradient g is that of OPAUC, alpha w + (w.z - y) z + S w for a row x

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from opauc.core.solver import StatisticLearner
+from opauc.core.solver import MergeableSolver
 from opauc.linear.moments.features import FeatureMoments
 from opauc.types import Floats, Labels, Rows
 
 
 @dataclass(frozen=True)
-class MeanDifference(StatisticLearner[FeatureMoments]):
+class MeanDifference(MergeableSolver[FeatureMoments]):
     """Take the difference of the class means for weights; two numbers a feature and class are kept.
 
     Examples

@@ -1,4 +1,4 @@
-"""OAM: online AUC maximisation of the hinge pair loss against two reservoirs of rows."""
+"""OAM: online AUC maximization of the hinge pair loss against two reservoirs of rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from opauc.core.kernels.simd import LANES
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.core.state_arrays import refuse_not_finite, refuse_other_names, with_row_numbers
-from opauc.core.transaction import Undo, touched_features
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.core.transaction import Rollback, touched_features
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.sketch import CodeStream
 from opauc.linear.progressive_summary import mean_scores, score_summary
 from opauc.linear.row_squares import checked_squares
@@ -32,7 +32,7 @@ UPDATES = {"sequential": True, "gradient": False}
 
 
 @dataclass(frozen=True)
-class OAM(Learner[PairBuffers]):
+class OAM(Solver[PairBuffers]):
     """Step along the hinge losses of the pairs that each row makes with a sample of the other class.
 
     The sample is a reservoir of `buffer_size` rows of each class: the n-th row
@@ -45,7 +45,7 @@ class OAM(Learner[PairBuffers]):
     - "gradient": w += c times the sum of the z with w.z <= 1, all at once.
 
     Random numbers are functions of the seed and of a row's number in its
-    class. Rows are not centred: where they lie a million times farther from
+    class. Rows are not centered: where they lie a million times farther from
     zero than from each other, too few digits are left of |z|^2.
 
     A row of weight v, of the total V in its class so far, enters with
@@ -119,10 +119,10 @@ class OAM(Learner[PairBuffers]):
         variances = [np.var(_scores(state, k, weights)) if state.n_rows[k] > 0.0 else 0.0 for k in (0, 1)]
         return score_summary(state.counts, means, np.array(variances))
 
-    def undo(self, state: PairBuffers, rows: Rows) -> Undo:
+    def rollback(self, state: PairBuffers, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`: all weights, as rows kept before are paid into them."""
         others = (part for name, part in state._asdict().items() if name != "sums")
-        return Undo().keep(*others).keep_features([state.sums], touched_features(rows))
+        return Rollback().keep(*others).keep_features([state.sums], touched_features(rows))
 
     def to_arrays(self, state: PairBuffers) -> Arrays:
         """Return all arrays but the columns, which say the same as the rows kept."""
@@ -134,14 +134,14 @@ class OAM(Learner[PairBuffers]):
         refuse_other_names(of_one, given)
         for name, part in of_one.items():
             if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
-                raise IncompatibleMoments(
+                raise IncompatibleMomentsError(
                     f"array {name}: expected {part.dtype} in {part.ndim} dimensions, "
                     f"got {given[name].dtype} in {given[name].ndim}"
                 )
         _refuse_foreign(given, n_features, self.buffer_size)
         return _with_columns({name: np.array(part) for name, part in given.items()})
 
-    def grown(self, state: PairBuffers, n_features: int) -> PairBuffers:
+    def widen(self, state: PairBuffers, n_features: int) -> PairBuffers:
         """Return the state with room for more features, which were zero in every row so far."""
         more = n_features - state.weights.size
         wider = {"weights": np.pad(state.weights, (0, more)), "sums": np.pad(state.sums, ((0, more), (0, 0)))}
@@ -154,7 +154,7 @@ class OAM(Learner[PairBuffers]):
         # A row moves w by at most weight C / 2 max(buffer_size, total) |z|, and |z| is at most twice the longest row.
         far = float(state.reach[BOUND]) + weight * self.C * max(self.buffer_size, total) * np.sqrt(squares)
         if not far * max(1.0, np.sqrt(squares)) <= FARTHEST:
-            raise StatisticsOverflow(
+            raise StatisticsOverflowError(
                 f"scores might overflow float64: C={self.C:g} is too large for rows of length up to "
                 f"{np.sqrt(squares):.3g}; lower C or scale the features down"
             )
@@ -172,16 +172,18 @@ def _refuse_foreign(kept: NamedArrays, n_features: int, size: int) -> None:
     }  # fmt: skip
     for name, shape in shapes.items():
         if kept[name].shape != shape:
-            raise IncompatibleMoments(f"array {name}: expected shape {shape}, got {kept[name].shape}")
+            raise IncompatibleMomentsError(f"array {name}: expected shape {shape}, got {kept[name].shape}")
     refuse_not_finite(kept)
     indices, lengths, n_rows = kept["indices"], kept["lengths"], kept["n_rows"]
     if indices.size and indices.max() >= n_features:
-        raise IncompatibleMoments(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")
+        raise IncompatibleMomentsError(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")
     if not (lengths.min() >= 0 and lengths.max() <= longest):
-        raise IncompatibleMoments(f"array lengths: expected 0 to {longest}, got {lengths.min()} to {lengths.max()}")
+        raise IncompatibleMomentsError(
+            f"array lengths: expected 0 to {longest}, got {lengths.min()} to {lengths.max()}"
+        )
     numbers = (n_rows >= 0.0).all() and (n_rows <= MOST_ROWS).all()
     if not (numbers and (kept["counts"] >= 0.0).all()) or kept["in_use"][0] not in (-1, 0, 1):
-        raise IncompatibleMoments(
+        raise IncompatibleMomentsError(
             f"expected counts of rows and a class in use, got {kept['counts'].tolist()} and {kept['in_use'].tolist()}"
         )
 

@@ -11,7 +11,7 @@ from opauc.baselines.kernels.buffer_grid import PenaltyGrid, buffer_grid_pass, p
 from opauc.baselines.solvers.oam import OAM, UPDATES, with_room
 from opauc.core.kernels.simd import LANES
 from opauc.core.row_blocks import sparse_blocks
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.row_squares import checked_squares
 from opauc.types import Floats, Labels, Rows
 
@@ -45,7 +45,7 @@ def oam_path(learner: OAM, Cs: Sequence[float], rows: Rows, labels: Labels) -> I
 def _fits(learner: OAM, squares: float, n_rows: int) -> bool:
     try:
         learner.reach(learner.start(0), squares, float(n_rows))
-    except StatisticsOverflow:
+    except StatisticsOverflowError:
         return False
     return True
 

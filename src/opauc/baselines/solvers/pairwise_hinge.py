@@ -1,4 +1,4 @@
-"""The pairwise hinge loss minimised by cutting planes, each found in O(n log n)."""
+"""The pairwise hinge loss minimized by cutting planes, each found in O(n log n)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from opauc.baselines.kernels.pair_counts import write_pair_counts
 from opauc.core.parameters import POSITIVE, Count, Option, parameter
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels, Rows
 
 # The search along a line ends once this share of the gap is all it could still gain.
@@ -35,11 +35,11 @@ class HingeMinimum(NamedTuple):
 
 @dataclass(frozen=True)
 class PairwiseHinge:
-    """Minimise |w|^2 / 2 + C * mean over pairs of max(0, 1 - w.(x_pos - x_neg)).
+    """Minimize |w|^2 / 2 + C * mean over pairs of max(0, 1 - w.(x_pos - x_neg)).
 
     The mean loss R is convex, so its tangent planes bound it from below. Each
-    round a quadratic programme minimises |w|^2 / 2 + C * (the highest plane),
-    which bounds the objective from below; the objective is then minimised on
+    round a quadratic programme minimizes |w|^2 / 2 + C * (the highest plane),
+    which bounds the objective from below; the objective is then minimized on
     the line from the best weights so far to that solution, and the next plane
     is the tangent at the first point found where the objective no longer
     falls. By convexity that plane lies above the programme's optimum by no
@@ -53,7 +53,7 @@ class PairwiseHinge:
     --------
     >>> import numpy as np
     >>> from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
-    >>> found = PairwiseHinge(C=10.0).minimise(np.array([[0.0], [4.0]]), np.array([0, 1], np.int8))
+    >>> found = PairwiseHinge(C=10.0).minimize(np.array([[0.0], [4.0]]), np.array([0, 1], np.int8))
     >>> found.weights.round(3).tolist()
     [0.25]
     """
@@ -63,7 +63,7 @@ class PairwiseHinge:
     max_iter: int = parameter(1000, Count())
     gap_of: str = parameter("objective", Option(("objective", "loss")))
 
-    def minimise(self, rows: Rows, labels: Labels) -> HingeMinimum:
+    def minimize(self, rows: Rows, labels: Labels) -> HingeMinimum:
         """Return the best weights found for float64 `rows` with labels of both classes."""
         return next(self.path(rows, labels, [self.C]))
 
@@ -211,7 +211,7 @@ class _Planes:
         with np.errstate(over="ignore", invalid="ignore"):
             products = np.array([other @ gradient for other in self._gradients])
         if not np.isfinite(products).all():
-            raise StatisticsOverflow("the squares of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the squares of the rows overflow float64; scale the features down")
         gram = np.empty((products.size, products.size))
         gram[:-1, :-1] = self._gram[np.ix_(kept, kept)]
         gram[-1] = gram[:, -1] = products
@@ -220,7 +220,7 @@ class _Planes:
         self._idle = np.append(self._idle[kept], 0)
 
     def lowest(self, C: float, unit: float) -> tuple[Floats | None, float]:
-        """Return the minimiser of |w|^2 / 2 + C * (highest plane) and a bound below the minimum, C * 0 at worst.
+        """Return the minimizer of |w|^2 / 2 + C * (highest plane) and a bound below the minimum, C * 0 at worst.
 
         The dual is solved: the largest C heights.s - C^2/2 |s.gradients|^2
         over shares s >= 0 of the planes that sum to one, in units of `unit`.
@@ -238,7 +238,7 @@ class _Planes:
         return weights, C * float(self._heights @ shares) - 0.5 * float(weights @ weights)
 
     def _shares(self, gains: Floats, products: Floats) -> Floats | None:
-        """Return shares >= 0 that sum to one and maximise gains.s - s.products.s / 2; None where the solver fails."""
+        """Return shares >= 0 that sum to one and maximize gains.s - s.products.s / 2; None where the solver fails."""
         size, solver = gains.size, self._solver
         settings = solver.DefaultSettings()
         settings.verbose, settings.max_threads = False, 1

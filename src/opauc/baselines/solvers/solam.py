@@ -11,10 +11,10 @@ from opauc.baselines.kernels.saddle_descent import LONGEST, STEP_SUM, SaddleStat
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
-from opauc.core.transaction import Undo
-from opauc.errors import StatisticsOverflow
+from opauc.core.transaction import Rollback
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
 from opauc.linear.progressive_summary import progressive_summary
 from opauc.linear.row_squares import checked_squares
@@ -25,7 +25,7 @@ FARTHEST = 1e140
 
 
 @dataclass(frozen=True)
-class SOLAM(Learner[SaddleState]):
+class SOLAM(Solver[SaddleState]):
     """Descend in the weights and two centres, ascend in one dual variable, one row at a time.
 
     With p the share of positive rows so far, this one included, a positive row x has
@@ -83,7 +83,7 @@ class SOLAM(Learner[SaddleState]):
         """Raise if rows of that length and weight might lead beyond float64."""
         # Projections bound what a step starts from; this bounds where it can end.
         if not (1.0 + self.eta0 * heaviest) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest) <= FARTHEST:
-            raise StatisticsOverflow(
+            raise StatisticsOverflowError(
                 f"steps of eta0={self.eta0:g} within radius={self.radius:g} on rows of length up to {longest:.3g} "
                 "might overflow float64; lower them or scale the features down"
             )
@@ -102,9 +102,9 @@ class SOLAM(Learner[SaddleState]):
         """Return exact counts and mean scores, and progressive estimates of the variances."""
         return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
 
-    def undo(self, state: SaddleState, rows: Rows) -> Undo:  # noqa: ARG002
-        """Return what puts `state` back after a step: all of it, for projections may sweep over all features."""
-        return Undo().keep(*state)
+    def rollback(self, state: SaddleState, rows: Rows) -> Rollback:  # noqa: ARG002
+        """Return what puts `state` back after a step: all of it, for projections may remove_stale_files over all features."""
+        return Rollback().keep(*state)
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SaddleState:
         """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""

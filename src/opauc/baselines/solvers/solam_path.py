@@ -11,12 +11,12 @@ from opauc.baselines.kernels.saddle_grid import SaddleGrid, saddle_grid_pass
 from opauc.baselines.solvers.solam import SOLAM
 from opauc.core.kernels.simd import LANES
 from opauc.core.row_blocks import sparse_blocks
-from opauc.errors import StatisticsOverflow
+from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR, FACTOR_SUM
 from opauc.linear.row_squares import checked_squares
 from opauc.types import Floats, Labels, Rows
 
-# A sweep of one setting over all features costs that of several alone: beyond so many features it is each alone.
+# A remove_stale_files of one setting over all features costs that of several alone: beyond so many features it is each alone.
 MOST_FEATURES = 10_000
 
 
@@ -61,6 +61,6 @@ def _together(settings: Sequence[SOLAM], rows: Rows, labels: Labels) -> Floats:
 def _fits(learner: SOLAM, longest: float) -> bool:
     try:
         learner.refuse_overflow(longest)
-    except StatisticsOverflow:
+    except StatisticsOverflowError:
         return False
     return True

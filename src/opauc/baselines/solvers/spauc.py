@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from opauc.baselines.kernels.centred_descent import centred_pass
+from opauc.baselines.kernels.centered_descent import centered_pass
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Option, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
 from opauc.linear.learning_rates import LEARNING_RATES
-from opauc.linear.means import MeansLearner, MeansState
+from opauc.linear.means import MeansSolver, MeansState
 from opauc.linear.row_squares import checked_squares
 from opauc.types import Floats, Labels, Rows
 
 
 @dataclass(frozen=True)
-class SPAUC(MeansLearner):
+class SPAUC(MeansSolver):
     """Descend along an estimate of the gradient of the pair loss that needs the class means alone.
 
     With p the share of positive rows, c the mean of the class of x and q the
@@ -34,7 +34,7 @@ class SPAUC(MeansLearner):
     "theorem" is 1 / (1 + sqrt(1 + t / eta0)) over the largest curvature so
     far: it does not depend on the units of the features and cannot diverge.
     With `average`, the weights are the mean of the iterates, iterate t
-    weighted by t^2. Rows are not centred, or they would not be sparse: see
+    weighted by t^2. Rows are not centered, or they would not be sparse: see
     `ClassMeans` for what that costs far from zero. The weight of a row is a
     factor on its part in means and shares and on its step, the division apart;
     a step "theorem" is held at one over the curvature. `step` writes into the
@@ -65,7 +65,7 @@ class SPAUC(MeansLearner):
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
-                centred_pass(block, labels[part], weights[part], sizes[part], relative, alpha, state.parts)
+                centered_pass(block, labels[part], weights[part], sizes[part], relative, alpha, state.parts)
         if not relative:
             self.refuse_divergence(state.parts)
         return state

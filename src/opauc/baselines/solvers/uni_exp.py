@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from opauc.baselines.solvers.univariate import UnivariateLearner
+from opauc.baselines.solvers.univariate import UnivariateSolver
 
 
 @dataclass(frozen=True)
-class UniExp(UnivariateLearner):
+class UniExp(UnivariateSolver):
     """Descend on the exponential loss of each row, weighted so that both classes count alike.
 
     A row x with label y moves the weights by
@@ -19,7 +19,7 @@ class UniExp(UnivariateLearner):
     from the counts so far, this row included; no step is taken until both
     classes were seen (Kotlowski, Dembczynski, Huellermeier 2011, online as in
     the study of OPAUC). The exponent is held at ten: where a row is that far
-    on the wrong side the printed step is beyond all bounds. `UnivariateLearner` tells
+    on the wrong side the printed step is beyond all bounds. `UnivariateSolver` tells
     of step sizes, averaging and weights.
 
     Examples

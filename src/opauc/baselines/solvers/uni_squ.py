@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from opauc.baselines.solvers.univariate import UnivariateLearner
+from opauc.baselines.solvers.univariate import UnivariateSolver
 
 
 @dataclass(frozen=True)
-class UniSqu(UnivariateLearner):
+class UniSqu(UnivariateSolver):
     """Descend on the square loss of each row, weighted so that both classes count alike.
 
     A row x with label y moves the weights by
@@ -18,7 +18,7 @@ class UniSqu(UnivariateLearner):
 
     from the counts so far, this row included; no step is taken until both
     classes were seen (Kotlowski, Dembczynski, Huellermeier 2011, online as in
-    the study of OPAUC). `UnivariateLearner` tells
+    the study of OPAUC). `UnivariateSolver` tells
     of step sizes, averaging and weights.
 
     Examples

@@ -11,9 +11,9 @@ from opauc.baselines.kernels.univariate_descent import RECENT_EXCESS, SHARE_SUM,
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, SWITCH, Option, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
-from opauc.core.solver import Learner
+from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
-from opauc.core.transaction import Undo, touched_features
+from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import SUMS, WEIGHT, WEIGHT_SUM
 from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
 from opauc.linear.progressive_summary import progressive_summary
@@ -22,7 +22,7 @@ from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
 @dataclass(frozen=True)
-class UnivariateLearner(Learner[UnivariateState]):
+class UnivariateSolver(Solver[UnivariateState]):
     """Descend on a loss of each row, weighted so that both classes count alike.
 
     Step sizes "constant" and "invsqrt" are eta0 and eta0 / sqrt(t), as
@@ -78,10 +78,10 @@ class UnivariateLearner(Learner[UnivariateState]):
         """Return exact counts and mean scores, and progressive estimates of the variances."""
         return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
 
-    def undo(self, state: UnivariateState, rows: Rows) -> Undo:
+    def rollback(self, state: UnivariateState, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`."""
         cards, *others = state
-        return Undo().keep(*others).keep_features([cards], touched_features(rows))
+        return Rollback().keep(*others).keep_features([cards], touched_features(rows))
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> UnivariateState:
         """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""

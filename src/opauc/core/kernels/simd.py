@@ -1,4 +1,4 @@
-"""Several neighbouring numbers of an array as one value: a loop over them has no rest to be done singly.
+"""Several neighboring numbers of an array as one value: a loop over them has no rest to be done singly.
 
 In plain Python such a value is a short array.
 """

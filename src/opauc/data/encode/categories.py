@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.data.columns import listed
-from opauc.data.encode.encoder import Encoding, UnknownCategories
+from opauc.data.encode.encoder import OneHotState, UnknownCategories
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.errors import InputError
 from opauc.types import DenseRows
@@ -37,10 +37,10 @@ class Vocabulary:
     >>> from opauc.data.arrow_columns import words_of
     >>> seen = Vocabulary()
     >>> columns = [words_of(pa.array(["red", "blue"])), words_of(pa.array(["S", "L"]))]
-    >>> seen.numbers(columns, ["colour", "size"], grow=True).tolist()
+    >>> seen.numbers(columns, ["color", "size"], grow=True).tolist()
     [[0, 1], [2, 3]]
     >>> seen.pairs()
-    [('colour', 'red'), ('size', 'S'), ('colour', 'blue'), ('size', 'L')]
+    [('color', 'red'), ('size', 'S'), ('color', 'blue'), ('size', 'L')]
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
@@ -125,7 +125,7 @@ def hashed_categories(
 
 
 def category_name(pair: tuple[str, str]) -> str:
-    """Return the name of the feature of a column and a word: "colour=red"."""
+    """Return the name of the feature of a column and a word: "color=red"."""
     return f"{pair[0]}={pair[1]}"
 
 
@@ -162,14 +162,14 @@ def with_unknown(
     return counts
 
 
-def joined_unknown(
+def merge_unknown_categories(
     one: Mapping[str, UnknownCategories], other: Mapping[str, UnknownCategories]
 ) -> dict[str, UnknownCategories]:
     """Return the counts of two sets of rows.
 
-    >>> from opauc.data.encode.categories import joined_unknown
+    >>> from opauc.data.encode.categories import merge_unknown_categories
     >>> from opauc.data.encode.encoder import UnknownCategories
-    >>> joined_unknown({"city": UnknownCategories(2, ("Chur",))}, {"city": UnknownCategories(1, ("Genf",))})
+    >>> merge_unknown_categories({"city": UnknownCategories(2, ("Chur",))}, {"city": UnknownCategories(1, ("Genf",))})
     {'city': UnknownCategories(rows=3, examples=('Chur', 'Genf'))}
     """
     counts = dict(one)
@@ -180,12 +180,12 @@ def joined_unknown(
     return counts
 
 
-def unknown_in_words(unknown: Mapping[str, UnknownCategories]) -> list[str]:
+def describe_unknown_categories(unknown: Mapping[str, UnknownCategories]) -> list[str]:
     """Return a sentence for each column with categories that were not met in training.
 
-    >>> from opauc.data.encode.categories import unknown_in_words
+    >>> from opauc.data.encode.categories import describe_unknown_categories
     >>> from opauc.data.encode.encoder import UnknownCategories
-    >>> unknown_in_words({"city": UnknownCategories(2, ("Chur", "Genf"))})
+    >>> describe_unknown_categories({"city": UnknownCategories(2, ("Chur", "Genf"))})
     ['column city: 2 rows have categories not met in training (Chur, Genf); they count as none']
     """
     return [
@@ -196,19 +196,19 @@ def unknown_in_words(unknown: Mapping[str, UnknownCategories]) -> list[str]:
     ]
 
 
-class MergedEncoding(NamedTuple):
+class MergedState(NamedTuple):
     """The encoding of both, in which the features of the first stand where they stood, and those of the other."""
 
-    encoding: Encoding
+    encoding: OneHotState
     places: NDArray[np.int64]  # of each feature of the other
 
 
-def merged_encoding(one: Encoding, other: Encoding, n_hashed: int | None = None) -> MergedEncoding:
+def merge_onehot_states(one: OneHotState, other: OneHotState, n_hashed: int | None = None) -> MergedState:
     """Return the union of the categories and the sums of the running means; `n_hashed` features share categories.
 
-    >>> from opauc.data.encode.categories import merged_encoding
+    >>> from opauc.data.encode.categories import merge_onehot_states
     >>> known = {"named": True, "label": "y", "numeric": ["a"], "categorical": ["c"], "sums": [1.0], "counts": [2.0]}
-    >>> merged = merged_encoding(
+    >>> merged = merge_onehot_states(
     ...     {**known, "categories": [["c", "x"], ["c", "y"]]}, {**known, "categories": [["c", "z"], ["c", "x"]]}
     ... )
     >>> merged.encoding["categories"], merged.encoding["sums"], merged.places.tolist()
@@ -224,17 +224,17 @@ def merged_encoding(one: Encoding, other: Encoding, n_hashed: int | None = None)
     numbers = {(column, word): at for at, (column, word) in enumerate(one["categories"])}
     for column, word in other["categories"]:
         numbers.setdefault((column, word), len(numbers))
-    both: Encoding = {
+    both: OneHotState = {
         **one, "categories": [list(pair) for pair in numbers], "sums": sums.tolist(), "counts": counts.tolist(),
     }  # fmt: skip
     if n_hashed is not None:
         features = np.arange(n_hashed if one["categorical"] else 0)
     else:
         features = np.array([numbers[column, word] for column, word in other["categories"]], np.int64)
-    return MergedEncoding(both, np.concatenate([columns, len(numeric) + features]))
+    return MergedState(both, np.concatenate([columns, len(numeric) + features]))
 
 
-def _refuse_others(one: Encoding, other: Encoding) -> None:
+def _refuse_others(one: OneHotState, other: OneHotState) -> None:
     """Raise, in words, unless both have the same columns of the same kinds."""
     if one["named"] != other["named"]:
         raise InputError("one model was trained on a table, the other on an array")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, RawLabels
 from opauc.core.json_schema import json_as
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, RawLabels
 from opauc.data.columns import TableColumns
 from opauc.types import GroupKeys, Json, Rows
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 
-class Encoding(TypedDict):
-    """What an encoder has learnt from the parts so far, as JSON has it."""
+class OneHotState(TypedDict):
+    """What an encoder has learned from the parts so far, as JSON has it."""
 
     named: bool  # whether columns have names: those of tables do, those of arrays do not
     label: str | None
@@ -31,19 +31,19 @@ class Encoding(TypedDict):
     counts: list[float]
 
 
-class NumberEncoding(TypedDict):
-    """What an encoder that leaves rows as numbers has learnt: the label, and of a table what its columns are."""
+class OrdinalState(TypedDict):
+    """What an encoder that leaves rows as numbers has learned: the label, and of a table what its columns are."""
 
     label: str | None
     table: Json | None
 
 
-AnyEncoding: TypeAlias = Encoding | NumberEncoding
+EncoderState: TypeAlias = OneHotState | OrdinalState
 
 
-def checked_encoding(saved: object) -> Encoding:
-    """Return what an encoder has learnt, as a file has it, refused unless an encoder can have."""
-    found = json_as(Encoding, saved, "encoding")
+def check_onehot_state(saved: object) -> OneHotState:
+    """Return what an encoder has learned, as a file has it, refused unless an encoder can have."""
+    found = json_as(OneHotState, saved, "encoding")
     width = len(found["numeric"] or ())
     if not len(found["sums"]) == len(found["counts"]) == width or min(found["counts"], default=0) < 0:
         raise ValueError(f"encoding: expected a sum and a count for each of {width} columns of numbers")
@@ -99,8 +99,8 @@ class Encoder(Protocol):
     def feature_names(self) -> list[str]:
         """Return the names of the features met so far."""
 
-    def learnt(self) -> Callable[[], AnyEncoding]:
-        """Return a function that gives what was learnt up to this call, whatever is learnt later."""
+    def learned(self) -> Callable[[], EncoderState]:
+        """Return a function that gives what was learned up to this call, whatever is learned later."""
 
     @property
     def category_counts(self) -> Mapping[str, int]:
@@ -112,4 +112,4 @@ class Encoder(Protocol):
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
-        """Categories met that the model knows nothing of, by their columns, where nothing new is learnt."""
+        """Categories met that the model knows nothing of, by their columns, where nothing new is learned."""

@@ -42,7 +42,7 @@ class HashedFeatures:
     >>> hashing = HashedFeatures(bits=3)
     >>> hashing.hash_rows(csr_array([[0.0, 5.0, 0.0, 7.0]])).toarray()
     array([[5., 7., 0., 0., 0., 0., 0., 0.]])
-    >>> columns, signs = hashing.columns_of(hashing.keys_of(["colour=red", "colour=blue", "colour=red"]))
+    >>> columns, signs = hashing.columns_of(hashing.keys_of(["color=red", "color=blue", "color=red"]))
     >>> columns.tolist(), signs.tolist()
     ([5, 3, 5], [-1, -1, -1])
     """

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
-from opauc.data import BadRows, Bookmark, DataStream, ReadOptions
+from opauc.data import BadRows, DataStream, ReadOptions, ResumePosition
 from opauc.data.columns import TableColumns
-from opauc.data.encode.ordinal import NumbersEncoder
-from opauc.data.schema.table import TableNumbers
+from opauc.data.encode.ordinal import OrdinalEncoder
+from opauc.data.schema.table import TableSchema
 from opauc.types import Json, Settings
 
 Path: TypeAlias = str | os.PathLike[str]
-START = Bookmark()
+START = ResumePosition()
 
 
 @dataclass(frozen=True, eq=False)
-class NumberReading:
+class OrdinalReading:
     """The options by which tables were read, the label, and what their columns are; None for those of arrays.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.data.encode.number_reading import NumberReading
+    >>> from opauc.data.encode.number_reading import OrdinalReading
     >>> from opauc.data import ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,city,label\\n30,Bern,no\\n?,Chur,yes\\n"), file.flush()
-    ...     [chunk] = NumberReading(ReadOptions()).stream([file.name], labelled=True).chunks()
+    ...     [chunk] = OrdinalReading(ReadOptions()).stream([file.name], labeled=True).chunks()
     >>> chunk.rows, chunk.labels
     (array([[30.,  0.],
            [nan,  1.]]), array(['no', 'yes'], dtype='<U3'))
@@ -36,11 +36,11 @@ class NumberReading:
 
     options: ReadOptions
     label: str | None = None
-    columns: TableNumbers | None = None
+    columns: TableSchema | None = None
     positive: object = None
 
     @classmethod
-    def of_json(cls, saved: Settings, columns: TableNumbers | None) -> Self:
+    def of_json(cls, saved: Settings, columns: TableSchema | None) -> Self:
         """Return what `to_json` gave, of columns that are known."""
         if not saved:
             return cls(ReadOptions(), None, columns)
@@ -51,15 +51,15 @@ class NumberReading:
         """Return all there is but the columns as JSON has it."""
         return {"options": self.options.to_json(), "encoding": {"label": self.label}, "positive": self.positive}
 
-    def asked_columns(self, labelled: bool = True, kept: Sequence[str] = ()) -> TableColumns:
+    def asked_columns(self, labeled: bool = True, kept: Sequence[str] = ()) -> TableColumns:
         """Return what readers should look for before anything is known of the columns."""
         said = self.options
         return TableColumns(
-            said.label if self.label is None else self.label, said.features, said.categorical, labelled,
+            said.label if self.label is None else self.label, said.features, said.categorical, labeled,
             drop=said.drop, kept=kept, numeric=said.numeric, raw=True,
         )  # fmt: skip
 
-    def further(self, asked: ReadOptions) -> NumberReading:
+    def further(self, asked: ReadOptions) -> OrdinalReading:
         """Return how more rows to learn from are read: in the format asked for, with its label where none is known."""
         options = self.options.with_format(asked.format)
         if self.label is None and options.label is None:
@@ -67,13 +67,13 @@ class NumberReading:
         return replace(self, options=options)
 
     def encoder(
-        self, labelled: bool = True, frozen: bool = False, kept: Sequence[str] = (), rows_before: int = 0
-    ) -> NumbersEncoder:
+        self, labeled: bool = True, frozen: bool = False, kept: Sequence[str] = (), rows_before: int = 0
+    ) -> OrdinalEncoder:
         """Return what turns parts of tables into numbers, after so many rows."""
-        return NumbersEncoder(self.asked_columns(labelled, kept), self.columns, frozen, rows_before)
+        return OrdinalEncoder(self.asked_columns(labeled, kept), self.columns, frozen, rows_before)
 
-    def frozen_encoder(self) -> NumbersEncoder:
-        """Return what turns labelled tables into the numbers known; nothing new is learnt of their columns."""
+    def frozen_encoder(self) -> OrdinalEncoder:
+        """Return what turns labeled tables into the numbers known; nothing new is learned of their columns."""
         return self.encoder(frozen=self.columns is not None)
 
     def stream(
@@ -82,9 +82,9 @@ class NumberReading:
         format_: str | None = None,
         bad_rows: BadRows | None = None,
         *,
-        labelled: bool = False,
+        labeled: bool = False,
         kept: Sequence[str] = (),
     ) -> DataStream:
-        """Return the stream of files read as those of the training were; nothing new is learnt of their columns."""
-        encoder = self.encoder(labelled, self.columns is not None, kept)
+        """Return the stream of files read as those of the training were; nothing new is learned of their columns."""
+        encoder = self.encoder(labeled, self.columns is not None, kept)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)

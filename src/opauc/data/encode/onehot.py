@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, RawLabels
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, RawLabels
 from opauc.data.columns import TableColumns, listed
 from opauc.data.encode.categories import (
     UNKNOWN,
@@ -21,13 +21,13 @@ from opauc.data.encode.categories import (
     indicator_rows,
     with_unknown,
 )
-from opauc.data.encode.encoder import EncodedRows, Encoding, UnknownCategories
+from opauc.data.encode.encoder import EncodedRows, OneHotState, UnknownCategories
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.missing import RunningMeans, checked_sparse
 from opauc.data.options import MISSING
 from opauc.data.passthrough import carried_columns, carried_groups
 from opauc.data.row_faults import MISSING_LABEL, Mask, RowFaults
-from opauc.errors import InputError, Remedy
+from opauc.errors import Hint, InputError
 from opauc.types import DenseRows, Rows
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from opauc.data.arrow_columns import Words
     from opauc.data.formats.csv.wide import WideTable
 
-LEFT_OUT = Remedy("features")
+LEFT_OUT = Hint("features")
 
 
 class EncoderMark(NamedTuple):
@@ -46,7 +46,7 @@ class EncoderMark(NamedTuple):
     means: RunningMeans
 
 
-class TableEncoder:
+class OneHotEncoder:
     """Turn parts of tables into rows: numbers as they are, categories as one feature each or hashed.
 
     Without categorical columns rows are dense: float32 where every column is
@@ -73,15 +73,15 @@ class TableEncoder:
     --------
     >>> import pyarrow as pa
     >>> from opauc.data.bad_rows import BadRows
-    >>> from opauc.data.batch import Part, Place
+    >>> from opauc.core.batch import Part, Place
     >>> from opauc.data.columns import TableColumns
-    >>> from opauc.data.encode.onehot import TableEncoder
-    >>> batch = pa.record_batch({"size": [1.5, None], "colour": ["red", "blue"], "y": ["no", "yes"]})
-    >>> encoder = TableEncoder(TableColumns(categorical=["colour"]), missing="mean")
+    >>> from opauc.data.encode.onehot import OneHotEncoder
+    >>> batch = pa.record_batch({"size": [1.5, None], "color": ["red", "blue"], "y": ["no", "yes"]})
+    >>> encoder = OneHotEncoder(TableColumns(categorical=["color"]), missing="mean")
     >>> rows, labels, *_ = encoder.encode(Part(batch, None, None, Place(), Place(2, 2)), "a.parquet", BadRows())
     >>> rows.toarray(), labels, encoder.feature_names()
     (array([[1.5, 1. , 0. ],
-           [1.5, 0. , 1. ]]), array(['no', 'yes'], dtype='<U3'), ['size', 'colour=red', 'colour=blue'])
+           [1.5, 0. , 1. ]]), array(['no', 'yes'], dtype='<U3'), ['size', 'color=red', 'color=blue'])
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class TableEncoder:
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
-        """Categories met that the model knows nothing of, by their columns, where nothing new is learnt."""
+        """Categories met that the model knows nothing of, by their columns, where nothing new is learned."""
         return self._unknown
 
     def feature_names(self) -> list[str]:
@@ -137,12 +137,12 @@ class TableEncoder:
         """Note how far the encoder is, at no cost: what it learns is only ever added to."""
         return EncoderMark(len(self._vocabulary), self._means)
 
-    def learnt(self) -> Callable[[], Encoding]:
-        """Return a function that gives what was learnt up to this call, whatever is learnt later."""
+    def learned(self) -> Callable[[], OneHotState]:
+        """Return a function that gives what was learned up to this call, whatever is learned later."""
         return partial(self.state, self.mark())
 
-    def state(self, mark: EncoderMark | None = None) -> Encoding:
-        """Return what the encoder learnt from the parts, up to `mark`, as JSON has it."""
+    def state(self, mark: EncoderMark | None = None) -> OneHotState:
+        """Return what the encoder learned from the parts, up to `mark`, as JSON has it."""
         size, means = mark or self.mark()
         return {
             "named": self._named,
@@ -154,9 +154,9 @@ class TableEncoder:
             "counts": means.counts.tolist(),
         }
 
-    def with_state(self, state: Encoding, frozen: bool) -> TableEncoder:
+    def with_state(self, state: OneHotState, frozen: bool) -> OneHotEncoder:
         """Return an encoder that goes on from `state`; frozen, it learns nothing and new categories set no feature."""
-        after = TableEncoder(self.columns, self.hashing, self.missing)
+        after = OneHotEncoder(self.columns, self.hashing, self.missing)
         after._named, after._label, after._frozen = state["named"], state["label"], frozen
         after._numeric = None if state["numeric"] is None else list(state["numeric"])
         after._categorical = list(state["categorical"])
@@ -180,7 +180,7 @@ class TableEncoder:
             self._pin_width(numbers.shape[1], source)
         else:
             self._pin(self._names(part.rows), part.columns, source)
-            if labels is None and self._label is not None and self.columns.labelled:
+            if labels is None and self._label is not None and self.columns.labeled:
                 labels = self._labels(part.rows, self._label, source, faults)
             numbers, finite = self._numbers(part.rows, source)
             words = self._words(part.rows, source, faults)

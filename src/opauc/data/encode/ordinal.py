@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, RawLabels
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, RawLabels
 from opauc.data.columns import TableColumns
 from opauc.data.encode.categories import EXAMPLES
-from opauc.data.encode.encoder import EncodedRows, NumberEncoding, UnknownCategories
+from opauc.data.encode.encoder import EncodedRows, OrdinalState, UnknownCategories
 from opauc.data.passthrough import carried_columns, carried_groups
 from opauc.data.row_faults import MISSING_LABEL, RowFaults
 from opauc.data.schema.column import CATEGORY
-from opauc.data.schema.infer import Finding, SaidKinds, found_kinds
-from opauc.data.schema.table import TableNumbers
+from opauc.data.schema.infer import ColumnProfile, TypeOverrides, infer_column_types
+from opauc.data.schema.table import TableSchema
 from opauc.errors import InputError
 from opauc.types import Floats
 
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 GROWING_ROWS = 2**20
 
 
-class NumbersEncoder:
+class OrdinalEncoder:
     """Turn parts of tables into rows of numbers: what each column is, is found by looking at the first part.
 
     Categories are numbered, dates are taken apart, missing values are nan. What
-    nothing can be learnt from is left out: identifiers, free text, constants.
+    nothing can be learned from is left out: identifiers, free text, constants.
     Parts that are arrays stay as they are. Infinite values make a bad row.
 
     Parameters
     ----------
     columns : TableColumns
         The label and the features, and which of them a user calls categorical or numeric.
-    numbers : TableNumbers, optional
+    numbers : TableSchema, optional
         What the columns are, where that is known already.
     frozen : bool
-        Whether nothing new is learnt of the columns: categories are counted that are not known.
+        Whether nothing new is learned of the columns: categories are counted that are not known.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.encode.ordinal import NumbersEncoder
+    >>> from opauc.data.encode.ordinal import OrdinalEncoder
     >>> from opauc.data.bad_rows import BadRows
-    >>> from opauc.data.batch import Part, Place
+    >>> from opauc.core.batch import Part, Place
     >>> from opauc.data.columns import TableColumns
-    >>> batch = pa.record_batch({"size": ["1.5", "NA"], "colour": ["red", "blue"], "y": ["no", "yes"]})
-    >>> encoder = NumbersEncoder(TableColumns(raw=True))
+    >>> batch = pa.record_batch({"size": ["1.5", "NA"], "color": ["red", "blue"], "y": ["no", "yes"]})
+    >>> encoder = OrdinalEncoder(TableColumns(raw=True))
     >>> rows, labels, *_ = encoder.encode(Part(batch, None, None, Place(), Place(2, 2)), "a.csv", BadRows())
     >>> rows, labels
     (array([[1.5, 0. ],
@@ -65,12 +65,12 @@ class NumbersEncoder:
     def __init__(
         self,
         columns: TableColumns | None = None,
-        numbers: TableNumbers | None = None,
+        numbers: TableSchema | None = None,
         frozen: bool = False,
         rows_before: int = 0,
     ) -> None:
         self.columns = columns or TableColumns(raw=True)
-        self.numbers, self.findings = numbers, list[Finding]()
+        self.numbers, self.column_profiles = numbers, list[ColumnProfile]()
         self.unreadable_values: dict[str, int] = {}
         self._label = None if self.columns.label is None else self.columns.label
         self._frozen, self._rows, self._width = frozen, rows_before, 0
@@ -91,18 +91,18 @@ class NumbersEncoder:
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
-        """Categories met that the model knows nothing of, by their columns, where nothing new is learnt."""
+        """Categories met that the model knows nothing of, by their columns, where nothing new is learned."""
         return self._unknown
 
     def feature_names(self) -> list[str]:
         """Return the names of the numbers of a row."""
         return list(self.numbers.inputs) if self.numbers is not None else [f"x{j}" for j in range(self._width)]
 
-    def learnt(self) -> Callable[[], NumberEncoding]:
-        """Return a function that gives what was learnt up to this call, whatever is learnt later."""
+    def learned(self) -> Callable[[], OrdinalState]:
+        """Return a function that gives what was learned up to this call, whatever is learned later."""
         numbers, label = self.numbers, self._label
 
-        def encoding() -> NumberEncoding:
+        def encoding() -> OrdinalState:
             return {
                 "label": None if label is None else str(label), "table": None if numbers is None else numbers.to_json()
             }  # fmt: skip
@@ -122,7 +122,7 @@ class NumbersEncoder:
         else:
             batch = cast("RecordBatch", part.rows)
             rows = self._table_rows(batch, part.columns, source)
-            if labels is None and self._label is not None and self.columns.labelled:
+            if labels is None and self._label is not None and self.columns.labeled:
                 labels = _labels(batch, str(self._label), source, faults)
             carried = carried_columns(part, self.columns, faults)
         if (infinite := np.isinf(rows)).any():
@@ -139,17 +139,17 @@ class NumbersEncoder:
         found = columns or self.columns.found_in(batch.schema.names, source).by_name
         wanted = set(found.features or ())
         names = [name for name in batch.schema.names if name in wanted]
-        said = SaidKinds(frozenset(map(str, found.categorical)), frozenset(map(str, found.numeric)))
+        said = TypeOverrides(frozenset(map(str, found.categorical)), frozenset(map(str, found.numeric)))
         self._label, positive = found.label, None
-        if self._label is not None and self.columns.labelled:
+        if self._label is not None and self.columns.labeled:
             from opauc.data.arrow_columns import label_values
 
             labels, _ = label_values(batch, str(self._label), source)
             positive = np.asarray(labels == labels[:1])
-        self.findings = found_kinds(batch, names, said, positive)
-        self.numbers = TableNumbers(tuple(one.column for one in self.findings if one.column is not None))
+        self.column_profiles = infer_column_types(batch, names, said, positive)
+        self.numbers = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
         if not self.numbers.columns:
-            reasons = ", ".join(f"{one.name} ({one.kind})" for one in self.findings)
+            reasons = ", ".join(f"{one.name} ({one.kind})" for one in self.column_profiles)
             raise InputError(f"{source}: no column is left to learn from beside {reasons}")
 
     def _table_rows(self, batch: RecordBatch, columns: TableColumns | None, source: str) -> Floats:
@@ -179,7 +179,7 @@ class NumbersEncoder:
         self._width = rows.shape[1]
         return np.ascontiguousarray(rows, np.float64)
 
-    def _count_unknown(self, numbers: TableNumbers, batch: RecordBatch, source: str) -> None:
+    def _count_unknown(self, numbers: TableSchema, batch: RecordBatch, source: str) -> None:
         for column in numbers.columns:
             if column.kind != CATEGORY:
                 continue
@@ -198,12 +198,12 @@ def _labels(batch: RecordBatch, name: str, source: str, faults: RowFaults) -> Ra
     return labels
 
 
-def pooled_in_words(unknown: Mapping[str, UnknownCategories]) -> list[str]:
+def describe_pooled_categories(unknown: Mapping[str, UnknownCategories]) -> list[str]:
     """Return a sentence for each column with categories that have no level of their own.
 
-    >>> from opauc.data.encode.ordinal import pooled_in_words
+    >>> from opauc.data.encode.ordinal import describe_pooled_categories
     >>> from opauc.data.encode.encoder import UnknownCategories
-    >>> pooled_in_words({"city": UnknownCategories(2, ("Chur",))})
+    >>> describe_pooled_categories({"city": UnknownCategories(2, ("Chur",))})
     ['column city: 2 rows have categories that were rare or absent in training (Chur); they count as one category']
     """
     return [

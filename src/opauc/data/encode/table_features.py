@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from opauc.data import BadRows, DataStream, Encoding, ReadOptions
-from opauc.data.encode.categories import merged_encoding
+from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
+from opauc.data.encode.categories import merge_onehot_states
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.hashing import HashedFeatures
-from opauc.data.encode.onehot import TableEncoder
+from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
 from opauc.errors import InputError
 from opauc.types import Json, Rows, Settings
@@ -31,41 +31,41 @@ class MergedFeatures(NamedTuple):
     The features of the first stand where they stood.
     """
 
-    features: TableFeatures
+    features: OneHotReading
     places: NDArray[np.int64]
 
 
 class ReadRows(NamedTuple):
-    """The features of some rows, what was learnt of their columns, and the categories that nothing is known of."""
+    """The features of some rows, what was learned of their columns, and the categories that nothing is known of."""
 
     rows: Rows
-    features: TableFeatures
+    features: OneHotReading
     unknown: dict[str, UnknownCategories]
 
 
 @dataclass(frozen=True, eq=False)
-class TableFeatures:
-    """The options by which tables were read, and what the encoder learnt of their columns.
+class OneHotReading:
+    """The options by which tables were read, and what the encoder learned of their columns.
 
-    A value: what is learnt of more rows is another one. `encoding` is None where
+    A value: what is learned of more rows is another one. `encoding` is None where
     rows have features to begin with, as those of LIBSVM do; `positive` is the
     label of the positive rows where all others were taken as negative.
 
     Examples
     --------
-    >>> from opauc.data.encode.table_features import TableFeatures
+    >>> from opauc.data.encode.table_features import OneHotReading
     >>> from opauc.data import ReadOptions
-    >>> learnt = TableFeatures(ReadOptions(categorical=("colour",))).learn(
-    ...     [{"size": 1.0, "colour": "red"}, {"size": 2.0, "colour": "blue"}]
+    >>> learned = OneHotReading(ReadOptions(categorical=("color",))).learn(
+    ...     [{"size": 1.0, "color": "red"}, {"size": 2.0, "color": "blue"}]
     ... )
-    >>> learnt.features.feature_names()
-    ['size', 'colour=red', 'colour=blue']
-    >>> learnt.features.read([{"colour": "blue", "size": 5.0}]).rows.toarray()
+    >>> learned.features.feature_names()
+    ['size', 'color=red', 'color=blue']
+    >>> learned.features.read([{"color": "blue", "size": 5.0}]).rows.toarray()
     array([[5., 0., 1.]])
     """
 
     options: ReadOptions
-    encoding: Encoding | None = None
+    encoding: OneHotState | None = None
     positive: object = None
 
     @classmethod
@@ -79,10 +79,10 @@ class TableFeatures:
 
     def feature_names(self) -> list[str] | None:
         """Return the names of the features, None where they have none."""
-        return self._encoder(labelled=False).feature_names() if self._columns_known() else None
+        return self._encoder(labeled=False).feature_names() if self._columns_known() else None
 
     def takes(self, data: object) -> bool:
-        """Tell whether data is a file, or a table or rows with the columns that were learnt from, by their names."""
+        """Tell whether data is a file, or a table or rows with the columns that were learned from, by their names."""
         if isinstance(data, str | os.PathLike):
             return True
         if self.encoding is None or not self._columns_known():
@@ -101,31 +101,31 @@ class TableFeatures:
         format_: str | None = None,
         bad_rows: BadRows | None = None,
         *,
-        labelled: bool = False,
+        labeled: bool = False,
         kept: Sequence[str] = (),
         grouped: bool = False,
     ) -> DataStream:
-        """Return the stream of files read as those of the training were; nothing new is learnt of their columns.
+        """Return the stream of files read as those of the training were; nothing new is learned of their columns.
 
         `grouped` asks for the groups of the rows too, if those of the training had any.
         """
-        encoder = self._encoder(labelled, kept=kept, groups=self.options.groups if grouped else None)
+        encoder = self._encoder(labeled, kept=kept, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
-    def frozen_encoder(self) -> TableEncoder:
-        """Return what turns labelled tables into the features known; nothing new is learnt of their columns."""
-        return self._encoder(labelled=True)
+    def frozen_encoder(self) -> OneHotEncoder:
+        """Return what turns labeled tables into the features known; nothing new is learned of their columns."""
+        return self._encoder(labeled=True)
 
     def read(self, data: object) -> ReadRows:
-        """Return the features of all rows of a table or file; nothing new is learnt of its columns."""
+        """Return the features of all rows of a table or file; nothing new is learned of its columns."""
         return self._read(data, frozen=True)
 
     def learn(self, data: object) -> ReadRows:
         """Return the features of all rows of a table or file, those of new categories among them."""
         return self._read(data, frozen=False)
 
-    def merged(self, other: TableFeatures, n_features: int) -> MergedFeatures:
-        """Return what both have learnt, where the other has so many features; refused, in words, unless they match."""
+    def merged(self, other: OneHotReading, n_features: int) -> MergedFeatures:
+        """Return what both have learned, where the other has so many features; refused, in words, unless they match."""
         for name, mine, theirs in (
             ("positive", self.positive, other.positive),
             ("hash_bits", self.options.hash_bits, other.options.hash_bits),
@@ -137,7 +137,9 @@ class TableFeatures:
         if self.encoding is None or other.encoding is None:
             raise InputError("one model was trained on a table, the other on LIBSVM rows")
         bits = self.options.hash_bits
-        both = merged_encoding(self.encoding, other.encoding, None if bits is None else HashedFeatures(bits).n_columns)
+        both = merge_onehot_states(
+            self.encoding, other.encoding, None if bits is None else HashedFeatures(bits).n_columns
+        )
         if both.places.size != n_features:  # sparse arrays have no columns to be told of
             return MergedFeatures(self, np.arange(n_features))
         return MergedFeatures(replace(self, encoding=both.encoding), both.places)
@@ -146,13 +148,13 @@ class TableFeatures:
         return self.encoding is not None and self.encoding["named"] and self.encoding["numeric"] is not None
 
     def _encoder(
-        self, labelled: bool, frozen: bool = True, kept: Sequence[str] = (), groups: str | None = None
-    ) -> TableEncoder:
-        encoder = encoder_of(self.options, labelled, kept, groups)
+        self, labeled: bool, frozen: bool = True, kept: Sequence[str] = (), groups: str | None = None
+    ) -> OneHotEncoder:
+        encoder = encoder_of(self.options, labeled, kept, groups)
         return encoder if self.encoding is None else encoder.with_state(self.encoding, frozen)
 
     def _read(self, data: object, frozen: bool) -> ReadRows:
-        encoder = self._encoder(labelled=False, frozen=frozen)
+        encoder = self._encoder(labeled=False, frozen=frozen)
         if isinstance(data, str | os.PathLike):
             stream = DataStream([data], self.options.with_format(None), encoder)
         else:
@@ -161,9 +163,9 @@ class TableFeatures:
         if not chunks:
             raise InputError(f"{', '.join(stream.sources)}: there are no rows in it")
         width = max(chunk.rows.shape[1] for chunk in chunks)
-        learnt = chunks[-1].bookmark.learnt()
+        learned = chunks[-1].resume_position.learned()
         return ReadRows(
-            _stacked([chunk.rows for chunk in chunks], width), replace(self, encoding=learnt),
+            _stacked([chunk.rows for chunk in chunks], width), replace(self, encoding=learned),
             dict(stream.unknown_categories),
         )  # fmt: skip
 

@@ -13,12 +13,12 @@ from typing import IO, TypeAlias
 import pyarrow as pa
 from pyarrow import ipc, parquet, types
 
+from opauc.core.batch import Part, Place
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place
-from opauc.data.byte_ranges import Extent, joined_extents
+from opauc.data.byte_ranges import ByteRange, joined_extents
 from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import Encoder
-from opauc.data.fingerprint import FilePrint
+from opauc.data.fingerprint import Fingerprint
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, ByteSource
@@ -61,7 +61,7 @@ class ArrowReader:
     >>> from opauc.data.formats.arrow import ArrowReader
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.data.sources import ByteSource
-    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.core.batch import BEGINNING
     >>> from opauc.data.columns import TableColumns
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     parquet.write_table(pa.table({"a": [1, 2], "b": [3, 4], "y": [0, 1]}), file.name)
@@ -81,8 +81,8 @@ class ArrowReader:
             kind, known = _kind_and_print(source.path)
             known.check_start(place)
             batches = {PARQUET_MAGIC: self._parquet, ARROW_FILE: self._arrow_file}.get(kind, self._stream)
-            start, stop = (place.offset, sys.maxsize) if source.extent is None else source.extent[:2]
-            before = place if source.extent is None else Place(start, start)
+            start, stop = (place.offset, sys.maxsize) if source.byte_range is None else source.byte_range[:2]
+            before = place if source.byte_range is None else Place(start, start)
             for first_row, batch, columns in batches(source, start, stop):
                 known.check_unchanged()
                 # Batches lie in Arrow files as in memory: a broken one would be followed wherever it points.
@@ -143,7 +143,7 @@ class ArrowReader:
             yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), 0, start, stop))
 
 
-def table_extents(path: str, size: int) -> list[Extent]:
+def table_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut a Parquet file between row groups, an Arrow file between record batches; a stream cannot be."""
     with _refusals(path):
         kind, _ = _kind_and_print(path)
@@ -190,7 +190,7 @@ def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: in
         first += batch.num_rows
 
 
-def _kind_and_print(path: str) -> tuple[bytes, FilePrint]:
+def _kind_and_print(path: str) -> tuple[bytes, Fingerprint]:
     """Return which of the formats a file has, by its first bytes, and its print."""
     with open(path, "rb") as file:
         begin = file.read(HEAD_BYTES)
@@ -199,7 +199,7 @@ def _kind_and_print(path: str) -> tuple[bytes, FilePrint]:
             raise InputError(f"{path}: is neither a Parquet nor an Arrow file")
         if kind == FEATHER_1:
             raise InputError(f"{path}: is a Feather file of version 1, which is no longer read; write it anew")
-        return kind, FilePrint.of(path, begin if kind == STREAM else _footer(file, kind))
+        return kind, Fingerprint.of(path, begin if kind == STREAM else _footer(file, kind))
 
 
 def _footer(file: IO[bytes], magic: bytes) -> bytes:
@@ -227,10 +227,10 @@ def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
     return ArrowReader(encoder.pinned_columns)
 
 
-def _extents(path: str, size: int) -> list[Extent]:
+def _byte_ranges(path: str, size: int) -> list[ByteRange]:
 
-    return table_extents(path, size)
+    return table_byte_ranges(path, size)
 
 
-PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, extents=_extents)
-ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, extents=_extents)
+PARQUET = DataFormat("parquet", (".parquet", ".pq"), _reader, byte_ranges=_byte_ranges)
+ARROW = DataFormat("arrow", (".arrow", ".feather", ".ipc"), _reader, byte_ranges=_byte_ranges)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from opauc.core.batch import Part, Place
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place
-from opauc.data.byte_ranges import Extent
+from opauc.data.byte_ranges import ByteRange
 from opauc.data.encode.encoder import Encoder
 from opauc.data.options import ReadOptions
 from opauc.data.sources import ByteSource
@@ -26,7 +26,7 @@ def never(_line: bytes) -> int:
     return 0
 
 
-def whole(_path: str, _size: int) -> list[Extent]:
+def whole(_path: str, _size: int) -> list[ByteRange]:
     """Tell that a source of this format can only be read as a whole."""
     return []
 
@@ -61,7 +61,7 @@ class DataFormat:
         Whether its reader gives finite features already, with nothing left to encode.
     likeness : callable
         How much the first line of a text without a known ending looks like this format: the greatest is taken.
-    extents : callable
+    byte_ranges : callable
         Cuts a file, by its path, into stretches of about so many bytes that can be read apart; none where it cannot.
     delimiter : callable
         Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
@@ -77,6 +77,6 @@ class DataFormat:
     has_names: bool = True
     is_encoded: bool = False
     likeness: Callable[[bytes], int] = never
-    extents: Callable[[str, int], list[Extent]] = whole
+    byte_ranges: Callable[[str, int], list[ByteRange]] = whole
     delimiter: Callable[[str, ReadOptions], int | None] = unquoted
     is_sparse: Callable[[str], bool] = dense

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, Place
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place
 from opauc.data.encode.encoder import Encoder, Hashing
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.kernels.libsvm_bytes import (
@@ -28,8 +28,8 @@ from opauc.data.kernels.libsvm_bytes import (
     read_plain_lines,
 )
 from opauc.data.options import ReadOptions
-from opauc.data.sources import STANDARD_INPUT, ByteSource, is_small, text_extents
-from opauc.errors import InputError, MalformedRow
+from opauc.data.sources import STANDARD_INPUT, ByteSource, is_small, text_byte_ranges
+from opauc.errors import InputError, MalformedRowError
 
 # Possessive: a million digits with a letter behind them are looked at once.
 NUMBER = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
@@ -200,7 +200,7 @@ class LibsvmReader:
     >>> import tempfile
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.data.sources import ByteSource
-    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.core.batch import BEGINNING
     >>> from opauc.data.formats.libsvm import LibsvmReader
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     _ = file.write(b"+1 1:0.5 3:2\\n-1 2:1\\n"), file.flush()
@@ -296,7 +296,7 @@ def read_block(
         try:
             careful = read_line(data[begin:end].tobytes(), rules)
         except UnclearLine as unclear:
-            bad_rows.meet(MalformedRow(name, line + 1, str(unclear)))
+            bad_rows.meet(MalformedRowError(name, line + 1, str(unclear)))
             continue
         if careful is not None:
             progress[ROW], progress[ENTRY] = row + 1, _write_row(careful, line + 1, row, entry, out)
@@ -343,6 +343,6 @@ LIBSVM = DataFormat(
     has_names=False,
     is_encoded=True,
     likeness=_likeness,
-    extents=text_extents,
+    byte_ranges=text_byte_ranges,
     is_sparse=lambda _: True,
 )

@@ -12,10 +12,10 @@ import pyarrow as pa
 from scipy import sparse
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, Place, RawLabels
 from opauc.data.arrays import Values, canonical_rows, float_type
 from opauc.data.arrow_columns import label_values
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place, RawLabels
 from opauc.data.columns import FoundColumns, TableColumns
 from opauc.data.frames import PandasTable, with_plain_values
 from opauc.data.sources import IN_MEMORY
@@ -50,7 +50,7 @@ class MemoryReader:
     --------
     >>> import numpy as np
     >>> from opauc.data.bad_rows import BadRows
-    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.core.batch import BEGINNING
     >>> from opauc.data.formats.memory import MemoryReader
     >>> [part] = MemoryReader(labels=["a", "b"]).parts(np.eye(2), BEGINNING, BadRows())
     >>> part.rows, part.labels
@@ -103,7 +103,7 @@ class MemoryReader:
             yield np.ascontiguousarray(chosen, dtype=dtype), labels, None
 
     def _sparse_blocks(self, rows: csr_array, start: int) -> Blocks:
-        if self.columns.features is not None or (self.columns.labelled and self.labels is None):
+        if self.columns.features is not None or (self.columns.labeled and self.labels is None):
             raise InputError(
                 f"{IN_MEMORY}: of sparse rows all columns are features, and the labels are an array of their own"
             )
@@ -123,7 +123,7 @@ class MemoryReader:
                 yield batch, None, columns
 
     def _found(self, names: list[str]) -> FoundColumns:
-        columns = self.columns if self.labels is None else replace(self.columns, label=None, labelled=False)
+        columns = self.columns if self.labels is None else replace(self.columns, label=None, labeled=False)
         return columns.found_in(names, IN_MEMORY)
 
 

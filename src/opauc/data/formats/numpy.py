@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from opauc.core.batch import Part, Place, RawLabels
 from opauc.data.arrays import WRONG_ENDS, ArrayStream, canonical_rows, float_type, member_stream
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place, RawLabels
-from opauc.data.byte_ranges import Extent, even_extents
+from opauc.data.byte_ranges import ByteRange, even_extents
 from opauc.data.columns import ColumnRoles, TableColumns, listed
 from opauc.data.encode.encoder import Encoder
-from opauc.data.fingerprint import FilePrint
+from opauc.data.fingerprint import Fingerprint
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, ByteSource
@@ -30,7 +30,7 @@ from opauc.types import Rows
 PART_BYTES = 2**24
 MOST_ROWS = 65_536
 
-Labelled: TypeAlias = tuple[Rows, RawLabels | None]
+Labeled: TypeAlias = tuple[Rows, RawLabels | None]
 
 
 class ArrayRows(Protocol):
@@ -42,7 +42,7 @@ class ArrayRows(Protocol):
     def skip(self, n_rows: int) -> None:
         """Pass over the next rows."""
 
-    def read(self, n_rows: int) -> Labelled:
+    def read(self, n_rows: int) -> Labeled:
         """Return the next rows and their labels."""
 
 
@@ -62,7 +62,7 @@ class DenseRows:
         if self._labels is not None:
             self._labels.skip(n_rows)
 
-    def read(self, n_rows: int) -> Labelled:
+    def read(self, n_rows: int) -> Labeled:
         """Return the next rows and their labels."""
         block = self._array.read(n_rows)
         labels = None if self._labels is None else self._labels.read(n_rows).reshape(-1)
@@ -164,7 +164,7 @@ class NumpyReader:
     >>> import numpy as np
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.data.sources import ByteSource
-    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.core.batch import BEGINNING
     >>> from opauc.data.formats.numpy import NumpyReader
     >>> with tempfile.NamedTemporaryFile(suffix=".npz") as file:
     ...     np.savez_compressed(file.name, X=np.eye(2), y=[0, 1])
@@ -186,10 +186,10 @@ class NumpyReader:
         with _refusals(path), ExitStack() as opened:
             if zipfile.is_zipfile(path):
                 archive = opened.enter_context(zipfile.ZipFile(path))
-                known, rows = FilePrint.of(path, _directory(archive, path)), self._archive_rows(archive, path, opened)
+                known, rows = Fingerprint.of(path, _directory(archive, path)), self._archive_rows(archive, path, opened)
             else:
                 file = opened.enter_context(open(path, "rb"))
-                known = FilePrint.of(path, _samples(path))
+                known = Fingerprint.of(path, _samples(path))
                 rows = self._dense_rows(ArrayStream(file, os.path.getsize(path), path, (path, 0)), None)
             yield from _parts(rows, known, source, place)
 
@@ -197,7 +197,7 @@ class NumpyReader:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         label = self.columns.label if self.columns.label in names else "y"
         labels = None
-        if self.columns.labelled and label in names:
+        if self.columns.labeled and label in names:
             labels = member_stream(archive, str(label), path, opened)
         if "X" in names:
             return self._dense_rows(member_stream(archive, "X", path, opened), labels)
@@ -206,23 +206,23 @@ class NumpyReader:
             raise InputError(f"{path}: expected {wanted}, found {listed(names) or 'none'}")
         if "format" in names and member_stream(archive, "format", path, opened).word() != "csr":
             raise InputError(f"{path}: sparse arrays must be in CSR format")
-        if self.columns.features is not None or (self.columns.labelled and labels is None):
+        if self.columns.features is not None or (self.columns.labeled and labels is None):
             raise InputError(f"{path}: of sparse arrays all columns are features, and the labels are an array y")
         return SparseRows({name: member_stream(archive, name, path, opened) for name in SPARSE_ARRAYS}, labels, path)
 
     def _dense_rows(self, array: ArrayStream, labels: ArrayStream | None) -> DenseRows:
         if len(array.shape) != 2:
             raise InputError(f"{array.name}: expected an array of rows and columns, its shape is {array.shape}")
-        columns = self.columns if labels is None else replace(self.columns, label=None, labelled=False)
+        columns = self.columns if labels is None else replace(self.columns, label=None, labeled=False)
         roles = columns.roles_in([str(position) for position in range(array.shape[1])], array.name)
         return DenseRows(array, roles, labels)
 
 
-def _parts(rows: ArrayRows, known: FilePrint, source: ByteSource, place: Place) -> Iterator[Part]:
+def _parts(rows: ArrayRows, known: Fingerprint, source: ByteSource, place: Place) -> Iterator[Part]:
     known.check_start(place)
     before, end = place, rows.n_rows
-    if source.extent is not None:
-        before, end = Place(source.extent.begin, source.extent.begin), min(end, source.extent.end)
+    if source.byte_range is not None:
+        before, end = Place(source.byte_range.begin, source.byte_range.begin), min(end, source.byte_range.end)
     rows.skip(before.offset)
     while before.offset < end:
         count = min(rows.rows_per_part, end - before.offset)
@@ -234,7 +234,7 @@ def _parts(rows: ArrayRows, known: FilePrint, source: ByteSource, place: Place) 
         before = after
 
 
-def array_extents(path: str, size: int) -> list[Extent]:
+def array_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut an array into stretches of rows of about `size` bytes; an archive of arrays cannot be."""
     with _refusals(path):
         if zipfile.is_zipfile(path):
@@ -283,9 +283,9 @@ def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
     return NumpyReader(encoder.pinned_columns)
 
 
-def _extents(path: str, size: int) -> list[Extent]:
+def _byte_ranges(path: str, size: int) -> list[ByteRange]:
 
-    return array_extents(path, size)
+    return array_byte_ranges(path, size)
 
 
 def _is_sparse(path: str) -> bool:
@@ -293,4 +293,4 @@ def _is_sparse(path: str) -> bool:
     return has_sparse_rows(path)
 
 
-NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, has_names=False, extents=_extents, is_sparse=_is_sparse)
+NUMPY = DataFormat("numpy", (".npz", ".npy"), _reader, has_names=False, byte_ranges=_byte_ranges, is_sparse=_is_sparse)

@@ -120,9 +120,9 @@ OUTSIDE, WITHIN, PAIRED = 0, 1, 2
 
 @kernel
 def state_after(text, places, delimiter, state):
-    """Return the state at the end of `text`, whose first and last byte are its neighbours, from that at its beginning.
+    """Return the state at the end of `text`, whose first and last byte are its neighbors, from that at its beginning.
 
-    `places` are those of the quotes between the neighbours. A quote at the
+    `places` are those of the quotes between the neighbors. A quote at the
     start of a field opens it, two inside stand for one, any other closes it.
     """
     last = len(text) - 2

@@ -51,14 +51,14 @@ class ColumnNumbers(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TableColumn:
+class ColumnSchema:
     """What a column of a table becomes: a number, the number of a category, or the parts of a date.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.column import NUMBER, TableColumn
-    >>> TableColumn("age", NUMBER).numbers(pa.array(["30", "?"]), "a.csv").rows
+    >>> from opauc.data.schema.column import NUMBER, ColumnSchema
+    >>> ColumnSchema("age", NUMBER).numbers(pa.array(["30", "?"]), "a.csv").rows
     array([[30.],
            [nan]])
     """
@@ -70,7 +70,7 @@ class TableColumn:
     spelling: str = ""  # of text: what stands before the decimals of a number and its unit, or the layout of a date
 
     @classmethod
-    def of_type(cls, name: str, kind: DataType, source: str) -> TableColumn:
+    def of_type(cls, name: str, kind: DataType, source: str) -> ColumnSchema:
         """Return the column for values of a type of Arrow's."""
         from pyarrow import types
 
@@ -89,7 +89,7 @@ class TableColumn:
         """Names of the numbers that a value becomes."""
         return [f"{self.name} {part}" for part in self.parts] or [self.name]
 
-    def with_words(self, values: Column, source: str) -> TableColumn:
+    def with_words(self, values: Column, source: str) -> ColumnSchema:
         """Return the column with new categories numbered, in the order of the rows."""
         if self.kind != CATEGORY or len(self.words) >= MOST_WORDS:
             return self
@@ -124,7 +124,7 @@ class TableColumn:
         return {**saved, "spelling": self.spelling} if self.spelling else saved
 
     @classmethod
-    def of_json(cls, saved: object) -> TableColumn:
+    def of_json(cls, saved: object) -> ColumnSchema:
         """Return what `to_json` gave, refused unless it can have."""
         one = json_as(SpelledColumn, saved, "column")
         name, kind, spelling = one["name"], one["kind"], one.get("spelling", "")

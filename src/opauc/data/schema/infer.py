@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.schema.column import CATEGORY, DATE, NUMBER, TableColumn, category_words, is_number
+from opauc.data.schema.column import CATEGORY, DATE, NUMBER, ColumnSchema, category_words, is_number
 from opauc.data.schema.dates import PARTS, TIMED_PARTS, best_layout, parts_of_type, text_dates
 from opauc.data.schema.numbers import COMMA, NO_CATEGORY, POINT, TRUTHS, is_missing, number_of, unit_of
 from opauc.types import Floats
@@ -38,50 +38,50 @@ DENSE, EVEN = 0.5, 1.5
 
 
 # Codes have so many values at least, each in so many rows, none in more than this share of all; their rates of
-# positive rows differ by more than chance, by so many standard deviations, and those of neighbours by as much.
+# positive rows differ by more than chance, by so many standard deviations, and those of neighbors by as much.
 FEWEST_CODES, ROWS_A_CODE, LARGEST_CODE, SURE, UNLIKE = 40, 10, 0.5, 20.0, 0.7
 Mask = NDArray[np.bool_]
 
 
-class Finding(NamedTuple):
+class ColumnProfile(NamedTuple):
     """What a column is: what it becomes, None where it is left out, in which way, and what was seen of it."""
 
     name: str
     kind: str
-    column: TableColumn | None
+    column: ColumnSchema | None
     seen: str
 
 
-class SaidKinds(NamedTuple):
+class TypeOverrides(NamedTuple):
     """Columns that a user calls categorical or numeric, by name."""
 
     categorical: Collection[str] = ()
     numeric: Collection[str] = ()
 
 
-NOTHING_SAID = SaidKinds()
+NO_OVERRIDES = TypeOverrides()
 
 
-def found_kinds(
-    batch: RecordBatch, names: Sequence[str], said: SaidKinds = NOTHING_SAID, positive: Mask | None = None
-) -> list[Finding]:
+def infer_column_types(
+    batch: RecordBatch, names: Sequence[str], said: TypeOverrides = NO_OVERRIDES, positive: Mask | None = None
+) -> list[ColumnProfile]:
     """Return what the named columns of some rows are; `positive` tells the classes of the rows, where they are known.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.infer import found_kinds
+    >>> from opauc.data.schema.infer import infer_column_types
     >>> rows = pa.record_batch({"age": ["30", "?", "41"], "city": ["Bern", "Chur", "Bern"], "all": ["1", "1", "1"]})
-    >>> [(found.name, found.kind) for found in found_kinds(rows, rows.schema.names)]
+    >>> [(found.name, found.kind) for found in infer_column_types(rows, rows.schema.names)]
     [('age', 'number'), ('city', 'category'), ('all', 'constant')]
     """
-    found = [found_kind(name, batch.column(name), said) for name in names]
+    found = [infer_column_type(name, batch.column(name), said) for name in names]
     if positive is None:
         return found
     return [one if one.name in said.numeric else _unless_codes(one, batch.column(one.name), positive) for one in found]
 
 
-def found_kind(name: str, values: Column, said: SaidKinds = NOTHING_SAID) -> Finding:
+def infer_column_type(name: str, values: Column, said: TypeOverrides = NO_OVERRIDES) -> ColumnProfile:
     """Return what a column is."""
     from pyarrow import types
 
@@ -94,33 +94,35 @@ def found_kind(name: str, values: Column, said: SaidKinds = NOTHING_SAID) -> Fin
         return _looked(name, plain, is_dictionary=values.type != plain.type, numeric=name in said.numeric)
     if (parts := parts_of_type(plain.type)) is not None:
         kind = EMPTY if plain.null_count == len(plain) else DATE
-        return Finding(name, kind, TableColumn(name, DATE, parts) if kind == DATE else None, _missing(plain))
+        return ColumnProfile(name, kind, ColumnSchema(name, DATE, parts) if kind == DATE else None, _missing(plain))
     if is_number(plain.type):
         return _numbers(name, plain, asked=name in said.numeric)
-    return Finding(name, STRANGE, None, f"holds {plain.type}")
+    return ColumnProfile(name, STRANGE, None, f"holds {plain.type}")
 
 
-def _numbers(name: str, values: Column, asked: bool) -> Finding:
+def _numbers(name: str, values: Column, asked: bool) -> ColumnProfile:
     from pyarrow import types
 
-    column = TableColumn(name, NUMBER)
+    column = ColumnSchema(name, NUMBER)
     numbers = column.numbers(values, "").rows[:, 0]
     kind = BOOLEAN if types.is_boolean(values.type) else NUMBER
     return _of_numbers(name, kind, column, numbers, asked)
 
 
-def _of_numbers(name: str, kind: str, column: TableColumn, numbers: Floats, asked: bool) -> Finding:
+def _of_numbers(name: str, kind: str, column: ColumnSchema, numbers: Floats, asked: bool) -> ColumnProfile:
     known = numbers[~np.isnan(numbers)]
     different = np.unique(known)
     lost = numbers.size - known.size
     seen = f"{different.size:,} values" + (f", {100 * lost / numbers.size:.2g} % missing" if lost else "")
     if not known.size:
-        return Finding(name, EMPTY, None, "no value")
+        return ColumnProfile(name, EMPTY, None, "no value")
     if different.size == 1 and not lost:
-        return Finding(name, CONSTANT, None, f"always {different[0]:g}")
+        return ColumnProfile(name, CONSTANT, None, f"always {different[0]:g}")
     if not asked and not lost and is_counter(name, known, different):
-        return Finding(name, IDENTIFIER, None, f"{different.size:,} different whole numbers in {known.size:,} rows")
-    return Finding(name, kind, column, seen)
+        return ColumnProfile(
+            name, IDENTIFIER, None, f"{different.size:,} different whole numbers in {known.size:,} rows"
+        )
+    return ColumnProfile(name, kind, column, seen)
 
 
 def is_counter(name: str, numbers: Floats, different: Floats) -> bool:
@@ -150,20 +152,20 @@ def are_whole(numbers: Floats) -> bool:
     return bool(np.isfinite(numbers).all() and not (numbers % 1.0).any())
 
 
-def _unless_codes(found: Finding, values: Column, positive: Mask) -> Finding:
+def _unless_codes(found: ColumnProfile, values: Column, positive: Mask) -> ColumnProfile:
     if found.kind != NUMBER or found.column is None:
         return found
     numbers = found.column.numbers(values, "").rows[:, 0]
     if not are_codes(numbers, positive):
         return found
-    return Finding(found.name, CATEGORY, TableColumn(found.name, CATEGORY), f"{found.seen}, which are codes")
+    return ColumnProfile(found.name, CATEGORY, ColumnSchema(found.name, CATEGORY), f"{found.seen}, which are codes")
 
 
 def are_codes(numbers: Floats, positive: Mask) -> bool:
-    """Tell whether whole numbers are codes of categories: neighbours are no more alike than any two.
+    """Tell whether whole numbers are codes of categories: neighbors are no more alike than any two.
 
     The share of positive rows varies over the values of a quantity too, but
-    slowly: the variance between neighbours is a small part of that between any
+    slowly: the variance between neighbors is a small part of that between any
     two values. Both are estimated less what chance brings.
 
     >>> import numpy as np
@@ -193,7 +195,7 @@ def are_codes(numbers: Floats, positive: Mask) -> bool:
     return bool(sure and nearby / (2.0 * weights.sum()) > UNLIKE * between / n.sum())
 
 
-def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Finding:
+def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> ColumnProfile:
     """Return what a column of text is."""
     from opauc.data.arrow_columns import words_of
 
@@ -201,7 +203,7 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
     counts = np.bincount(levels[levels >= 0], minlength=len(words))
     met = [word for word, count in zip(words, counts.tolist(), strict=True) if count]
     if all(word in NO_CATEGORY for word in met) or (len(met) == 1 and is_missing(met[0])):
-        return Finding(name, EMPTY, None, "no value")
+        return ColumnProfile(name, EMPTY, None, "no value")
     if is_dictionary and not numeric:
         return _of_words(name, values, words, counts, typed=True)
     unit = unit_of(met)
@@ -214,14 +216,14 @@ def _looked(name: str, values: Column, is_dictionary: bool, numeric: bool) -> Fi
             return _of_numbers(name, kind, column, np.append(spelled, np.nan)[levels], numeric)
     if (layout := best_layout(values)) is not None:
         timed = _are_timed(text_dates(values, layout).times)
-        column = TableColumn(name, DATE, TIMED_PARTS if timed else PARTS, spelling=layout)
-        return Finding(name, DATE, column, f"{len(words):,} values, as {layout}")
+        column = ColumnSchema(name, DATE, TIMED_PARTS if timed else PARTS, spelling=layout)
+        return ColumnProfile(name, DATE, column, f"{len(words):,} values, as {layout}")
     return _of_words(name, values, words, counts, typed=False)
 
 
 def _spelled_numbers(
     name: str, words: list[str], counts: NDArray[np.int64], spelled: Floats, asked: bool, spelling: str
-) -> TableColumn | None:
+) -> ColumnSchema | None:
     """Return the column if its words are numbers but for those that stand for none and, without units, strays."""
     missing = np.array([is_missing(word) for word in words])
     number = ~np.isnan(spelled) & ~missing
@@ -234,7 +236,7 @@ def _spelled_numbers(
     if len(spelling) > 1 and n_others and not asked:
         return None
     marks = [words[at] for at in np.flatnonzero(others)[:MOST_MARKS].tolist()] if few else []
-    return TableColumn(
+    return ColumnSchema(
         name,
         NUMBER,
         words={mark: place for place, mark in enumerate(marks)},
@@ -242,27 +244,27 @@ def _spelled_numbers(
     )
 
 
-def _of_words(name: str, values: Column, words: list[str], counts: NDArray[np.int64], typed: bool) -> Finding:
+def _of_words(name: str, values: Column, words: list[str], counts: NDArray[np.int64], typed: bool) -> ColumnProfile:
     """Return a category, or that the values are of no use: nearly all different, or one."""
     total, different = int(counts.sum()), int((counts > 0).sum())
     share = different / total
     if different == 1 and total == len(values):
-        return Finding(name, CONSTANT, None, f"always {words[int(np.argmax(counts))][:40]}")
+        return ColumnProfile(name, CONSTANT, None, f"always {words[int(np.argmax(counts))][:40]}")
     if total >= ENOUGH_VALUES and not typed:
         seen = f"{different:,} different values in {total:,} rows"
         if share >= DIFFERENT_TEXT and np.mean([len(word.split()) for word in words]) >= WORDS_OF_TEXT:
-            return Finding(name, TEXT, None, seen)
+            return ColumnProfile(name, TEXT, None, seen)
         if share >= MOSTLY_DIFFERENT or (share >= NAMED_DIFFERENT and NAMED.search(name)):
-            return Finding(name, IDENTIFIER, None, seen)
+            return ColumnProfile(name, IDENTIFIER, None, seen)
     return _category(name, values)
 
 
-def _category(name: str, values: Column) -> Finding:
+def _category(name: str, values: Column) -> ColumnProfile:
     _, levels = category_words(values)
     different = np.unique(levels[levels >= 0]).size
     lost = int((levels < 0).sum())
     seen = f"{different:,} categories" + (f", {100 * lost / len(levels):.2g} % missing" if lost else "")
-    return Finding(name, CATEGORY, TableColumn(name, CATEGORY), seen)
+    return ColumnProfile(name, CATEGORY, ColumnSchema(name, CATEGORY), seen)
 
 
 def _are_timed(times: Column) -> bool:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from opauc.core.json_schema import json_as
 from opauc.data.columns import listed
-from opauc.data.schema.column import CATEGORY, UNSEEN, TableColumn
+from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.errors import InputError
 from opauc.types import Floats, Json
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-__all__ = ["UNSEEN", "NumberedRows", "TableNumbers"]
+__all__ = ["UNSEEN", "NumberedRows", "TableSchema"]
 
 
 class SavedNumbers(TypedDict):
@@ -32,13 +32,13 @@ class NumberedRows(NamedTuple):
     """Rows of numbers, what is known of the columns by now, and words found where numbers should be, by column."""
 
     rows: Floats
-    numbers: TableNumbers
+    numbers: TableSchema
     unreadable: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class TableNumbers:
-    """How the columns of a table become numbers. A value: what is learnt of more rows is another one.
+class TableSchema:
+    """How the columns of a table become numbers. A value: what is learned of more rows is another one.
 
     Categories are numbered in the order in which they are first met, until the
     vocabulary is `frozen`; from then on a new one is UNSEEN. Columns are found
@@ -47,38 +47,38 @@ class TableNumbers:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.table import TableNumbers
-    >>> table = pa.table({"size": [1.5, None], "colour": ["red", "blue"]})
-    >>> known = TableNumbers.of(table).learn(table)
+    >>> from opauc.data.schema.table import TableSchema
+    >>> table = pa.table({"size": [1.5, None], "color": ["red", "blue"]})
+    >>> known = TableSchema.of(table).learn(table)
     >>> known.rows
     array([[1.5, 0. ],
            [nan, 1. ]])
-    >>> known.numbers.read(pa.table({"colour": ["green", "blue"], "size": [2, 3]})).rows
+    >>> known.numbers.read(pa.table({"color": ["green", "blue"], "size": [2, 3]})).rows
     array([[ 2., -1.],
            [ 3.,  1.]])
     """
 
-    columns: tuple[TableColumn, ...]
+    columns: tuple[ColumnSchema, ...]
     frozen: bool = False
 
     @classmethod
-    def of(cls, table: object, source: str = "memory") -> TableNumbers:
+    def of(cls, table: object, source: str = "memory") -> TableSchema:
         """Return what the types of a table's columns say, and what text looks like; no category is known yet.
 
         Text may be numbers or dates. Names, identifiers and free text, nearly all
         of which differ, are left out.
         """
         from opauc.data.arrow_columns import is_words
-        from opauc.data.schema.infer import IDENTIFIER, TEXT, found_kind
+        from opauc.data.schema.infer import IDENTIFIER, TEXT, infer_column_type
 
         batch, columns = next(iter(_batches(table, None, source))), []
         for name in batch.schema.names:
             column, kind = (
-                TableColumn.of_type(name, batch.schema.field(name).type, source),
+                ColumnSchema.of_type(name, batch.schema.field(name).type, source),
                 batch.schema.field(name).type,
             )
             if is_words(kind):
-                found = found_kind(name, batch.column(name))
+                found = infer_column_type(name, batch.column(name))
                 if found.kind in (IDENTIFIER, TEXT):
                     continue
                 column = found.column or column
@@ -106,10 +106,10 @@ class TableNumbers:
         return self._read(table, not self.frozen, source)
 
     def read(self, table: object, source: str = "memory") -> NumberedRows:
-        """Return the numbers of all rows of a table; nothing new is learnt of its columns."""
+        """Return the numbers of all rows of a table; nothing new is learned of its columns."""
         return self._read(table, False, source)
 
-    def kept(self, numbers: Sequence[NDArray[np.int64] | None]) -> TableNumbers:
+    def kept(self, numbers: Sequence[NDArray[np.int64] | None]) -> TableSchema:
         """Return the columns knowing only the given category numbers of each input, none where None; no more come."""
         columns, at = [], 0
         for column in self.columns:
@@ -119,17 +119,17 @@ class TableNumbers:
                 known = set() if wanted is None else set(wanted.tolist())
                 column = replace(column, words={word: n for word, n in column.words.items() if n in known})
             columns.append(column)
-        return TableNumbers(tuple(columns), frozen=True)
+        return TableSchema(tuple(columns), frozen=True)
 
     def to_json(self) -> Json:
         """Return all there is as JSON has it."""
         return {"columns": [column.to_json() for column in self.columns], "frozen": self.frozen}
 
     @classmethod
-    def of_json(cls, saved: object) -> TableNumbers:
+    def of_json(cls, saved: object) -> TableSchema:
         """Return what `to_json` gave, refused unless it can have."""
         found = json_as(SavedNumbers, saved, "columns")
-        columns = tuple(TableColumn.of_json(one) for one in found["columns"])
+        columns = tuple(ColumnSchema.of_json(one) for one in found["columns"])
         if len({column.name for column in columns}) < len(columns):
             raise ValueError("columns: expected each name once")
         return cls(columns, found["frozen"])
@@ -162,14 +162,14 @@ def _batches(table: object, names: list[str] | None, source: str) -> Iterator[Re
     """Yield a table as batches of Arrow's, some columns of it by their names."""
     import pyarrow as pa
 
+    from opauc.core.batch import BEGINNING
     from opauc.data.bad_rows import BadRows
-    from opauc.data.batch import BEGINNING
     from opauc.data.columns import TableColumns
     from opauc.data.formats.memory import MemoryReader, table_names
 
     if names is not None and (lost := [name for name in names if name not in set(table_names(table) or ())]):
         raise InputError(f"{source}: no column {listed(lost)}, which the model was fitted with")
-    columns = TableColumns(features=names, labelled=False)
+    columns = TableColumns(features=names, labeled=False)
     try:
         for part in MemoryReader(columns).parts(table, BEGINNING, BadRows()):
             yield part.rows

@@ -14,7 +14,7 @@ import numpy as np
 from opauc.data import ReadOptions
 from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
 from opauc.engines.extras import needed
-from opauc.engines.files import learn_files
+from opauc.engines.files import train_files
 from opauc.engines.partitions import (
     Estimator,
     Numbers,
@@ -27,7 +27,7 @@ from opauc.engines.partitions import (
     refuse_unsharded,
     taken,
 )
-from opauc.engines.trained_shards import LearntShards
+from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
 
 with needed("dask", "dask"):
@@ -93,8 +93,8 @@ def fit_dask(
     folds of `OPAUCCV` go by row numbers: where those are not known before (text,
     dataframes, delayed chunks), rows are counted first, which reads them twice.
 
-    `OnePassGAM` makes its card of rows from all over, drawn by their numbers with
-    `random_state` before all of them are learnt, so that the model does not depend
+    `OnePassGAM` makes its basis of rows from all over, drawn by their numbers with
+    `random_state` before all of them are learned, so that the model does not depend
     on how rows are cut; where nothing keeps them in memory they are read once more.
 
     Examples
@@ -116,8 +116,8 @@ def fit_dask(
     if paths is not None:
         if y is not None or sample_weight is not None:
             raise InputError("the labels of files are in them: y and sample_weight must be None")
-        return published(model, learn_files(model._file_shards(paths, reading or ReadOptions()), scheduler))
-    return published(model, _learnt(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
+        return published(model, train_files(model._file_shards(paths, reading or ReadOptions()), scheduler))
+    return published(model, _learned(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
 
 
 @dataclass(frozen=True)
@@ -154,18 +154,18 @@ class DaskRows:
             return self.scheduler.client.gather(self.scheduler.client.compute(tasks))
 
 
-def _learnt(model: Estimator, rows: DaskRows) -> LearntShards:
+def _learned(model: Estimator, rows: DaskRows) -> TrainedShards:
     """Return what all partitions have taught."""
     plan = _plan(model, rows)
     numbered = plan.sharding.numbers_rows
     first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
-    learn = delayed(plan.learnt, pure=False)
+    learn = delayed(plan.learned, pure=False)
     tasks = [
         learn(number, first_row, [(part.X, part.y, part.sample_weight)])
         for number, (part, first_row) in enumerate(zip(rows.parts, first_rows, strict=False))
     ]
-    learnt: LearntShards = rows.scheduler.merged(tasks)
-    return learnt
+    learned: TrainedShards = rows.scheduler.merged(tasks)
+    return learned
 
 
 def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:

@@ -39,7 +39,7 @@ with needed("pyspark", "spark"):
 
 # What tasks give: the number of a shard, and what it gave.
 SCHEMA = "number long, value binary"
-# Neighbours merged by one task: pairs of pairs of pairs.
+# Neighbors merged by one task: pairs of pairs of pairs.
 TOGETHER = 8
 SECONDS_BETWEEN_LOOKS = 0.5
 # By these words Spark says that the process of a worker is gone, killed or out of memory.

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from opauc.core.scorer import Scorer
 from opauc.data.arrow_columns import label_values
-from opauc.data.schema.table import TableNumbers
+from opauc.data.schema.table import TableSchema
 from opauc.engines.extras import needed
 from opauc.engines.partitions import (
     Estimator,
@@ -28,7 +28,7 @@ from opauc.engines.partitions import (
     taken,
 )
 from opauc.engines.spark.scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
-from opauc.engines.trained_shards import LearntShards
+from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
 from opauc.types import Array, Floats
 
@@ -109,7 +109,7 @@ class ScoringModel(Protocol):
 
     def _feature_names(self) -> tuple[str, ...] | None: ...
 
-    def _raw_columns(self) -> TableNumbers | None: ...
+    def _raw_columns(self) -> TableSchema | None: ...
 
 
 def fit_spark(
@@ -150,8 +150,8 @@ def fit_spark(
     Notes
     -----
     With `OPAUCCV` the rows of each partition are counted first: its folds go by
-    row numbers. So they are with `OnePassGAM`, whose card is made of rows from all
-    over, drawn by their numbers with `random_state` before all of them are learnt.
+    row numbers. So they are with `OnePassGAM`, whose basis is made of rows from all
+    over, drawn by their numbers with `random_state` before all of them are learned.
     A partition must give its rows in the same order each time.
 
     Examples
@@ -172,10 +172,10 @@ def fit_spark(
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
-        yield value_batch(number, lambda: plan.learnt(number, first_rows.get(number, 0), _chunks(batches, columns)))
+        yield value_batch(number, lambda: plan.learned(number, first_rows.get(number, 0), _chunks(batches, columns)))
 
-    learnt = merged_partitions(rows.mapInArrow(task, SCHEMA))
-    return published(model, LearntShards(None) if learnt is None else learnt)
+    learned = merged_partitions(rows.mapInArrow(task, SCHEMA))
+    return published(model, TrainedShards(None) if learned is None else learned)
 
 
 def score_spark(

@@ -1,4 +1,4 @@
-"""The exact minimiser worked out on a device."""
+"""The exact minimizer worked out on a device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from opauc.core.mergeable import Statistic
-from opauc.core.solver import StatisticLearner
+from opauc.core.solver import MergeableSolver
 from opauc.engines.extras import needed
 from opauc.engines.torch.moments import DeviceMoments
 from opauc.engines.torch.sums import TorchSums
@@ -23,17 +23,17 @@ from opauc.types import Floats, Json, Labels, Rows
 ITERATIONS = 8
 
 
-def minimiser(sums: TorchSums, alpha: float | np.ndarray) -> Tensor | None:
-    """Return the minimiser from the sums of the negative and the positive class; None where rounding would spoil it.
+def minimizer(sums: TorchSums, alpha: float | np.ndarray) -> Tensor | None:
+    """Return the minimizer from the sums of the negative and the positive class; None where rounding would spoil it.
 
     The penalty may be one of each feature.
 
     Examples
     --------
     >>> import torch
-    >>> from opauc.engines.torch.exact import minimiser
+    >>> from opauc.engines.torch.exact import minimizer
     >>> from opauc.engines.torch.sums import sums_of
-    >>> minimiser(sums_of(torch.tensor([[0.0], [2.0]]), torch.tensor([0, 1]), None, 2, "cpu"), 0.5).round(decimals=4)
+    >>> minimizer(sums_of(torch.tensor([[0.0], [2.0]]), torch.tensor([0, 1]), None, 2, "cpu"), 0.5).round(decimals=4)
     tensor([0.4444], dtype=torch.float64)
     """
     difference = sums.means[1] - sums.means[0]
@@ -64,10 +64,10 @@ with needed("torch", "gpu"):
 
 
 @dataclass(frozen=True)
-class DeviceExact(StatisticLearner[DeviceMoments]):
+class DeviceExact(MergeableSolver[DeviceMoments]):
     """What `Exact` learns, with sums and solutions on a device of torch.
 
-    In files it is an `Exact`: where a model was learnt is no part of it.
+    In files it is an `Exact`: where a model was learned is no part of it.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
         """Return the statistics with the chunk in them."""
         return state.update(rows, labels, weight)
 
-    def adopted(self, state: Statistic) -> DeviceMoments:
+    def convert(self, state: Statistic) -> DeviceMoments:
         """Return statistics that may have been gathered on this machine."""
         if isinstance(state, DeviceMoments) and state.device == self.device:
             return state
@@ -111,7 +111,7 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
         return state.on_host()
 
     def weights(self, state: DeviceMoments) -> Floats:
-        """Return the minimiser; zero until both classes were seen.
+        """Return the minimizer; zero until both classes were seen.
 
         Where rounding on the device would spoil it, or its memory has no room beside
         the sums, it is worked out on this machine.
@@ -119,7 +119,7 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
         if not state.counts.both:
             return np.zeros(state.n_features)
         try:
-            found = minimiser(state.sums, self.exact.alpha * self._scale(state) ** 2)
+            found = minimizer(state.sums, self.exact.alpha * self._scale(state) ** 2)
         except torch.OutOfMemoryError:
             found = None
         return self.exact.weights(state.on_host()) if found is None else found.cpu().numpy()
@@ -135,5 +135,5 @@ class DeviceExact(StatisticLearner[DeviceMoments]):
         return self.exact.rows_worth_a_solve(n_features)
 
     def path(self, state: DeviceMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimisers for many alphas, one a row, worked out on this machine."""
+        """Return the minimizers for many alphas, one a row, worked out on this machine."""
         return self.exact.path(state.on_host(), alphas)

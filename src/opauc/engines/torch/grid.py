@@ -181,7 +181,7 @@ class DeviceGrid(DescentGrid):
     """What `DescentGrid` learns, each row for all pairs at once on a device of torch.
 
     Its state is that of a `DescentGrid`, and lies on this machine between
-    chunks. In files it is one: where a model was learnt is no part of it.
+    chunks. In files it is one: where a model was learned is no part of it.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class DeviceGrid(DescentGrid):
         return {name: value for name, value in super().settings().items() if name != "device"}
 
     def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
-        """Return the state after every pair has scored, compared and learnt each row in order."""
+        """Return the state after every pair has scored, compared and learned each row in order."""
         self.refuse_other_grid(state.contest)
         given = as_tensor(rows, self.device)
         length = float(torch.linalg.vector_norm(given, dtype=torch.float64))

@@ -13,7 +13,7 @@ from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
 from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, free_gib, host_tensor
 from opauc.engines.torch.sums import PIECE_BYTES, TorchSums, merged_sums, sums_of
-from opauc.errors import EngineError, IncompatibleMoments, StatisticsOverflow
+from opauc.errors import EngineError, IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
@@ -66,7 +66,7 @@ class DeviceMoments(Statistic):
         counts, means, scatters = (part.cpu().numpy() for part in self.sums)
         return ClassMoments(*(ExactMoments(float(n), m, s) for n, m, s in zip(counts, means, scatters, strict=True)))
 
-    def emptied(self) -> DeviceMoments:
+    def empty_copy(self) -> DeviceMoments:
         """Statistics of no rows with as many features."""
         return DeviceMoments.empty(self.n_features, self.device)
 
@@ -103,23 +103,23 @@ class DeviceMoments(Statistic):
         """The same statistics, refused where sums left the range of float64."""
         diagonals = self.sums.scatters.diagonal(dim1=1, dim2=2)
         if not bool(torch.isfinite(diagonals.sum() + self.sums.means.abs().sum())):
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
         return self
 
     def merge(self, other: DeviceMoments) -> DeviceMoments:
         """Statistics of both sets of rows together."""
         if other.n_features != self.n_features:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
             )
         theirs = TorchSums(*(part.to(self.device) for part in other.sums))
         return DeviceMoments(merged_sums(self.sums, theirs), self.device)
 
-    def without(self, other: DeviceMoments) -> DeviceMoments:
+    def subtract(self, other: DeviceMoments) -> DeviceMoments:
         """Statistics of the rows that are not in `other`; worked out on this machine, where they are checked."""
-        return DeviceMoments.of(self.on_host().without(other.on_host()), self.device)
+        return DeviceMoments.of(self.on_host().subtract(other.on_host()), self.device)
 
-    def grown(self, n_features: int) -> DeviceMoments:
+    def widen(self, n_features: int) -> DeviceMoments:
         """Statistics of the same rows with more features, which are zero in all of them."""
         more = n_features - self.n_features
         counts, means, scatters = self.sums

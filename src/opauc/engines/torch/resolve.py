@@ -39,9 +39,9 @@ class DeviceRecipe(OpaucRecipe):
                 f"device={self.device!r} needs solver='exact' with full covariance, rank=None; here it is "
                 f"{chosen.get('solver_')!r} with rank {chosen.get('rank_')}"
             )
-        if choice.learner.forgetting != 1.0:
+        if choice.learner.forgetting_factor != 1.0:
             raise ValueError(
-                f"device={self.device!r} forgets nothing: forgetting must be 1.0, got {choice.learner.forgetting}"
+                f"device={self.device!r} forgets nothing: forgetting_factor must be 1.0, got {choice.learner.forgetting_factor}"
             )
         return choice._replace(learner=DeviceExact(choice.learner, device))
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from opauc.engines.extras import needed
-from opauc.errors import MissingEngine, UnsupportedOperation
+from opauc.errors import MissingEngineError, UnsupportedOperationError
 from opauc.types import Array, Rows
 
 with needed("torch", "gpu"):
@@ -42,7 +42,7 @@ def checked_device(name: object) -> str:
     if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
         why = "" if torch.backends.cuda.is_built() else "; this torch is built for processors alone"
-        raise MissingEngine(f"device={name!r}: torch finds {there} CUDA devices on this machine{why}")
+        raise MissingEngineError(f"device={name!r}: torch finds {there} CUDA devices on this machine{why}")
     return str(device)
 
 
@@ -66,7 +66,7 @@ def checked_tensor(X: object) -> Rows | None:
     if X.ndim != 2 or not X.shape[0] or not X.shape[1]:
         raise ValueError(f"X must have rows and features, its shape is {tuple(X.shape)}")
     if X.layout is not torch.strided:
-        raise UnsupportedOperation(f"a device takes dense rows; this tensor is {X.layout}")
+        raise UnsupportedOperationError(f"a device takes dense rows; this tensor is {X.layout}")
     rows = X.detach() if X.dtype in (torch.float32, torch.float64) else X.detach().to(torch.float64)
     # One sum speaks for all: it is finite only if every entry is, or none is so large that squares would be.
     if not torch.isfinite(rows.sum(dtype=torch.float64)):
@@ -84,7 +84,7 @@ def as_tensor(rows: Rows, device: str) -> Tensor:
     if isinstance(rows, Tensor):
         return rows
     if not isinstance(rows, np.ndarray):
-        raise UnsupportedOperation(f"device={device!r} takes dense rows; these are sparse")
+        raise UnsupportedOperationError(f"device={device!r} takes dense rows; these are sparse")
     return host_tensor(np.ascontiguousarray(rows))
 
 

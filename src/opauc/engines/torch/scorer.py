@@ -9,7 +9,7 @@ import numpy as np
 from opauc.core.scorer import Scorer
 from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, checked_device, host_tensor
-from opauc.errors import UnsupportedOperation
+from opauc.errors import UnsupportedOperationError
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Arrays, Floats, Rows
 
@@ -41,7 +41,7 @@ class DeviceScorer(Scorer):
     def of(cls, scorer: Scorer, device: str) -> DeviceScorer:
         """Return what scores on a device as `scorer` does, refused unless the device is there and scores are linear."""
         if not isinstance(scorer, LinearScorer) or scorer.unit_rows:
-            raise UnsupportedOperation(f"device={device!r} takes linear scorers only")
+            raise UnsupportedOperationError(f"device={device!r} takes linear scorers only")
         return cls(scorer, checked_device(device))
 
     @property
@@ -56,9 +56,9 @@ class DeviceScorer(Scorer):
         found: Floats = np.concatenate([piece.cpu().numpy() for piece in pieces])
         return found + self.scorer.intercept
 
-    def chances(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of the positive class for rows of these scores."""
-        return self.scorer.chances(scores)
+        return self.scorer.probabilities(scores)
 
     def to_arrays(self) -> Arrays:
         """Return what tells it from others of its kind: nothing of the device."""

@@ -203,7 +203,7 @@ class SketchOptions(NamedTuple):
 
     alpha: float
     relative: bool  # step sizes are in units of 1/curvature
-    centred: bool  # the covariance is C C^T / count, C = Z - mean s^T with s the sum of codes; else Z Z^T / count less
+    centered: bool  # the covariance is C C^T / count, C = Z - mean s^T with s the sum of codes; else Z Z^T / count less
     mean_share: float  # so much of mean mean^T, or, if negative, |s|^2 / count^2 of it
     gaussian: bool  # codes are normal numbers, not signs
 

@@ -38,7 +38,7 @@ def place_of(number):
 
 
 # A pair whose weights miss a label by more has diverged: to be of use it would have to shrink by as much again, and
-# nothing of what it had learnt would be left in its digits.
+# nothing of what it had learned would be left in its digits.
 BEYOND = 1e100
 # What stands where in `progress`: the number of rows of class k is at place k.
 STEPS, ALL_PAIRS = 2, 3

@@ -21,7 +21,7 @@ WEIGHT, WEIGHT_SUM, SUMS = 0, 1, 2
 DEVIATIONS, DEVIATION_SHARES = 0, 1
 # What stands where in `scalars`.
 FACTOR, FACTOR_SUM, SHARE_SUM, STEPS, CURVATURE, RECENT_EXCESS = 0, 1, 2, 3, 4, 5
-# Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
+# Below this size of a, v is rescaled by a remove_stale_files over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
 SMALLEST_FACTOR = 1e-4
 # Share of the newest row in the running mean of squared excess.
@@ -166,7 +166,7 @@ def move_cards(data, indices, begin, end, move, move_sum, cards):
 
 @kernel
 def rescale(state):
-    """Bring a back to one by a sweep over all features."""
+    """Bring a back to one by a remove_stale_files over all features."""
     a, a_sum, cards = state.scalars[FACTOR], state.scalars[FACTOR_SUM], state.cards
     for j in range(cards.shape[0]):
         cards[j, WEIGHT_SUM] += a_sum * cards[j, WEIGHT]

@@ -18,7 +18,7 @@ class Candidate(NamedTuple):
     power: float  # of the inverse sums of squares that scale the features: 0, 1/2 or 1
     step_size: float  # relative to 1 / mean of x'Dx, D the diagonal of those scales
     forgetting: float  # the weights shrink as rows^-forgetting
-    unit_rows: bool  # whether rows are learnt and scored at length one, or as they come
+    unit_rows: bool  # whether rows are learned and scored at length one, or as they come
 
 
 # Each of them is the winner of one or more of eleven text problems. Sorted by power. Where all rows have one length it
@@ -44,7 +44,7 @@ NOTHING = 1e-300
 SLOWING = 3000.0
 # Rate of the intercept relative to the weights: it makes room for the margins and adds nothing to a ranking.
 INTERCEPT = 0.03
-# A row with a smaller sum of squares is scored and not learnt from: the inverse of its curvature might overflow.
+# A row with a smaller sum of squares is scored and not learned from: the inverse of its curvature might overflow.
 FAINTEST = 1e-280
 
 # What stands where: in `sums`, the sums of class k are in column CLASS_SUMS + k, of rows as they come in RAW_SUMS + k;
@@ -167,7 +167,7 @@ def compare(scores, k, weight, state):
     """Add to `wins` the pairs of the newest row, of class k, with the latest of the other class; keep its scores.
 
     Only rows of the class rarer so far are compared. They stand for the pairs
-    of the area under the curve scored before they were learnt from; each row
+    of the area under the curve scored before they were learned from; each row
     counts as the rows seen so far, for weights late in the stream are those
     to be judged, times its weight. Equal scores are half a win.
     """
@@ -239,7 +239,7 @@ def selection_pass(rows, labels, row_weights, state):
     for i in range(labels.size):
         k, weight = labels[i], row_weights[i] if row_weights.size else 1.0
         square = square_of(rows.data[rows.indptr[i] : rows.indptr[i + 1]])
-        # A row too faint to be learnt from is nothing at length one.
+        # A row too faint to be learned from is nothing at length one.
         length = 1.0 if state.unit[0] == 0.0 else np.sqrt(square) if square > FAINTEST else 0.0
         shrink = 1.0 / length if length > 0.0 else 0.0
         take_in(rows, i, k, weight, shrink, state, desk)

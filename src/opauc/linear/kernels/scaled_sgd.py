@@ -3,7 +3,7 @@
 In units of sqrt(D_j) for feature j the plain step is, written in the units of
 the rows, w_j -= step (alpha w_j + gradient_j / D_j). D_j is the mean of the
 feature's variances in the two classes, so that alpha means what it means to
-the exact minimiser of standardised features.
+the exact minimizer of standardized features.
 """
 
 from typing import NamedTuple
@@ -77,11 +77,11 @@ def fade_squares(state):
 
 @inlined
 def heed_records(row, mean, state):
-    """Take in gaps of `row` to `mean` well beyond any before, shrinking what was learnt of their features.
+    """Take in gaps of `row` to `mean` well beyond any before, shrinking what was learned of their features.
 
     A weight is a sum of gaps over squared scales. Had the scale of now been
     known, it would be smaller by the ratio of the squares; left as it is, one
-    learnt while a feature hardly varied would drown all others.
+    learned while a feature hardly varied would drown all others.
     """
     for j in range(row.size):
         gap = row[j] - mean[j]
@@ -139,10 +139,10 @@ def scaled_step_on(row, k, weight, alpha, step_size, relative, state, product, i
 
 
 @inlined
-def learn_scaled_row(row, k, weight, alpha, step_size, relative, forgetting, state, product, inverse):
+def learn_scaled_row(row, k, weight, alpha, step_size, relative, forgetting_factor, state, product, inverse):
     """Run one round of Algorithm 1: statistics first, then a step unless the other class is unseen."""
     state.progress[ROWS] += 1.0
-    take_in(row, k, weight, forgetting, state)
+    take_in(row, k, weight, forgetting_factor, state)
     note_squares(k, state)
     if state.counts[1 - k] > 0.0:
         scaled_step_on(row, k, weight, alpha, step_size, relative, state, product, inverse)
@@ -151,23 +151,25 @@ def learn_scaled_row(row, k, weight, alpha, step_size, relative, forgetting, sta
 
 
 @kernel
-def scaled_dense_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting, state):
+def scaled_dense_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting_factor, state):
     """Run Algorithm 1 in the features' own units over dense rows; as `dense_pass` otherwise."""
     product, inverse = np.empty(rows.shape[1]), np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
         weight = row_weights[i] if row_weights.size else 1.0
         learn_scaled_row(
-            rows[i], labels[i], weight, alpha, step_sizes[i], relative, forgetting, state, product, inverse
+            rows[i], labels[i], weight, alpha, step_sizes[i], relative, forgetting_factor, state, product, inverse
         )
 
 
 @kernel
-def scaled_csr_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting, state):
+def scaled_csr_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting_factor, state):
     """Run Algorithm 1 in the features' own units over sparse rows; as `csr_pass` otherwise."""
     n_features = state.weights.size
     product, inverse, row = np.empty(n_features), np.empty(n_features), np.zeros(n_features)
     for i in range(labels.size):
         unpack_row(rows, i, row)
         weight = row_weights[i] if row_weights.size else 1.0
-        learn_scaled_row(row, labels[i], weight, alpha, step_sizes[i], relative, forgetting, state, product, inverse)
+        learn_scaled_row(
+            row, labels[i], weight, alpha, step_sizes[i], relative, forgetting_factor, state, product, inverse
+        )
         clear_row(rows, i, row)

@@ -41,12 +41,12 @@ class DescentState(NamedTuple):
 
 
 @inlined
-def take_in(row, k, weight, forgetting, state):
+def take_in(row, k, weight, forgetting_factor, state):
     """Add `row` to the statistics of its class k (Welford), leaving its scatter in the pending block."""
     for c in range(2):
         if state.counts[c] > FAINTEST:
-            state.counts[c] *= forgetting
-            state.scales[c] *= forgetting
+            state.counts[c] *= forgetting_factor
+            state.scales[c] *= forgetting_factor
     count = state.counts[k] + weight
     state.counts[k] = count
     mean, slot = state.means[k], state.pending[k, state.filled[k]]
@@ -117,31 +117,31 @@ def step_on(row, k, weight, alpha, step_size, relative, state, product):
 
 
 @inlined
-def learn_row(row, k, weight, alpha, step_size, relative, forgetting, state, product):
+def learn_row(row, k, weight, alpha, step_size, relative, forgetting_factor, state, product):
     """Run one round of Algorithm 1: statistics first, then a step unless the other class is unseen."""
     state.progress[ROWS] += 1.0
-    take_in(row, k, weight, forgetting, state)
+    take_in(row, k, weight, forgetting_factor, state)
     if state.counts[1 - k] > 0.0:
         step_on(row, k, weight, alpha, step_size, relative, state, product)
     fold_when_full(state)
 
 
 @kernel
-def dense_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting, state):
+def dense_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting_factor, state):
     """Run Algorithm 1 over dense rows in order, updating `state` in place; no `row_weights` means ones."""
     product = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
         weight = row_weights[i] if row_weights.size else 1.0
-        learn_row(rows[i], labels[i], weight, alpha, step_sizes[i], relative, forgetting, state, product)
+        learn_row(rows[i], labels[i], weight, alpha, step_sizes[i], relative, forgetting_factor, state, product)
 
 
 @kernel
-def csr_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting, state):
+def csr_pass(rows, labels, row_weights, step_sizes, relative, alpha, forgetting_factor, state):
     """Run Algorithm 1 over sparse rows in order, updating `state` in place; no `row_weights` means ones."""
     n_features = state.weights.size
     product, row = np.empty(n_features), np.zeros(n_features)
     for i in range(labels.size):
         unpack_row(rows, i, row)
         weight = row_weights[i] if row_weights.size else 1.0
-        learn_row(row, labels[i], weight, alpha, step_sizes[i], relative, forgetting, state, product)
+        learn_row(row, labels[i], weight, alpha, step_sizes[i], relative, forgetting_factor, state, product)
         clear_row(rows, i, row)

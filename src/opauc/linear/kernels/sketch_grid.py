@@ -158,9 +158,9 @@ def plan_change(k, weight, p, state, desk):
     for r in range(width - 1):
         product, change, s = products[r], desk.change[r * PANEL : (r + 1) * PANEL], sums[r]
         for c in range(PANEL):
-            centred = product[c] - s * mean[c] / count
-            change[c] = -weight * etas[c] / count * centred
-            final[c] += s * centred
+            centered = product[c] - s * mean[c] / count
+            change[c] = -weight * etas[c] / count * centered
+            final[c] += s * centered
     for c in range(PANEL):
         final[c] = weight * etas[c] / count * (excess[c] + final[c] / count)
 

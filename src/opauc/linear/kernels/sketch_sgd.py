@@ -151,7 +151,7 @@ def _add_to_table(columns, values, k, short, count, table, state, inner, found):
     return chosen
 
 
-# Below this size of a, v is rescaled by a sweep over all features: v grows as 1/a, and the mean of the
+# Below this size of a, v is rescaled by a remove_stale_files over all features: v grows as 1/a, and the mean of the
 # iterates is a difference of terms of that size.
 SMALLEST_FACTOR = 1e-4
 # Share of the newest row in the running mean of squared excess.
@@ -167,15 +167,15 @@ def change_of_weights(k, score, step_size, options, state, change):
     count = sums[rank]
     mean_score = products[rank] / count
     excess = score - mean_score - (2.0 * k - 1.0)
-    damp, subtract = step_size / count, mean_score if options.centred else 0.0
+    damp, subtract = step_size / count, mean_score if options.centered else 0.0
     along = times(0.0, lanes_at(sums, 0))
     for c in range(0, change.size, LANES):
-        # zero in the last place, where centred, but for rounding
+        # zero in the last place, where centered, but for rounding
         inner = plus(lanes_at(products, c), -subtract, lanes_at(sums, c))
         put_lanes(change, c, times(-damp, inner))
         along = plus(along, inner, lanes_at(sums, c))
     change[rank] = damp * excess
-    if options.centred:
+    if options.centered:
         change[rank] += damp * total(along) / count
     else:
         share = options.mean_share
@@ -187,7 +187,7 @@ def change_of_weights(k, score, step_size, options, state, change):
 
 @borrowing
 def curvature_bound(k, square, inner, alpha, state):
-    """Return alpha + |x - mean|^2 + trace of the covariance, mean and (centred) covariance of the other class."""
+    """Return alpha + |x - mean|^2 + trace of the covariance, mean and (centered) covariance of the other class."""
     other = 1 - k
     gram, sums = state.own_grams[other], state.code_sums[other]
     rank = sums.size - 1
@@ -261,7 +261,7 @@ def move_coefficients(k, code, inner, square, keep, pull, change, out, state):
 
 @borrowing
 def rescale(table, state):
-    """Bring a back to one by a sweep over all features."""
+    """Bring a back to one by a remove_stale_files over all features."""
     a, a_sum = state.scalars[FACTOR], state.scalars[FACTOR_SUM]
     for j in range(table.cards.shape[0]):
         table.cards[j, WEIGHT_SUM] += a_sum * table.cards[j, WEIGHT]

@@ -1,4 +1,4 @@
-"""Labelled rows in, class statistics out: sums that merge, can be taken back, and never grow with the data."""
+"""Labeled rows in, class statistics out: sums that merge, can be taken back, and never grow with the data."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,6 @@ from opauc.core.mergeable import Mergeable, Statistic
 from opauc.core.registry import STATISTICS
 
 if TYPE_CHECKING:
-    from opauc.additive.sums import LinearisedSums
     from opauc.linear.moments.classes import ClassMoments, GroupMoments
     from opauc.linear.moments.exact import ExactMoments
     from opauc.linear.moments.features import FeatureMoments
@@ -20,7 +19,6 @@ __all__ = [
     "FeatureMoments",
     "FoldMoments",
     "GroupMoments",
-    "LinearisedSums",
     "Mergeable",
     "Statistic",
 ]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from threadpoolctl import ThreadpoolController
 
-from opauc.core.blas import add_gram
+from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.simd import LANES
 from opauc.core.kernels.symmetric_matrix import add_lower, add_two_outer, mirror_lower
 from opauc.core.row_blocks import NO_WEIGHTS, contiguous_blocks, kernel_rows, read_only
@@ -132,7 +128,7 @@ def _first_means(rows: Rows, groups: Labels, n_groups: int) -> Floats:
 # by BLAS; they cost the same where a row fills about this share of its places.
 DENSE_FROM = 0.22
 # Sums of raw products lose the digits by which a feature's scatter is smaller
-# than its raw sum of squares: beyond five, the rows are centred first.
+# than its raw sum of squares: beyond five, the rows are centered first.
 SMALLEST_SHARE = 1e-5
 SMALLEST_SHARD = 1024
 
@@ -159,18 +155,6 @@ def accumulate(
             return [sums_of(shards[0])]
         with ThreadPoolExecutor(n_shards) as pool:
             return list(pool.map(sums_of, shards))
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread; around several threads that do so each, lest one gives back what another still needs."""
-    with _blas_threads().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _blas_threads() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def shard_sums(rows: Rows, groups: Labels, weight: Floats, n_groups: int) -> GroupSums:

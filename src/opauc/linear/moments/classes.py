@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from opauc.core.mergeable import FeatureSpread, Mergeable, ScoreSummary, Statistic
 from opauc.core.row_blocks import NO_WEIGHTS
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.accumulate import accumulate
 from opauc.linear.moments.exact import FAINTEST, ExactMoments
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
@@ -33,7 +33,7 @@ class GroupMoments(Mergeable):
     >>> from opauc.linear.moments.classes import GroupMoments
     >>> rows, fold = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 1, 2, 2], np.int8)
     >>> seen = GroupMoments.empty(1, n_groups=3).update(rows, fold)
-    >>> seen.groups[2].mean.tolist(), seen.total().without(seen.groups[2]).mean.tolist()
+    >>> seen.groups[2].mean.tolist(), seen.total().subtract(seen.groups[2]).mean.tolist()
     ([5.5], [0.5])
     """
 
@@ -51,7 +51,7 @@ class GroupMoments(Mergeable):
         """Statistics of no rows: the identity of `merge`."""
         return cls(*[ExactMoments.empty(n_features)] * n_groups)
 
-    def emptied(self) -> Self:
+    def empty_copy(self) -> Self:
         """Statistics of no rows with as many features and groups."""
         return self.empty(self.n_features, len(self.groups))
 
@@ -63,7 +63,7 @@ class GroupMoments(Mergeable):
     def total(self, groups: Iterable[int] | None = None) -> ExactMoments:
         """Statistics of the rows of the given groups together, of all where none are named."""
         chosen = self.groups if groups is None else [self.groups[g] for g in groups]
-        return ExactMoments.merged([self.groups[0].emptied(), *chosen])
+        return ExactMoments.merged([self.groups[0].empty_copy(), *chosen])
 
     def update(
         self,
@@ -71,7 +71,7 @@ class GroupMoments(Mergeable):
         labels: Labels,
         weight: Floats | None = None,
         *,
-        forgetting: float = 1.0,
+        forgetting_factor: float = 1.0,
         n_jobs: int = 1,
     ) -> Self:
         """Statistics of the rows so far and these, each of the group its label names.
@@ -79,18 +79,20 @@ class GroupMoments(Mergeable):
         With `forgetting` below one, each new row first multiplies the weight
         of all rows before it, of any group, by that factor.
         """
-        if forgetting == 1.0:
+        if forgetting_factor == 1.0:
             return self.merge(self._gathered(rows, labels, weight, n_jobs))
         # Means and covariances are ratios: weights count from the newest row of each group, lest they underflow.
         n_rows = rows.shape[0]
         numbers, newest = np.arange(n_rows), np.full(len(self.groups), -1)
         newest[labels] = numbers
-        fading = forgetting ** (newest[labels] - numbers).astype(float)
+        fading = forgetting_factor ** (newest[labels] - numbers).astype(float)
         fading[fading < FAINTEST] = 0.0
         fresh = self._gathered(rows, labels, fading if weight is None else fading * weight, n_jobs)
         return type(self)(
             *(
-                one.decayed(forgetting ** (last + 1.0)).merge(new).decayed(forgetting ** (n_rows - last - 1.0))
+                one.decayed(forgetting_factor ** (last + 1.0))
+                .merge(new)
+                .decayed(forgetting_factor ** (n_rows - last - 1.0))
                 for one, new, last in zip(self.groups, fresh.groups, newest.tolist(), strict=True)
             )
         )
@@ -101,11 +103,11 @@ class GroupMoments(Mergeable):
 
     def forget(self, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
         """Statistics as if these rows had never been seen."""
-        return self.without(self._gathered(rows, labels, weight, n_jobs))
+        return self.subtract(self._gathered(rows, labels, weight, n_jobs))
 
-    def without(self, other: Self) -> Self:
+    def subtract(self, other: Self) -> Self:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        return self._paired(ExactMoments.without, other)
+        return self._paired(ExactMoments.subtract, other)
 
     def decayed(self, factor: float) -> Self:
         """Statistics with the weight of every row so far multiplied by `factor`."""
@@ -119,9 +121,9 @@ class GroupMoments(Mergeable):
         """Statistics of the rows scale * row + shift, from those of the rows."""
         return self._each(lambda one: one.rescale(scale, shift))
 
-    def grown(self, n_features: int) -> Self:
+    def widen(self, n_features: int) -> Self:
         """Statistics of the same rows with more features, which are zero in all of them."""
-        return self._each(lambda one: one.grown(n_features))
+        return self._each(lambda one: one.widen(n_features))
 
     def to_arrays(self) -> Arrays:
         """Copies of all sums under flat names, for a file or the network."""
@@ -152,7 +154,7 @@ class GroupMoments(Mergeable):
 
     def _paired(self, join: Callable[[ExactMoments, ExactMoments], ExactMoments], other: Self) -> Self:
         if len(self.groups) != len(other.groups):
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"statistics of {len(self.groups)} groups and of {len(other.groups)} do not belong together"
             )
         return type(self)(*map(join, self.groups, other.groups))
@@ -184,7 +186,7 @@ class ClassMoments(GroupMoments, Statistic):
 
     @classmethod
     def of(cls, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
-        """Statistics of labelled rows, gathered by `n_jobs` threads."""
+        """Statistics of labeled rows, gathered by `n_jobs` threads."""
         return cls.empty(rows.shape[1]).update(rows, labels, weight, n_jobs=n_jobs)
 
     @property

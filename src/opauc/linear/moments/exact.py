@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 
 from opauc.core.mergeable import ROUNDING, Mergeable
 from opauc.core.row_blocks import NO_WEIGHTS
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.accumulate import GroupSums, accumulate
 from opauc.types import Arrays, Floats, Rows
 
@@ -58,7 +58,7 @@ class ExactMoments(Mergeable):
     def __post_init__(self) -> None:
         # |scatter_ij| <= sqrt(scatter_ii scatter_jj): the diagonal speaks for the matrix.
         if not (np.isfinite(self.mean).all() and np.isfinite(np.diagonal(self.scatter)).all()):
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
 
     @classmethod
     def empty(cls, n_features: int) -> ExactMoments:
@@ -91,7 +91,7 @@ class ExactMoments(Mergeable):
         """Number of features."""
         return self.mean.size
 
-    def emptied(self) -> ExactMoments:
+    def empty_copy(self) -> ExactMoments:
         """Statistics of no rows with as many features."""
         return ExactMoments.empty(self.n_features)
 
@@ -120,14 +120,14 @@ class ExactMoments(Mergeable):
 
     def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Statistics as if `rows` had never been seen."""
-        return self.without(ExactMoments.of(rows, weight, n_jobs))
+        return self.subtract(ExactMoments.of(rows, weight, n_jobs))
 
-    def without(self, other: ExactMoments) -> ExactMoments:
+    def subtract(self, other: ExactMoments) -> ExactMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
         self.refuse_other_width(other)
         left = self.count - other.count
         if left < -ROUNDING * self.count:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out rows of total weight {other.count:g}: only {self.count:g} were seen"
             )
         if other.count == 0:
@@ -147,7 +147,7 @@ class ExactMoments(Mergeable):
         lost = lost if (before := _sum(self.rounding, other.rounding)) is None else lost + before
         if (has < -ROUNDING * np.maximum(had, taken) - lost).any():
             feature = int(np.argmin(has + ROUNDING * had + lost))
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
         still, mean = has <= lost, self.mean - away
@@ -181,7 +181,7 @@ class ExactMoments(Mergeable):
                 None if self.rounding is None else self.rounding * factor**2,
             )
 
-    def grown(self, n_features: int) -> ExactMoments:
+    def widen(self, n_features: int) -> ExactMoments:
         """Statistics of the same rows with more features, which are zero in all of them."""
         more = n_features - self.n_features
         if not more:
@@ -200,33 +200,33 @@ class ExactMoments(Mergeable):
         try:
             count, mean, scatter = (np.array(arrays[key], float) for key in ("count", "mean", "scatter"))
         except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMoments(f"expected numeric arrays count, mean and scatter: {error}") from error
+            raise IncompatibleMomentsError(f"expected numeric arrays count, mean and scatter: {error}") from error
         if count.shape != () or mean.ndim != 1 or scatter.shape != (mean.size, mean.size):
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"expected shapes (), (d,) and (d, d), got {count.shape}, {mean.shape} and {scatter.shape}"
             )
         rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(mean.shape)
         if rounding.shape != mean.shape or not (rounding >= 0.0).all():
-            raise IncompatibleMoments("rounding must hold a number of zero or more for each feature")
+            raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature")
         if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
-            raise IncompatibleMoments("count, mean and scatter must be finite")
+            raise IncompatibleMomentsError("count, mean and scatter must be finite")
         deviation = np.sqrt(np.abs(np.diagonal(scatter)))
         bound = np.outer(deviation, deviation)
         impossible = (
             count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
         )
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
-            raise IncompatibleMoments("scatter must be symmetric")
+            raise IncompatibleMomentsError("scatter must be symmetric")
         if impossible or _indefinite(scatter, deviation):
-            raise IncompatibleMoments("count must not be negative and scatter must be positive semi-definite")
+            raise IncompatibleMomentsError("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
-            raise IncompatibleMoments("mean and scatter must be zero when count is")
+            raise IncompatibleMomentsError("mean and scatter must be zero when count is")
         return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
 
     def refuse_other_width(self, other: ExactMoments) -> None:
         """Raise unless both are of as many features."""
         if other.n_features != self.n_features:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
             )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
@@ -35,20 +35,20 @@ class FeatureMoments(Statistic):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.means).all() and np.isfinite(self.scatters).all()):
-            raise StatisticsOverflow("the sums of the rows overflow float64; scale the features down")
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
 
     @classmethod
     def empty(cls, n_features: int) -> FeatureMoments:
         """Statistics of no rows: the identity of `merge`."""
         return cls(np.zeros(2), np.zeros((2, n_features)), np.zeros((2, n_features)))
 
-    def emptied(self) -> FeatureMoments:
+    def empty_copy(self) -> FeatureMoments:
         """Statistics of no rows with as many features."""
         return FeatureMoments.empty(self.n_features)
 
     @classmethod
     def of(cls, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
-        """Statistics of labelled rows."""
+        """Statistics of labeled rows."""
         totals, means, scatters = np.zeros(2), np.zeros((2, rows.shape[1])), np.zeros((2, rows.shape[1]))
         for k in np.unique(labels):
             mine = np.flatnonzero(labels == k)
@@ -81,13 +81,13 @@ class FeatureMoments(Statistic):
             scatters = self.scatters + (other.scatters + product[:, None] * away**2)
             return FeatureMoments(totals, self.means + share[:, None] * away, scatters)
 
-    def without(self, other: FeatureMoments) -> FeatureMoments:
+    def subtract(self, other: FeatureMoments) -> FeatureMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
         self._refuse_other_width(other)
         left = self.totals - other.totals
         if (left < -ROUNDING * self.totals).any():
             k = int(np.argmin(left))
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out rows of total weight {other.totals[k]:g}: only {self.totals[k]:g} were seen"
             )
         some = left > ROUNDING * self.totals
@@ -95,11 +95,11 @@ class FeatureMoments(Statistic):
         away = (other.means - self.means) * (other.totals / or_one(left))[:, None]
         between = (self.totals * left / or_one(other.totals))[:, None] * away**2
         scatters = self.scatters - other.scatters - between
-        with np.errstate(over="ignore"):  # sparse rows are summed without centring: digits of the squares are lost
+        with np.errstate(over="ignore"):  # sparse rows are summed without centering: digits of the squares are lost
             lost = ROUNDING * np.maximum(self.scatters, other.scatters) + 1e-14 * self.totals[:, None] * self.means**2
         if (scatters < -lost)[some].any():
             feature = int(np.argmin((scatters + lost)[some].min(axis=0)))
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
         keep = some[:, None]
@@ -107,7 +107,7 @@ class FeatureMoments(Statistic):
             left, np.where(keep, self.means - away, 0.0), np.where(keep, np.maximum(scatters, 0.0), 0.0)
         )
 
-    def grown(self, n_features: int) -> FeatureMoments:
+    def widen(self, n_features: int) -> FeatureMoments:
         """Statistics of the same rows with more features, which are zero in all of them."""
         more = ((0, 0), (0, n_features - self.n_features))
         return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more))
@@ -141,22 +141,22 @@ class FeatureMoments(Statistic):
         try:
             totals, means, scatters = (np.array(arrays[key], float) for key in ("counts", "means", "scatters"))
         except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMoments(f"expected numeric arrays counts, means and scatters: {error}") from error
+            raise IncompatibleMomentsError(f"expected numeric arrays counts, means and scatters: {error}") from error
         if totals.shape != (2,) or means.ndim != 2 or len(means) != 2 or scatters.shape != means.shape:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"expected shapes (2,), (2, d) and (2, d), got {totals.shape}, {means.shape} and {scatters.shape}"
             )
         if not all(np.isfinite(part).all() for part in (totals, means, scatters)):
-            raise IncompatibleMoments("counts, means and scatters must be finite")
+            raise IncompatibleMomentsError("counts, means and scatters must be finite")
         if (totals < 0).any() or (scatters < 0).any():
-            raise IncompatibleMoments("counts and scatters must not be negative")
+            raise IncompatibleMomentsError("counts and scatters must not be negative")
         if means[totals == 0].any() or scatters[totals == 0].any():
-            raise IncompatibleMoments("means and scatters must be zero when counts are")
+            raise IncompatibleMomentsError("means and scatters must be zero when counts are")
         return cls(totals, means, scatters)
 
     def _refuse_other_width(self, other: FeatureMoments) -> None:
         if other.n_features != self.n_features:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
             )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows
 
@@ -55,13 +55,13 @@ class FoldMoments(Statistic):
         """Statistics of no rows: the identity of `merge`."""
         return cls(GroupMoments.empty(n_features, 2 * n_folds))
 
-    def emptied(self) -> FoldMoments:
+    def empty_copy(self) -> FoldMoments:
         """Statistics of no rows with as many features and folds."""
         return self.empty(self.n_features, self.n_folds)
 
     def numbered_from(self, first_row: int) -> FoldMoments:
         """Statistics of no rows, the first of which will have this number."""
-        return replace(self.emptied(), n_rows=first_row)
+        return replace(self.empty_copy(), n_rows=first_row)
 
     @property
     def n_features(self) -> int:
@@ -116,7 +116,7 @@ class FoldMoments(Statistic):
     def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> FoldMoments:
         """Statistics as if these rows, which came as the given numbers (from 0), had never been seen."""
         if self.grouped:
-            raise ValueError("forget needs groups, not row_numbers: rows were learnt in folds by their groups")
+            raise ValueError("forget needs groups, not row_numbers: rows were learned in folds by their groups")
         numbers = np.asarray(row_numbers)
         if numbers.shape != labels.shape or not np.issubdtype(numbers.dtype, np.integer):
             raise ValueError(f"row_numbers must hold one integer for each of the {labels.size} rows")
@@ -126,28 +126,28 @@ class FoldMoments(Statistic):
     def forget_groups(self, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None) -> FoldMoments:
         """Statistics as if these rows of the given groups had never been seen."""
         if not self.grouped:
-            raise ValueError("forget needs row_numbers, not groups: rows were learnt in folds by their numbers")
+            raise ValueError("forget needs row_numbers, not groups: rows were learned in folds by their numbers")
         return self._less(rows, self._folds_of(groups) + labels, weight)
 
     def merge(self, other: FoldMoments) -> FoldMoments:
         """Statistics of both sets of rows together, fold by fold."""
         if self._begun and other._begun and self.grouped != other.grouped:
-            raise IncompatibleMoments("cannot merge folds by groups with folds by row numbers")
+            raise IncompatibleMomentsError("cannot merge folds by groups with folds by row numbers")
         moments = self.moments.merge(other.moments)
         return FoldMoments(moments, self.n_rows + other.n_rows, self.grouped or other.grouped)
 
-    def without(self, other: FoldMoments) -> FoldMoments:
+    def subtract(self, other: FoldMoments) -> FoldMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        moments = self.moments.without(other.moments)
+        moments = self.moments.subtract(other.moments)
         return FoldMoments(moments, max(0, self.n_rows - other.n_rows), self.grouped)
 
     def restrict(self, features: ArrayLike) -> FoldMoments:
         """Statistics of the given features only, in the given order."""
         return replace(self, moments=self.moments.restrict(features))
 
-    def grown(self, n_features: int) -> FoldMoments:
+    def widen(self, n_features: int) -> FoldMoments:
         """Statistics of the same rows with more features, which are zero in all of them."""
-        return replace(self, moments=self.moments.grown(n_features))
+        return replace(self, moments=self.moments.widen(n_features))
 
     def mean_difference(self) -> Floats:
         """Mean of the positive rows less mean of the negative rows."""
@@ -172,7 +172,7 @@ class FoldMoments(Statistic):
         n_rows = arrays[N_ROWS] if N_ROWS in arrays else np.empty(0)
         moments = GroupMoments.from_arrays({name: part for name, part in arrays.items() if name != N_ROWS})
         if n_rows.shape != () or n_rows.dtype != np.int64 or n_rows < BY_GROUPS or len(moments.groups) % 2:
-            raise IncompatibleMoments("expected a number of rows, and two groups a fold")
+            raise IncompatibleMomentsError("expected a number of rows, and two groups a fold")
         return cls(moments, max(0, int(n_rows)), bool(n_rows == BY_GROUPS))
 
     @property

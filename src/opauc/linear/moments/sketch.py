@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.core.kernels.random_signs import write_codes
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
 from opauc.core.row_blocks import sparse_blocks
-from opauc.errors import IncompatibleMoments
+from opauc.errors import IncompatibleMomentsError
 from opauc.linear.kernels.buffers import add_coded_rows
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
@@ -94,7 +94,7 @@ class ClassSketch(Statistic):
         stream = CodeStream.seeded(USUAL_RANK) if stream is None else stream
         return cls(np.zeros((n_features, 2, stream.width)), np.zeros((2, stream.width)), stream)
 
-    def emptied(self) -> ClassSketch:
+    def empty_copy(self) -> ClassSketch:
         """Sketch of no rows, of the same stream."""
         return ClassSketch.empty(self.n_features, self.stream)
 
@@ -137,7 +137,9 @@ class ClassSketch(Statistic):
                 f"row_numbers must hold one integer for each of the {rows.shape[0]} rows, got {row_numbers!r}"
             )
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.n_rows):
-            raise IncompatibleMoments(f"row numbers must lie between 0 and {self.n_rows - 1}, the last row seen here")
+            raise IncompatibleMomentsError(
+                f"row numbers must lie between 0 and {self.n_rows - 1}, the last row seen here"
+            )
         left = self.copy()
         left._add(rows, labels, numbers, -np.ones(rows.shape[0]) if weight is None else -weight)
         return left._less_than(self)
@@ -150,7 +152,7 @@ class ClassSketch(Statistic):
         if not any(self.counts):
             return other
         if self._keys() & other._keys():
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 "both sketches used the same random codes; give every shard a random_state of its own"
             )
         return replace(
@@ -160,13 +162,15 @@ class ClassSketch(Statistic):
             merged_keys=self.merged_keys | other._keys(),
         )
 
-    def without(self, other: ClassSketch) -> ClassSketch:
+    def subtract(self, other: ClassSketch) -> ClassSketch:
         """Sketch of the rows that are not in `other`: the inverse of `merge`."""
         self._refuse_other_shape(other)
         if not any(other.counts):
             return self
         if not other._keys() <= self._keys():
-            raise IncompatibleMoments("cannot take out rows that were never seen: their random codes are not in here")
+            raise IncompatibleMomentsError(
+                "cannot take out rows that were never seen: their random codes are not in here"
+            )
         left = replace(
             self,
             sums=self.sums - other.sums,
@@ -175,7 +179,7 @@ class ClassSketch(Statistic):
         )
         return left._less_than(self)
 
-    def grown(self, n_features: int) -> ClassSketch:
+    def widen(self, n_features: int) -> ClassSketch:
         """Sketch of the same rows with more features, which are zero in all of them."""
         if n_features == self.n_features:
             return self
@@ -223,15 +227,15 @@ class ClassSketch(Statistic):
             rank, gaussian, n_rows = (int(part) for part in np.asarray(arrays["stream"]))
             key, *merged = (int(part) for part in np.asarray(arrays["keys"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMoments(f"expected arrays sums, code_sums, stream and keys: {error}") from error
+            raise IncompatibleMomentsError(f"expected arrays sums, code_sums, stream and keys: {error}") from error
         stream = CodeStream(rank, key, bool(gaussian))
         if rank < 0 or n_rows < 0 or code_sums.shape != (2, stream.width) or sums.shape[1:] != code_sums.shape:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"expected (d, 2, {stream.width}) sums and (2, {stream.width}) code_sums, "
                 f"got {sums.shape} and {code_sums.shape}"
             )
         if not (np.isfinite(sums).all() and np.isfinite(code_sums).all()) or (code_sums[:, -1] < 0).any():
-            raise IncompatibleMoments("sums must be finite and counts must not be negative")
+            raise IncompatibleMomentsError("sums must be finite and counts must not be negative")
         return cls(sums, code_sums, stream, n_rows, frozenset(merged))
 
     def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
@@ -248,7 +252,7 @@ class ClassSketch(Statistic):
         """Return this sketch, from which rows were just taken, refused where fewer than none are left of a class."""
         had, has = before.code_sums[:, -1], self.code_sums[:, -1]
         if (has < -ROUNDING * had).any():
-            raise IncompatibleMoments("cannot take out more rows of a class than were seen")
+            raise IncompatibleMomentsError("cannot take out more rows of a class than were seen")
         for k in np.flatnonzero((had > 0.0) & (has <= ROUNDING * had)):
             self.sums[:, k] = self.code_sums[k] = 0.0
         return self
@@ -258,7 +262,7 @@ class ClassSketch(Statistic):
 
     def _refuse_other_shape(self, other: ClassSketch) -> None:
         if self.sums.shape != other.sums.shape or self.stream.rank != other.stream.rank:
-            raise IncompatibleMoments(
+            raise IncompatibleMomentsError(
                 f"sketches of {self.n_features} features and rank {self.stream.rank} and of "
                 f"{other.n_features} and {other.stream.rank} do not belong together"
             )
@@ -268,6 +272,6 @@ def summary_of_products(products: Floats, code_sums: Floats) -> ScoreSummary:
     """Return counts, mean scores and score variances from the products of the sketch with the weights."""
     counts = code_sums[:, -1]
     means = products[:, -1] / or_one(counts)
-    centred = products[:, :-1] - means[:, None] * code_sums[:, :-1]
-    variances = (centred**2).sum(axis=1) / or_one(counts)
+    centered = products[:, :-1] - means[:, None] * code_sums[:, :-1]
+    variances = (centered**2).sum(axis=1) / or_one(counts)
     return ScoreSummary(*(tuple(part.tolist()) for part in (counts, means, variances)))

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import about_columns, listed
-from opauc.errors import MalformedRow, Remedy
+from opauc.errors import Hint, MalformedRowError
 
 NO_NUMBER = "a column of words must be declared categorical"
-FILLED = Remedy("missing", "zero or mean")
+FILLED = Hint("missing", "zero or mean")
 
 
 class RecordFaults:
@@ -50,21 +50,21 @@ class RecordFaults:
         """Meet the bad records in their order; tell which of the whole ones are left."""
         for record in sorted(self._complaints):
             reason, column = self._complaints[record]
-            remedies: tuple[Remedy, ...] = ()
+            hints: tuple[Hint, ...] = ()
             if column in self._words:
-                advice, remedies = self.advice(column) if bad_rows.policy == "error" else (f"; {NO_NUMBER}", ())
+                advice, hints = self.advice(column) if bad_rows.policy == "error" else (f"; {NO_NUMBER}", ())
                 reason += advice
-            bad_rows.meet(MalformedRow(self._source, int(self._lines[record]), reason, column, remedies))
+            bad_rows.meet(MalformedRowError(self._source, int(self._lines[record]), reason, column, hints))
         return np.array([record not in self._complaints for record in self.whole.tolist()], dtype=bool)
 
-    def advice(self, first: str | None = None) -> tuple[str, tuple[Remedy, ...]]:
+    def advice(self, first: str | None = None) -> tuple[str, tuple[Hint, ...]]:
         """Return what can be done about the columns at fault, to follow what is wrong with one field of the `first`."""
         words = list(self._words)
-        text, remedies = "", []
+        text, hints = "", []
         if words:
             others = [name for name in words if name != first]
             declared, left_out = about_columns("categorical", words), about_columns("drop", words)
-            remedies += [declared, left_out]
+            hints += [declared, left_out]
             if not others:
                 text = f"; {NO_NUMBER} {declared} or left out {left_out}"
             elif first is None:
@@ -78,9 +78,9 @@ class RecordFaults:
                     f"categorical {declared} or left out {left_out}"
                 )
         if self._missing_too and self._missing:
-            remedies.append(FILLED)
+            hints.append(FILLED)
             text += f"; values are missing in {listed(list(self._missing))} {FILLED}"
-        return text, tuple(remedies)
+        return text, tuple(hints)
 
 
 def _miscounted(found: int, width: int) -> str:

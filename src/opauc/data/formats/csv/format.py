@@ -3,7 +3,7 @@
 from opauc.data.encode.encoder import Encoder
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
-from opauc.data.sources import text_extents
+from opauc.data.sources import text_byte_ranges
 
 
 def _csv_reader(options: ReadOptions, encoder: Encoder, delimiter: str | None = None) -> Reader:
@@ -34,7 +34,7 @@ CSV = DataFormat(
     _csv_reader,
     is_text=True,
     likeness=lambda _: 1,
-    extents=text_extents,
+    byte_ranges=text_byte_ranges,
     delimiter=_delimiter,
 )
 TSV = DataFormat(
@@ -43,6 +43,6 @@ TSV = DataFormat(
     _tsv_reader,
     is_text=True,
     likeness=lambda line: 2 * (b"\t" in line),
-    extents=text_extents,
+    byte_ranges=text_byte_ranges,
     delimiter=_tab,
 )

@@ -14,7 +14,7 @@ from opauc.data.formats.csv.faults import RecordFaults
 from opauc.data.formats.csv.fields import MISSING_BYTES, MISSING_WORDS, TRUTHS, fields_of, number_of, words_of
 from opauc.data.formats.csv.records import CsvRecords, Stretch
 from opauc.data.formats.csv.values import CsvForm, Inferred, Spelling, careful_columns, label_type, texts_of
-from opauc.errors import TRUE_OR_FALSE, InputError, Remedy
+from opauc.errors import TRUE_OR_FALSE, Hint, InputError
 
 # Records in which columns of True and False are looked for; and those, of not many more fields, in which what the first
 # one says is, or, of a table without a label, what else is at fault.
@@ -55,16 +55,16 @@ class Beginning:
         try:
             return Opening(names, columns.found_in(names, self.source), header)
         except InputError as error:
-            if len(names) == 1 and columns.labelled:
-                remedy = Remedy("delimiter")
+            if len(names) == 1 and columns.labeled:
+                hint = Hint("delimiter")
                 raise InputError(
-                    f"{error}; if there are others, name the delimiter {remedy} or take out lines before the header",
-                    *error.remedies, remedy,
+                    f"{error}; if there are others, name the delimiter {hint} or take out lines before the header",
+                    *error.hints, hint,
                 ) from None  # fmt: skip
-            if Remedy("label") not in error.remedies:
+            if Hint("label") not in error.hints:
                 raise
-            advice, remedies = self._survey(columns, names, header, missing_too and not columns.raw)
-            raise InputError(f"{error}{advice}", *error.remedies, *remedies) from None
+            advice, hints = self._survey(columns, names, header, missing_too and not columns.raw)
+            raise InputError(f"{error}{advice}", *error.hints, *hints) from None
 
     def form(self, opening: Opening, start: int) -> CsvForm:
         """Infer from the rows, which begin at the byte `start`, how to read all of them."""
@@ -100,9 +100,9 @@ class Beginning:
             return len(again) < len(named)
         if again:
             return False
-        remedy = Remedy("header", TRUE_OR_FALSE)
+        hint = Hint("header", TRUE_OR_FALSE)
         raise InputError(
-            f"{self.source}: the first line has words and numbers; say whether it is a header {remedy}", remedy
+            f"{self.source}: the first line has words and numbers; say whether it is a header {hint}", hint
         )
 
     def _again_below(self, fields: Sequence[str], places: Sequence[int]) -> set[int]:
@@ -143,10 +143,10 @@ class Beginning:
 
     def _survey(
         self, columns: TableColumns, names: list[str], header: bool, missing_too: bool
-    ) -> tuple[str, tuple[Remedy, ...]]:
+    ) -> tuple[str, tuple[Hint, ...]]:
         """Return what is wrong with the columns of the first rows whichever the label is."""
         try:
-            found = replace(columns, labelled=False, kept=(), groups=None).found_in(names, self.source)
+            found = replace(columns, labeled=False, kept=(), groups=None).found_in(names, self.source)
         except InputError:
             return "", ()
         form = CsvForm.of(self.source, self.spelling, names, found, Inferred())

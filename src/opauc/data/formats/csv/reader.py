@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opauc.core.batch import Part, Place
 from opauc.data.bad_rows import BadRows
-from opauc.data.batch import Part, Place
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.faults import RecordFaults
 from opauc.data.formats.csv.header import Beginning, Opening
@@ -26,7 +26,7 @@ from opauc.data.formats.csv.values import (
 )
 from opauc.data.formats.csv.wide import wide_rows
 from opauc.data.sources import ByteSource
-from opauc.errors import InputChanged, InputError
+from opauc.errors import InputChangedError, InputError
 
 
 class Start(NamedTuple):
@@ -88,7 +88,7 @@ class CsvReader:
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.data.sources import ByteSource
     >>> from opauc.data.formats.csv.reader import CsvReader
-    >>> from opauc.data.batch import BEGINNING
+    >>> from opauc.core.batch import BEGINNING
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"size;label\\n1.5;yes\\n2;no\\n"), file.flush()
     ...     [part] = CsvReader().parts(ByteSource(file.name), BEGINNING, BadRows())
@@ -126,8 +126,8 @@ class CsvReader:
                 yield _part(form, stretch, start, Span(before, after, missing_too), bad_rows)
             before = after
         if not reached:
-            raise InputChanged(f"{source.name}: ends before the place to go on from")
-        if source.extent is not None and source.extent.begin:
+            raise InputChangedError(f"{source.name}: ends before the place to go on from")
+        if source.byte_range is not None and source.byte_range.begin:
             return
         if opening is None:
             raise InputError(f"{source.name}: there is nothing in it")
@@ -139,7 +139,9 @@ class CsvReader:
     def _stretches(self, source: ByteSource) -> Iterator[tuple[Stretch, Start, Known]]:
         """Yield the stretches of a source, where their rows start and what is known of these by then."""
         opening, form = None, None
-        if source.extent is not None and source.extent.begin:  # what is known of rows further on, the beginning tells
+        if (
+            source.byte_range is not None and source.byte_range.begin
+        ):  # what is known of rows further on, the beginning tells
             head = ByteSource(source.path, source.block_bytes)
             opening, form = next((known for *_, known in self._stretches(head) if known.form), Known())
         passed, delimiter = 0, self.delimiter if form is None else form.delimiter
@@ -189,4 +191,4 @@ def _is_reached(stretch: Stretch, place: Place, source: str) -> bool:
         return False
     if stretch.end == place.offset and stretch.sha256 == place.sha256:
         return True
-    raise InputChanged(f"{source}: the first {place.offset} bytes are not those read before")
+    raise InputChangedError(f"{source}: the first {place.offset} bytes are not those read before")

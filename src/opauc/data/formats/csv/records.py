@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from opauc.core.kernels.compile import in_python
 from opauc.data.kernels.csv import NEWLINE, QUOTE, RETURN, find_records
 from opauc.data.sources import Block, ByteSource, is_small
-from opauc.errors import MalformedRow
+from opauc.errors import MalformedRowError
 
 # What is put in the place of a run: a byte made to stand between fields, which no text has.
 RUN = "\x1f"
@@ -155,7 +155,7 @@ def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".")
             break
     if held:
         line = lines_before + held.open_line + 1
-        raise MalformedRow(source.name, line, "a quoted field begins here and does not end")
+        raise MalformedRowError(source.name, line, "a quoted field begins here and does not end")
 
 
 def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:

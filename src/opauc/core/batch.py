@@ -1,4 +1,4 @@
-"""What readers give: labelled rows, and the place where reading goes on."""
+"""What readers give: labeled rows, and the place where reading goes on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
     from opauc.data.columns import TableColumns
-    from opauc.data.encode.encoder import AnyEncoding, Encoding, NumberEncoding
+    from opauc.data.encode.encoder import EncoderState, OneHotState, OrdinalState
     from opauc.data.formats.csv.wide import WideTable
 
 # Labels as they stand in a source: numbers or words.
@@ -70,8 +70,8 @@ class SourceRecord(TypedDict):
     sha256: str
 
 
-class SavedBookmark(TypedDict):
-    """A bookmark as JSON has it."""
+class SavedResumePosition(TypedDict):
+    """A resume_position as JSON has it."""
 
     source: int
     place: list[int | str]
@@ -82,7 +82,7 @@ class SavedBookmark(TypedDict):
     encoding: Json | None
 
 
-class Bookmark(NamedTuple):
+class ResumePosition(NamedTuple):
     """Where a stream of several sources can be taken up again, and what is known of it up to there."""
 
     source: int = 0  # the number of the source reading goes on in
@@ -91,39 +91,41 @@ class Bookmark(NamedTuple):
     records: tuple[SourceRecord, ...] = ()  # of the sources met
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
-    encoding: AnyEncoding | Callable[[], AnyEncoding] | None = None  # or a function that gives it; None without a table
+    encoding: EncoderState | Callable[[], EncoderState] | None = (
+        None  # or a function that gives it; None without a table
+    )
 
     def to_json(self) -> Json:
-        """Return the bookmark as JSON has it."""
+        """Return the resume_position as JSON has it."""
         return {**self._asdict(), "encoding": self._encoding()}
 
-    def learnt(self) -> Encoding | None:
-        """Return what the encoder of tables had learnt by then."""
-        return cast("Encoding | None", self._encoding())
+    def learned(self) -> OneHotState | None:
+        """Return what the encoder of tables had learned by then."""
+        return cast("OneHotState | None", self._encoding())
 
-    def numbered(self) -> NumberEncoding | None:
-        """Return what an encoder that leaves rows as numbers had learnt by then."""
-        return cast("NumberEncoding | None", self._encoding())
+    def numbered(self) -> OrdinalState | None:
+        """Return what an encoder that leaves rows as numbers had learned by then."""
+        return cast("OrdinalState | None", self._encoding())
 
-    def _encoding(self) -> AnyEncoding | None:
+    def _encoding(self) -> EncoderState | None:
         return self.encoding() if callable(self.encoding) else self.encoding
 
     @classmethod
-    def of_json(cls, saved: Settings) -> Bookmark:
-        """Return the bookmark `to_json` gave, refused unless a stream can have come there."""
-        found = json_as(SavedBookmark, saved, "bookmark")
+    def of_json(cls, saved: Settings) -> ResumePosition:
+        """Return the resume_position `to_json` gave, refused unless a stream can have come there."""
+        found = json_as(SavedResumePosition, saved, "resume_position")
         offset, line, sha256 = (*found["place"], None, None, None)[:3]
         place = Place(json_as(int, offset, "place"), json_as(int, line, "place"), json_as(str, sha256, "place"))
         counts = place.offset, place.line, found["source"], found["rows"], found["bad_rows"]
         if not all(0 <= count < MOST for count in counts) or found["source"] > len(found["records"]):
-            raise ValueError(f"bookmark: expected counts of bytes, lines, rows and sources, got {counts}")
+            raise ValueError(f"resume_position: expected counts of bytes, lines, rows and sources, got {counts}")
         return cls(
             found["source"], place, found["rows"], tuple(found["records"]), found["bad_rows"],
-            tuple(found["first_bad"]), cast("Encoding | None", found["encoding"]),
+            tuple(found["first_bad"]), cast("OneHotState | None", found["encoding"]),
         )  # fmt: skip
 
 
-class LabelledChunk(NamedTuple):
+class Batch(NamedTuple):
     """Consecutive rows of a stream, checked and encoded; rows are numbered from 0 over all sources."""
 
     rows: Rows
@@ -132,7 +134,7 @@ class LabelledChunk(NamedTuple):
     source: str
     first_line: int
     lines: NDArray[np.int64] | None
-    bookmark: Bookmark  # of the end of this chunk
+    resume_position: ResumePosition  # of the end of this chunk
     bytes_read: int  # of all files so far, compressed as they are
     kept: RecordBatch | None = None  # columns that were asked to be carried along
     groups: GroupKeys | None = None  # of the rows, where a column says them

@@ -24,7 +24,7 @@ from opauc.linear.kernels.means import (
 
 
 @kernel
-def centred_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
+def centered_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
     """Descend on sparse rows in order, updating the `MeansWeights` in `state` in place.
 
     With p the share of positive rows, q that of the class other than x's, c

@@ -1,4 +1,4 @@
-"""What an additive model has learnt, as a person can read it."""
+"""What an additive model has learned, as a person can read it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from opauc.additive.basis.column_names import AS_CODE, WITH_OTHERS
-from opauc.additive.explain import Effects, Term
+from opauc.additive.explain import Term, Terms
 from opauc.additive.model_file import AdditiveModel
-from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, Judgement
+from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, ModelSelection
 from opauc.additive.shares import code_shares, row_shares
-from opauc.additive.shifts import shifted_features
-from opauc.report.terms import AdditivePart, ExplainedPart, ExplainedRow, GuardRung, ShownEffect
+from opauc.additive.shifts import find_drift
+from opauc.report.terms import CandidateRow, ExplainedPart, ExplainedRow, ShownTerm, TermsSection
 from opauc.report.text import share
 from opauc.types import Floats, Json
 
@@ -30,73 +30,75 @@ RUNGS = {
 }
 
 
-def effects_of(model: AdditiveModel) -> Effects:
+def effects_of(model: AdditiveModel) -> Terms:
     """Return the effects of a model by the names that its table had, or numbers."""
     names = model.inputs
-    return Effects(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.words())
+    return Terms(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.words())
 
 
-def additive_part(effects: Effects, explained: Sequence[ExplainedRow] = ()) -> AdditivePart:
+def additive_part(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:
     """Return all that a page shows of an additive model."""
-    shown, judgement = shown_effects(effects), effects.solution.final.judgement
-    return AdditivePart(
+    shown, selection = shown_terms(effects), effects.solution.final.selection
+    return TermsSection(
         effects=shown,
         n_effects=len(shown),
         explained=explained,
-        guard=guard_in_words(judgement),
-        rungs=[GuardRung(RUNGS.get(name, name), auc, name == judgement.rung) for name, auc in judgement.aucs.items()],
-        shifted=[(shift.name, shift.index) for shift in shifted_features(effects.solution, effects.inputs)],
-        watched=bool(judgement.aucs),
+        guard=guard_in_words(selection),
+        rungs=[
+            CandidateRow(RUNGS.get(name, name), auc, name == selection.rung) for name, auc in selection.aucs.items()
+        ],
+        shifted=[(shift.name, shift.index) for shift in find_drift(effects.solution, effects.inputs)],
+        watched=bool(selection.aucs),
     )
 
 
-def shown_effects(effects: Effects) -> list[ShownEffect]:
+def shown_terms(effects: Terms) -> list[ShownTerm]:
     """Return every effect with the share of the rows along it, the most important first."""
     rows = {term.name: _rows_along(effects, term) for term in effects.terms}
-    return [ShownEffect(*effect, rows[effect.name]) for effect in effects.all()]
+    return [ShownTerm(*effect, rows[effect.name]) for effect in effects.all()]
 
 
-def _rows_along(effects: Effects, term: Term) -> Floats | None:
+def _rows_along(effects: Terms, term: Term) -> Floats | None:
     """Return the share of the rows at each value along an effect of one input."""
     model = effects.solution.current.model
     if term.is_code:
-        return code_shares(model.occupancy, model.levels.counts[term.levels])
+        return code_shares(model.bin_counts, model.levels.counts[term.levels])
     one = len(term.along) == 1
-    return row_shares(effects.card, model.occupancy, model.levels.counts, term.along[0]) if one else None
+    return row_shares(effects.basis, model.bin_counts, model.levels.counts, term.along[0]) if one else None
 
 
-def guard_in_words(judgement: Judgement) -> str:
+def guard_in_words(selection: ModelSelection) -> str:
     """Return which model the guard took, and why."""
-    later = sum(judgement.rows)
-    if judgement.rung == SAMPLE:
+    later = sum(selection.rows)
+    if selection.rung == SAMPLE:
         return "The fit to the first rows: the classes came in far other shares after them"
-    if not judgement.aucs:
+    if not selection.aucs:
         return "Everything: no rows came after the first ones on which simpler models could be compared"
-    compared = f"on the {later:,.0f} rows after the first ones, each scored before it was learnt"
-    if judgement.rung == FULL:
+    compared = f"on the {later:,.0f} rows after the first ones, each scored before it was learned"
+    if selection.rung == FULL:
         return f"Everything: nothing simpler ranked better, beyond chance, {compared}"
-    return f"{RUNGS.get(judgement.rung, judgement.rung).capitalize()}: ranked better than everything does {compared}"
+    return f"{RUNGS.get(selection.rung, selection.rung).capitalize()}: ranked better than everything does {compared}"
 
 
-def effects_in_words(shown: Sequence[ShownEffect]) -> dict[str, str]:
+def effects_in_words(shown: Sequence[ShownTerm]) -> dict[str, str]:
     """Return a line an effect of those worth showing: what it is, its importance, the range of its values."""
     return {effect.name: _in_words(effect) for effect in shown[:MOST_EFFECTS]}
 
 
-def effects_as_json(effects: Effects) -> Json:
+def effects_as_json(effects: Terms) -> Json:
     """Return the effects, the guard and the shifts as a JSON line has them."""
-    rung, aucs, _ = effects.solution.final.judgement
+    rung, aucs, _ = effects.solution.final.selection
     return {
         "effects": [
             {"name": effect.name, "kind": effect.kind, "importance": effect.importance, "range": effect.range()}
-            for effect in shown_effects(effects)
+            for effect in shown_terms(effects)
         ],
         "guard": {"taken": rung, "aucs": aucs},
-        "shifted": {shift.name: shift.index for shift in shifted_features(effects.solution, effects.inputs)},
+        "shifted": {shift.name: shift.index for shift in find_drift(effects.solution, effects.inputs)},
     }
 
 
-def explained_row(effects: Effects, row: Floats, title: str, note: str) -> ExplainedRow:
+def explained_row(effects: Terms, row: Floats, title: str, note: str) -> ExplainedRow:
     """Return the score of one row of numbers as a sum, with what the row had beside the name of each part."""
     found = effects.explained(row[None])
     values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.words, strict=True)]
@@ -120,7 +122,7 @@ def shown_value(number: float, words: Mapping[int, str]) -> str:
 
     Examples
     --------
-    >>> from opauc.cli.shown_effects import shown_value
+    >>> from opauc.cli.shown_terms import shown_value
     >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(float("nan"), {})
     ('red', '(others)', 'missing')
     >>> shown_value(2.54321, {}), shown_value(123456.0, {})
@@ -133,7 +135,7 @@ def shown_value(number: float, words: Mapping[int, str]) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < LARGEST_IN_FULL else f"{number:.4g}"
 
 
-def _in_words(effect: ShownEffect) -> str:
+def _in_words(effect: ShownTerm) -> str:
     reach = effect.range()
     ends = "" if reach is None else f"   {reach[0]:+.3f} to {reach[1]:+.3f}"
     return f"{effect.kind:<12} {effect.importance:.3f}{ends}"

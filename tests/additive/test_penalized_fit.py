@@ -1,4 +1,4 @@
-"""The fit to a sample is a maximum of the penalised likelihood."""
+"""The fit to a sample is a maximum of the penalized likelihood."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from opauc.additive import fit as module
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.fit import beginning, finished_fit, part_of, started_fit
-from opauc.additive.newton import PenalisedLoss, newton_descent
+from opauc.additive.newton import PenalizedLoss, newton_descent
 from opauc.additive.penalties import Penalties
 
 GROUPS = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LANDMARKS, 1, 5)])
@@ -26,7 +26,7 @@ def sample(seed, n_rows=800):
     return rows, labels, rng.integers(1, 4, n_rows).astype(float)
 
 
-def penalised_fit(rows, labels, weight, penalties, begin, most_steps, some_left_out=False):
+def penalized_fit(rows, labels, weight, penalties, begin, most_steps, some_left_out=False):
     part = part_of(labels.size, some_left_out)
     return finished_fit(
         rows, labels, weight, penalties, started_fit(rows, labels, weight, penalties, begin, most_steps, part)
@@ -36,7 +36,7 @@ def penalised_fit(rows, labels, weight, penalties, begin, most_steps, some_left_
 @given(st.integers(0, 2**32 - 1))
 def test_weights_are_those_of_scikit_learns_ridge_at_the_strength_found(seed):
     rows, labels, weight = sample(seed)
-    fit = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    fit = penalized_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
     peer = LogisticRegression(C=1.0 / fit.strengths[1], tol=1e-10, max_iter=1000)
     peer.fit(rows[:, 1:], labels, sample_weight=weight)
     assert_allclose(fit.weights[1:], peer.coef_[0], rtol=0.02, atol=0.01)
@@ -46,18 +46,18 @@ def test_weights_are_those_of_scikit_learns_ridge_at_the_strength_found(seed):
 def test_perfectly_separated_rows_give_finite_weights():
     rows = csr_array([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]] * 100)
     labels = np.array([0, 1] * 100, np.int8)
-    fit = penalised_fit(rows, labels, np.ones(200), PENALTIES, beginning(labels, np.ones(200)), 30)
+    fit = penalized_fit(rows, labels, np.ones(200), PENALTIES, beginning(labels, np.ones(200)), 30)
     assert np.isfinite(fit.weights).all()
     assert fit.weights[1] > 1.0
 
 
 def test_steps_on_a_part_lead_to_the_same_place(monkeypatch):
     rows, labels, weight = sample(3, 4000)
-    whole = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
-    parts = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30, True)
+    whole = penalized_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    parts = penalized_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30, True)
     assert_allclose(parts.weights, whole.weights, rtol=1e-3, atol=1e-4)
     monkeypatch.setattr(module, "MANY_ROWS", 1000)
-    parts = penalised_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
+    parts = penalized_fit(csr_array(rows), labels, weight, PENALTIES, beginning(labels, weight), 30)
     assert_allclose(parts.weights, whole.weights, rtol=0.01, atol=2e-3)
 
 
@@ -88,17 +88,17 @@ def test_columns_that_float32_cannot_tell_apart_are_fitted(monkeypatch):
     rows[:, 2] = rows[:, 1] + 1e-6 * rows[:, 2]
     rows = np.column_stack([rows, rows[:, 1:] * 1e3])
     groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LANDMARKS, 1, 10)])
-    fit = penalised_fit(
+    fit = penalized_fit(
         csr_array(rows), labels, weight, Penalties(groups, (None, None)), beginning(labels, weight), 5
     )  # fmt: skip
     assert np.isfinite(fit.weights).all()
-    plain = penalised_fit(csr_array(rows[:, :6]), labels, weight, PENALTIES, beginning(labels, weight), 5)
+    plain = penalized_fit(csr_array(rows[:, :6]), labels, weight, PENALTIES, beginning(labels, weight), 5)
     assert_allclose(fit.scores, plain.scores, atol=0.2)
 
 
 def test_a_preconditioner_without_a_factor_is_made_to_have_one():
     rows, labels, weight = sample(1)
-    loss = PenalisedLoss(csr_array(rows), labels, weight, PENALTIES.matrix(np.array([0.0, 1e-3])))
+    loss = PenalizedLoss(csr_array(rows), labels, weight, PENALTIES.matrix(np.array([0.0, 1e-3])))
     singular = np.tril(np.ones((6, 6))) * weight.sum()
     singular[5, 4] *= 1.0001
     found = newton_descent(loss, np.zeros(6), singular)

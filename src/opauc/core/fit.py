@@ -7,13 +7,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.core.batch import Batch
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Transaction
-from opauc.data.batch import LabelledChunk
 from opauc.types import ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows, Settings
 
 
-class Learnt(Protocol):
+class Learned(Protocol):
     """What rows have taught so far."""
 
     @property
@@ -22,7 +22,7 @@ class Learnt(Protocol):
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows learnt of each class."""
+        """Rows learned of each class."""
 
     @property
     def published(self) -> Settings:
@@ -47,18 +47,18 @@ class Learnt(Protocol):
 
 
 class RowTraining(Protocol):
-    """A model in the making: chunks of labelled rows in, a solution out."""
+    """A model in the making: chunks of labeled rows in, a solution out."""
 
     @property
     def begun(self) -> bool:
         """Whether there is a solution yet."""
 
     @property
-    def solution(self) -> Learnt:
-        """What has been learnt so far."""
+    def solution(self) -> Learned:
+        """What has been learned so far."""
 
-    def prepare_chunk(self, chunk: LabelledChunk, transaction: Transaction) -> None:
-        """Start with a first chunk, make room for what is new in a later one; nothing is learnt yet."""
+    def prepare_chunk(self, chunk: Batch, transaction: Transaction) -> None:
+        """Start with a first chunk, make room for what is new in a later one; nothing is learned yet."""
 
     def fitted(self, rows: Rows) -> Rows:
         """Return the rows as wide as the model."""

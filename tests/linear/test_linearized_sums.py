@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.additive.sums import LinearisedSums, linearised
-from opauc.errors import IncompatibleMoments, StatisticsOverflow
+from opauc.additive.sums import LinearizedSums, linearized
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
 
 seeds = st.integers(0, 2**32 - 1)
@@ -44,7 +44,7 @@ def sums_of(seed, n_rows=40, n_features=4, density=1.0):
 def test_the_sums_are_those_of_the_formula(seed, density, form):
     rows, labels, point, weight = sums_of(seed, density=density)
     gram, moment = literal(rows, labels, point, weight)
-    found = LinearisedSums.at(point).update(form(rows), labels, weight)
+    found = LinearizedSums.at(point).update(form(rows), labels, weight)
     assert_allclose(found.full_gram(), gram, rtol=1e-10, atol=1e-10)
     assert_allclose(found.moment, moment, rtol=1e-10, atol=1e-10)
     assert not np.triu(found.gram, 1).any()
@@ -56,7 +56,7 @@ def test_sparse_products_and_blas_give_the_same(seed):
     few = sparse.random(50, 80, density=0.03, rng=rng, format="csr", dtype=np.float64)
     rows, labels = sparse.csr_array(few), rng.integers(0, 2, 50).astype(np.int8)
     point = rng.normal(size=80)
-    by_entries = LinearisedSums.at(point).update(rows, labels)
+    by_entries = LinearizedSums.at(point).update(rows, labels)
     gram, moment = literal(rows.toarray(), labels, point, np.ones(50))
     assert_allclose(by_entries.full_gram(), gram, atol=1e-10)
     assert_allclose(by_entries.moment, moment, atol=1e-10)
@@ -64,12 +64,12 @@ def test_sparse_products_and_blas_give_the_same(seed):
 
 def test_the_curvature_is_continuous_and_never_small_on_the_wrong_side():
     margins = np.linspace(-30, 30, 6001)
-    curvature, pull = linearised(margins, np.ones(margins.size, np.int8))
+    curvature, pull = linearized(margins, np.ones(margins.size, np.int8))
     assert np.abs(np.diff(curvature)).max() < 0.01
     assert curvature[margins == 0] == 0.25
     wrong = margins < -1e-3
     assert_allclose(curvature[wrong], (pull[wrong] - 0.5) / -margins[wrong], rtol=1e-9)
-    mirrored, away = linearised(-margins, np.zeros(margins.size, np.int8))
+    mirrored, away = linearized(-margins, np.zeros(margins.size, np.int8))
     assert_allclose(mirrored, curvature, rtol=1e-12)
     assert_allclose(away, -pull, rtol=1e-12)
 
@@ -77,10 +77,10 @@ def test_the_curvature_is_continuous_and_never_small_on_the_wrong_side():
 @given(seeds, cuts(40))
 def test_any_cut_and_any_merge_give_the_whole(seed, at):
     rows, labels, point, weight = sums_of(seed)
-    whole = LinearisedSums.at(point).update(rows, labels, weight)
-    merged = LinearisedSums.at(point)
+    whole = LinearizedSums.at(point).update(rows, labels, weight)
+    merged = LinearizedSums.at(point)
     for part in np.split(np.arange(40), at):
-        merged = merged.merge(LinearisedSums.at(point).update(rows[part], labels[part], weight[part]))
+        merged = merged.merge(LinearizedSums.at(point).update(rows[part], labels[part], weight[part]))
     for name, array in whole.to_arrays().items():
         assert_allclose(merged.to_arrays()[name], array, rtol=1e-10, atol=1e-10)
 
@@ -88,28 +88,28 @@ def test_any_cut_and_any_merge_give_the_whole(seed, at):
 @given(seeds)
 def test_without_undoes_merge(seed):
     rows, labels, point, weight = sums_of(seed)
-    one = LinearisedSums.at(point).update(rows[:25], labels[:25], weight[:25])
-    two = one.emptied().update(rows[25:], labels[25:], weight[25:])
-    left = one.merge(two).without(two)
+    one = LinearizedSums.at(point).update(rows[:25], labels[:25], weight[:25])
+    two = one.empty_copy().update(rows[25:], labels[25:], weight[25:])
+    left = one.merge(two).subtract(two)
     for name, array in one.to_arrays().items():
         assert_allclose(left.to_arrays()[name], array, rtol=1e-9, atol=1e-9)
-    assert one.without(one).counts == (0.0, 0.0)
+    assert one.subtract(one).counts == (0.0, 0.0)
 
 
 def test_a_weight_of_two_is_the_row_twice():
     rows, labels, point, _ = sums_of(1)
-    twice = LinearisedSums.at(point).update(np.repeat(rows, 2, axis=0), np.repeat(labels, 2))
-    weighed = LinearisedSums.at(point).update(rows, labels, np.full(40, 2.0))
+    twice = LinearizedSums.at(point).update(np.repeat(rows, 2, axis=0), np.repeat(labels, 2))
+    weighed = LinearizedSums.at(point).update(rows, labels, np.full(40, 2.0))
     for name, array in twice.to_arrays().items():
         assert_allclose(weighed.to_arrays()[name], array, rtol=1e-12)
 
 
 def test_update_leaves_the_sums_it_was_given_as_they_were_and_arrays_are_copies():
     rows, labels, point, _ = sums_of(2)
-    before = LinearisedSums.at(point).update(rows[:20], labels[:20])
+    before = LinearizedSums.at(point).update(rows[:20], labels[:20])
     kept = before.to_arrays()
     before.update(rows, labels)
-    again = LinearisedSums.from_arrays(kept)
+    again = LinearizedSums.from_arrays(kept)
     for name, array in before.to_arrays().items():
         assert_array_equal(array, kept[name])
         assert_array_equal(again.to_arrays()[name], array)
@@ -119,8 +119,8 @@ def test_update_leaves_the_sums_it_was_given_as_they_were_and_arrays_are_copies(
 
 def test_features_that_turn_up_late_were_zero_and_a_restriction_keeps_the_rest():
     rows, labels, point, _ = sums_of(3)
-    wide = LinearisedSums.at(point).update(rows, labels).grown(6)
-    known = LinearisedSums.at(np.pad(point, (0, 2))).update(np.pad(rows, ((0, 0), (0, 2))), labels)
+    wide = LinearizedSums.at(point).update(rows, labels).widen(6)
+    known = LinearizedSums.at(np.pad(point, (0, 2))).update(np.pad(rows, ((0, 0), (0, 2))), labels)
     for name, array in known.to_arrays().items():
         assert_allclose(wide.to_arrays()[name], array, rtol=1e-12)
     swapped = known.restrict([3, 1])
@@ -141,25 +141,25 @@ def test_features_that_turn_up_late_were_zero_and_a_restriction_keeps_the_rest()
 )
 def test_arrays_that_no_rows_can_have_led_to_are_refused(change, message):
     rows, labels, point, _ = sums_of(4)
-    arrays = LinearisedSums.at(point).update(rows, labels).to_arrays()
-    with pytest.raises(IncompatibleMoments, match=message):
-        LinearisedSums.from_arrays(arrays | change)
-    with pytest.raises(IncompatibleMoments, match="expected arrays"):
-        LinearisedSums.from_arrays({name: array for name, array in arrays.items() if name not in change})
+    arrays = LinearizedSums.at(point).update(rows, labels).to_arrays()
+    with pytest.raises(IncompatibleMomentsError, match=message):
+        LinearizedSums.from_arrays(arrays | change)
+    with pytest.raises(IncompatibleMomentsError, match="expected arrays"):
+        LinearizedSums.from_arrays({name: array for name, array in arrays.items() if name not in change})
 
 
 def test_what_does_not_belong_together_is_refused():
     rows, labels, point, _ = sums_of(5)
-    one = LinearisedSums.at(point).update(rows, labels)
-    with pytest.raises(IncompatibleMoments, match="4 features and of 5"):
-        one.merge(LinearisedSums.empty(5))
-    with pytest.raises(IncompatibleMoments, match="different points"):
-        one.merge(LinearisedSums.empty(4))
-    with pytest.raises(IncompatibleMoments, match="cannot take out"):
-        one.without(one.merge(one))
-    with pytest.raises(IncompatibleMoments, match="cannot take rows of 5"):
+    one = LinearizedSums.at(point).update(rows, labels)
+    with pytest.raises(IncompatibleMomentsError, match="4 features and of 5"):
+        one.merge(LinearizedSums.empty(5))
+    with pytest.raises(IncompatibleMomentsError, match="different points"):
+        one.merge(LinearizedSums.empty(4))
+    with pytest.raises(IncompatibleMomentsError, match="cannot take out"):
+        one.subtract(one.merge(one))
+    with pytest.raises(IncompatibleMomentsError, match="cannot take rows of 5"):
         one.update(np.ones((1, 5)), np.ones(1, np.int8))
-    with pytest.raises(StatisticsOverflow, match="overflow"), np.errstate(over="ignore", invalid="ignore"):
+    with pytest.raises(StatisticsOverflowError, match="overflow"), np.errstate(over="ignore", invalid="ignore"):
         one.update(np.full((1, 4), 1.7e308) * np.sign(one.point), np.ones(1, np.int8))
 
 
@@ -167,10 +167,10 @@ def test_what_does_not_belong_together_is_refused():
 def test_parts_at_once_are_parts_one_by_one(seed, places):
     rows, labels, point, weight = sums_of(seed)
     parts = [(rows[at], labels[at], weight[at]) for at in np.split(np.arange(40), places)]
-    one_by_one = LinearisedSums.at(point)
+    one_by_one = LinearizedSums.at(point)
     for part in parts:
         one_by_one = one_by_one.update(*part)
-    at_once = LinearisedSums.at(point).update_all(iter(parts))
+    at_once = LinearizedSums.at(point).update_all(iter(parts))
     assert_allclose(at_once.gram, one_by_one.gram, rtol=1e-12, atol=1e-12)
     assert_allclose(at_once.moment, one_by_one.moment, rtol=1e-12, atol=1e-12)
     assert at_once.counts == one_by_one.counts
@@ -178,7 +178,7 @@ def test_parts_at_once_are_parts_one_by_one(seed, places):
 
 def test_an_error_in_a_later_part_leaves_the_sums():
     rows, labels, point, weight = sums_of(0)
-    sums = LinearisedSums.at(point).update(rows, labels, weight)
+    sums = LinearizedSums.at(point).update(rows, labels, weight)
     before = sums.gram.copy()
 
     def parts():
@@ -193,7 +193,7 @@ def test_an_error_in_a_later_part_leaves_the_sums():
 @given(seeds, st.integers(0, 12))
 def test_sums_travel_whole_at_half_the_size(seed, n_rows):
     rows, labels, point, weight = sums_of(seed, n_features=40)
-    sums = LinearisedSums.at(np.resize(point, 40)).update(rows[:n_rows], labels[:n_rows], weight[:n_rows])
+    sums = LinearizedSums.at(np.resize(point, 40)).update(rows[:n_rows], labels[:n_rows], weight[:n_rows])
     sent = pickle.dumps(sums, 5)
     for name, array in pickle.loads(sent).to_arrays().items():
         assert_array_equal(array, getattr(sums, name))
