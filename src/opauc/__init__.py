@@ -1,4 +1,4 @@
-"""Models judged by AUC, learned in one pass over the data: additive ones of tables, linear ones of any rows.
+"""Models judged by AUC, trained in one pass over the data: additive models of raw tables, linear ones of any rows.
 
 >>> from opauc import OPAUC
 >>> OPAUC()
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 from opauc.errors import (
     DivergedError,
     DivergenceWarning,
+    EngineError,
     IncompatibleMomentsError,
     InputChangedError,
     InputError,
     MalformedRowError,
+    MissingEngineError,
     OpaucError,
+    ParameterError,
     StatisticsOverflowError,
     TooManyBadRowsError,
+    UnknownNameError,
     UnreadableFileError,
     UnsupportedOperationError,
 )
@@ -25,7 +29,11 @@ from opauc.version import __version__
 
 if TYPE_CHECKING:
     from opauc.additive.gam import OnePassGAM
+    from opauc.api.compare import compare
+    from opauc.api.evaluate import evaluate
+    from opauc.api.predict import predict
     from opauc.api.saving import load, save
+    from opauc.api.train import train
     from opauc.linear.opauc import OPAUC
     from opauc.linear.opauc_cv import OPAUCCV
 
@@ -34,26 +42,41 @@ __all__ = [
     "OPAUCCV",
     "DivergedError",
     "DivergenceWarning",
+    "EngineError",
     "IncompatibleMomentsError",
     "InputChangedError",
     "InputError",
     "MalformedRowError",
+    "MissingEngineError",
     "OnePassGAM",
     "OpaucError",
+    "ParameterError",
     "StatisticsOverflowError",
     "TooManyBadRowsError",
+    "UnknownNameError",
     "UnreadableFileError",
     "UnsupportedOperationError",
     "__version__",
+    "compare",
+    "evaluate",
     "load",
+    "predict",
     "save",
+    "train",
 ]
 
-# Names that need scikit-learn, and where they are: imported when first asked for, so that the command need not wait.
+# Names and where they are defined: imported when first asked for, so that the command need not wait for scikit-learn.
 _LAZY = {
-    "OPAUC": "opauc.linear.opauc", "OPAUCCV": "opauc.linear.opauc_cv", "OnePassGAM": "opauc.additive.gam",
-    "load": "opauc.api.saving", "save": "opauc.api.saving",
-}  # fmt: skip
+    "OPAUC": "opauc.linear.opauc",
+    "OPAUCCV": "opauc.linear.opauc_cv",
+    "OnePassGAM": "opauc.additive.gam",
+    "compare": "opauc.api.compare",
+    "evaluate": "opauc.api.evaluate",
+    "load": "opauc.api.saving",
+    "predict": "opauc.api.predict",
+    "save": "opauc.api.saving",
+    "train": "opauc.api.train",
+}
 
 
 def __getattr__(name: str) -> Any:

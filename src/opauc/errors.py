@@ -2,19 +2,20 @@
 
 OpaucError
 ├── StatisticsOverflowError   (ValueError)  sums of the data left the range of float64
-├── IncompatibleMomentsError  (ValueError)  statistics that do not belong together, or not to those rows
-├── UnknownNameError     (ValueError)  a solver, format or estimator of an unknown name
+├── IncompatibleMomentsError  (ValueError)  sums that do not belong together, or not to those rows
+├── UnknownNameError          (ValueError)  a solver, format or estimator of an unknown name
 ├── UnsupportedOperationError (ValueError)  something this kind of model cannot do: merge, forget, take weights
-├── EngineError          (ValueError)  a cluster or a device that did not do its part
+├── EngineError               (ValueError)  a cluster or a device that did not do its part
 │   └── MissingEngineError                  one that is not installed, or not there
-├── DivergedError        (ValueError)  a step size so large that the weights left the range of float64
-├── InputError           (ValueError)  data that cannot be read
-│   ├── MalformedRowError                   a row that says nothing clear; names file, line and column
+├── DivergedError             (ValueError)  a step size so large that the weights left the range of float64
+├── InputError                (ValueError)  data that cannot be read
+│   ├── ParameterError                      a parameter that is wrong by itself or beside the others
+│   ├── MalformedRowError                   a row that cannot be read; names file, line and column
 │   ├── TooManyBadRowsError                 more rows skipped than allowed
-│   └── InputChangedError                   a file that is not what it was when reading began
+│   └── InputChangedError                   a file that changed since reading began
 └── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or from elsewhere
 
-DivergenceWarning        (UserWarning) weights that do far worse than none: the step size looks too large
+DivergenceWarning             (UserWarning) weights that do far worse than none: the step size looks too large
 
 Each error is a `ValueError` too, so code written for scikit-learn catches them.
 Wrong arguments raise a plain `ValueError` in scikit-learn's words.
@@ -99,6 +100,44 @@ class InputError(OpaucError, ValueError):
         for hint in self.hints:
             message = message.replace(str(hint), wording(hint))
         return message
+
+
+class Parameter(NamedTuple):
+    """A parameter in a message, with its value where that matters.
+
+    >>> from opauc.errors import Parameter
+    >>> str(Parameter("alpha")), str(Parameter("alpha", "auto")), str(Parameter("rank", 5))
+    ('alpha', "alpha='auto'", 'rank=5')
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class ParameterError(InputError):
+    """A parameter that is wrong by itself or beside the others; the command shows its parts as options.
+
+    >>> from opauc.errors import Parameter, ParameterError
+    >>> error = ParameterError(Parameter("cv"), " is for a penalty to be chosen; add ", Parameter("alpha", "auto"))
+    >>> str(error)
+    "cv is for a penalty to be chosen; add alpha='auto'"
+    >>> error.render(lambda parameter: f"--{parameter.name}")
+    '--cv is for a penalty to be chosen; add --alpha'
+    """
+
+    def __init__(self, *parts: str | Parameter) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def render(self, wording: Callable[[Parameter], str]) -> str:
+        """Return the message with its parameters in other words."""
+        return "".join(wording(part) if isinstance(part, Parameter) else part for part in self.parts)
+
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[object, ...]]:
+        return type(self), self.parts
 
 
 class MalformedRowError(InputError):

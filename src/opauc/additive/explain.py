@@ -15,7 +15,7 @@ from opauc.additive.basis.column_names import AS_CODE, OTHERS, TOGETHER, WITH_OT
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.additive.shares import LeafShares, leaf_shares
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 from opauc.types import Floats
 
 # A categorical input's number that no category has: it falls into the pooled level.
@@ -80,17 +80,17 @@ class Terms:
     --------
     >>> import numpy as np
     >>> from opauc.additive.settings import AdditiveSettings
-    >>> from opauc.additive.state import AdditiveSolution
+    >>> from opauc.additive.state import AdditiveFit
     >>> from opauc.additive.explain import Terms
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] + np.random.default_rng(1).normal(size=400) > 0).astype(np.int8)
-    >>> learned = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
+    >>> learned = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
     >>> effects = Terms(learned, ("age", "fare"), ({}, {}))
     >>> effects.importances()["age"] > 5 * effects.importances()["fare"]
     True
     """
 
-    solution: AdditiveSolution
+    solution: AdditiveFit
     inputs: Sequence[str]
     words: Sequence[Mapping[int, str]]
 

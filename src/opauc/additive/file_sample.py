@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opauc.additive.factory import ALL_WAIT, AdditiveFactory
 from opauc.additive.initial_sample import ENOUGH_OF_BOTH, MOST_BYTES
-from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_init_size
-from opauc.additive.training import GamRecipe
+from opauc.additive.settings import with_init_size
 from opauc.core.batch import Batch, ResumePosition
+from opauc.core.fit import Opening
 from opauc.core.labels import ClassLabels
-from opauc.core.parameters import from_params
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.sample import SampledFiles, sample_rows
@@ -20,8 +20,6 @@ from opauc.data.schema.infer import ColumnProfile
 from opauc.errors import MalformedRowError
 from opauc.types import Floats, Labels
 
-# So few rows wait all of them, and are fitted together.
-ALL_WAIT = USUAL_CARD * 5 // 4
 # Of records that lie all over a text a few are cut off; and more are drawn at once where positives are rare.
 SPARE, MOST_FACTOR = 1.05, 64.0
 
@@ -30,7 +28,7 @@ SPARE, MOST_FACTOR = 1.05, 64.0
 class FileInitialSample:
     """What rows drawn beforehand told: how to learn, how to read, the classes, and what each column is."""
 
-    recipe: GamRecipe
+    factory: AdditiveFactory
     reading: OrdinalReading
     labels: ClassLabels
     column_profiles: Sequence[ColumnProfile]
@@ -50,7 +48,7 @@ class _Drawn:
 
 
 def sample_initial_rows(
-    files: SampledFiles, reading: OrdinalReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
+    files: SampledFiles, reading: OrdinalReading, factory: AdditiveFactory, labels: ClassLabels, seed: int = 0
 ) -> FileInitialSample | None:
     """Return the basis of a sample; None where the rows are so few, or so strange, that they are best taken in order.
 
@@ -58,7 +56,7 @@ def sample_initial_rows(
     """
     if files.n_rows <= ALL_WAIT:
         return None
-    settings = with_init_size(from_params(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
+    settings = with_init_size(factory.settings(), files.n_rows)
     wanted = int(settings.init_size)
     drawn = _drawn(files, reading, labels, wanted, seed)
     if drawn is not None and (more := enough_rows(wanted, drawn.rarer, files.n_rows, drawn.rows.shape[1])) > wanted:
@@ -68,7 +66,7 @@ def sample_initial_rows(
     numbers = drawn.encoder.numbers
     width = drawn.rows.shape[1]
     categorical = np.zeros(width, np.bool_) if numbers is None else numbers.categorical
-    start = replace(recipe, parameters={**recipe.parameters, "init_size": wanted}).start(
+    start = replace(factory, parameters={**factory.parameters, "init_size": wanted}).start(
         categorical, tuple(drawn.encoder.feature_names())
     )
     solution = start.of_sample(drawn.rows, drawn.labels)
@@ -76,9 +74,19 @@ def sample_initial_rows(
     label = drawn.encoder.pinned_columns.label
     known = replace(reading, columns=columns, label=None if label is None else str(label))
     column_profiles = tuple(drawn.encoder.column_profiles)
-    return FileInitialSample(
-        replace(recipe, beginning=solution), known, drawn.classes, column_profiles, len(drawn.rows)
-    )
+    return FileInitialSample(replace(factory, initial=solution), known, drawn.classes, column_profiles, len(drawn.rows))
+
+
+def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalReading, labels: ClassLabels) -> Opening:
+    """Return the basis and the column types of an initial sample of the files; only the options where there is none."""
+    if factory.initial is not None:
+        return Opening(factory, reading, labels)
+    files = SampledFiles.of(paths, reading.options)
+    seed = factory.parameters.get("random_state") or 0
+    sample = None if files is None else sample_initial_rows(files, reading, factory, labels, seed)
+    if sample is None:
+        return Opening(factory, reading, labels)
+    return Opening(sample.factory, sample.reading, sample.labels, sample.column_profiles)
 
 
 def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:

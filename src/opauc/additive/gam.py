@@ -1,307 +1,89 @@
-"""`OnePassGAM`: tables as they come, an additive model with interactions, one pass."""
+"""`OnePassGAM`: a generalized additive model with interactions for raw tables, fitted in one pass."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.explain import Effect, Explanation, Terms
+from opauc.additive.factory import AdditiveFactory
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
-from opauc.additive.model_file import AdditiveModel
-from opauc.additive.scorer import MappedScorer
 from opauc.additive.selection import ModelSelection
-from opauc.additive.settings import AdditiveSettings, with_init_size, with_positions
+from opauc.additive.settings import with_init_size
 from opauc.additive.shifts import FeatureDrift, find_drift
-from opauc.additive.state import AdditiveSolution
-from opauc.additive.training import GamRecipe
-from opauc.core.labels import ClassLabels
-from opauc.core.parameters import from_params
-from opauc.core.transaction import changing, reading
+from opauc.additive.state import AdditiveFit
+from opauc.core.loop import Trainer
+from opauc.core.model import Model, check_same_classes
+from opauc.core.transaction import Transaction, changing, reading
 from opauc.data import ReadOptions
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
-from opauc.estimators.input_checks import check_classes, encode_labels
+from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels
 from opauc.estimators.scoring import Scored, ScoringClassifier
-from opauc.linear.training import ShardPlace
-from opauc.training.model_files import AnyModel, same_columns
-from opauc.types import Array, Floats, Labels, RandomState, Settings, random_key
-
-if TYPE_CHECKING:
-    from opauc.engines.additive_shards import AdditiveShards
-    from opauc.engines.partitions import RawChunk, RemoteRows, Sharding
+from opauc.types import Array, Floats, RandomState, random_key
 
 
-class AdditiveClassifier(ScoringClassifier):
-    """A binary classifier whose `solution_` is a sum of effects of one or two features."""
-
-    solution_: AdditiveSolution
-    # What is known of the columns of the table it was fitted to; None for one fitted to arrays.
-    columns_: TableSchema | None
-    # How the command read the rows of a model that it trained.
-    _reading: Settings = MappingProxyType({})
-
-    def explain(self, X: ArrayLike) -> Explanation:
-        """Return the score of each row as a sum of named effects.
-
-        Examples
-        --------
-        >>> from opauc import OnePassGAM
-        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
-        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
-        >>> explained = model.explain(rows)
-        >>> explained.names
-        ('x0', 'x1')
-        >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
-        True
-        """
-        with reading(self):
-            check_is_fitted(self)
-            rows, _ = next_rows(self, X, self.columns_, learn=False)
-            return self._effects().explained(rows)
-
-    @property
-    def basis_(self) -> Basis:
-        """What the columns are; until it is fixed, that of the rows so far."""
-        with reading(self):
-            return self.solution_.current.basis
-
-    @property
-    def terms_(self) -> list[Effect]:
-        """Every effect with standard errors, the most important first."""
-        with reading(self):
-            return self._effects().all()
-
-    @property
-    def term_importances_(self) -> dict[str, float]:
-        """Standard deviation of each effect over the rows."""
-        with reading(self):
-            return self._effects().importances()
-
-    @property
-    def selection_(self) -> ModelSelection:
-        """Which model was taken, and how each of them ranked the rows after the basis."""
-        with reading(self):
-            return self.solution_.final.selection
-
-    @property
-    def drift_(self) -> list[FeatureDrift]:
-        """Features whose values after the basis do not look like those before."""
-        with reading(self):
-            return find_drift(self.solution_, self._input_names())
-
-    @property
-    def dropped_columns_(self) -> tuple[str, ...]:
-        """Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do."""
-        with reading(self):
-            names, columns = self._feature_names(), self.columns_
-        if names is None or columns is None:
-            return ()
-        used = {column.name for column in columns.columns}
-        return tuple(name for name in names if name not in used)
-
-    def _scorer(self) -> MappedScorer:
-        """What scores rows of numbers, as of the last chunk that is wholly learned."""
-        with reading(self):
-            return self.solution_.scorer
-
-    def _raw_columns(self) -> TableSchema | None:
-        """What the columns of a table become; None for one fitted to arrays."""
-        return self.columns_
-
-    def _known(self) -> AdditiveModel:
-        """All that the fitted estimator knows."""
-        check_is_fitted(self)
-        return AdditiveModel(
-            type(self).__name__,
-            self.get_params(deep=False),
-            self.solution_,
-            self.classes_,
-            self.n_features_in_,
-            self._feature_names(),
-            self.columns_,
-            dict(self._reading),
-        )
-
-    def _adopt(self, model: AdditiveModel) -> None:
-        """Know what a model does, and nothing else."""
-        with changing(self):
-            self.classes_, self.n_features_in_ = model.classes, model.n_features
-            self.solution_, self.columns_ = model.solution, model.columns
-            for name in ("feature_names_in_", "_reading"):
-                self.__dict__.pop(name, None)
-            if model.reading:
-                self._reading = model.reading
-            if model.feature_names is not None:
-                self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-
-    def _input_names(self) -> tuple[str, ...]:
-        if self.columns_ is not None:
-            return self.columns_.inputs
-        return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
-
-    def _effects(self) -> Terms:
-        check_is_fitted(self)
-        names = self._input_names()
-        words = [{}] * len(names) if self.columns_ is None else self.columns_.words()
-        return Terms(self.solution_, names, words)
-
-    def _scored(self, X: ArrayLike) -> Scored:
-        with reading(self):
-            check_is_fitted(self)
-            rows, _ = next_rows(self, X, self.columns_, learn=False)
-            scorer, classes = self.solution_.scorer, self.classes_
-        return Scored(scorer, scorer.scores(rows), classes)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class ShardedAdditive(AdditiveClassifier):
-    """An additive model that learns rows in order, or shards of them that begin with one basis."""
-
-    random_state: RandomState
-
-    def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> AdditiveShards:
-        """How the shards of files are learned."""
-        from opauc.engines.additive_shards import additive_shards  # which others do not wait for
-
-        given = self.get_params(deep=False)
-        if isinstance(self.random_state, np.random.RandomState):
-            given["random_state"] = random_key(self.random_state) % 2**32
-        return additive_shards(paths, options, GamRecipe(given), ClassLabels())
-
-    def _sharding(self, n_features: int) -> Sharding:  # noqa: ARG002
-        """What shards must know of each other: nothing but the basis."""
-        from opauc.engines.partitions import Sharding
-
-        return Sharding()
-
-    def _begun_with(self, rows: RemoteRows, classes: Array) -> Self:
-        """An estimator of these parameters with a basis of rows from all over, that has learned none."""
-        from opauc.engines.partitions import spread_numbers
-
-        begun, n_rows, seed = type(self)(**self.get_params(deep=False)), rows.n_rows(), random_key(self.random_state)
-        wanted = int(with_init_size(self._checked_settings(), n_rows).init_size)
-        chunk = rows.drawn(spread_numbers(n_rows, wanted, seed))
-        rarer = int(np.bincount(encode_labels(column_or_1d(chunk[1]), classes)[0], minlength=2).min())
-        if (more := enough_rows(wanted, rarer, n_rows, chunk[0].shape[1])) > wanted:
-            chunk = rows.drawn(spread_numbers(n_rows, more, seed))
-        X, y, sample_weight = chunk
-        known = first_rows(begun, X)
-        begun.columns_ = known.columns
-        numbers, labels, weight, begun.classes_ = begun._labeled(known.rows, y, classes, sample_weight)
-        if np.bincount(labels, minlength=2).min() == 0:
-            raise InputError(f"{type(self).__name__}: of {labels.size:,} rows from all over all are of one class")
-        begun.solution_ = replace(begun._started(known, n_rows), seed=seed).of_sample(numbers, labels, weight)
-        begun._freeze()
-        return begun
-
-    def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> AdditiveModel:  # noqa: ARG002
-        """What the rows of one of several shards teach an estimator with a basis, which stays as it is."""
-        solution = self.solution_
-        for X, y, sample_weight in chunks:
-            numbers, _ = next_rows(self, X, self.columns_, learn=False)
-            rows, labels, weight, _ = self._labeled(numbers, y, classes, sample_weight)
-            solution = solution.after(rows, labels, weight) if labels.size else solution
-        return replace(self._known(), solution=solution)
-
-    def _adopt_shards(self, model: AnyModel) -> None:
-        """Know what all shards have taught."""
-        self._adopt(cast(AdditiveModel, model))
-
-    def _checked_settings(self) -> AdditiveSettings:
-        return from_params(type(self).__name__, AdditiveSettings, self.get_params(deep=False))
-
-    def _settings(self) -> AdditiveSettings:
-        """The parameters, checked, with pairs by the positions of their columns."""
-        return with_positions(self._checked_settings(), self._input_names())
-
-    def _started(self, known: KnownRows, n_rows: int) -> AdditiveSolution:
-        """What is known before any row of such columns, where so many are known to come."""
-        width = known.rows.shape[1]
-        categorical = np.zeros(width, np.bool_) if known.columns is None else known.columns.categorical
-        settings = with_init_size(self._settings(), n_rows)
-        return AdditiveSolution.start(settings, categorical, random_key(self.random_state))
-
-    def _labeled(
-        self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
-    ) -> tuple[Floats, Labels, Floats | None, Array]:
-        """Check labels and weights; rows of weight zero are left out."""
-        given = column_or_1d(y, warn=True)
-        check_consistent_length(rows, given)
-        if not len(rows):
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
-        labels, found = encode_labels(given, classes)
-        if sample_weight is None:
-            return rows, labels, None, found
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(weight)
-        return rows[kept], labels[kept], weight[kept], found
-
-    def _freeze(self) -> None:
-        """Forget the categories that have no level of their own, once the basis is fixed."""
-        if self.columns_ is not None and not self.columns_.frozen and self.solution_.fixed is not None:
-            self.columns_ = self.columns_.kept(self.solution_.fixed.basis.kept_numbers())
-
-
-class OnePassGAM(ShardedAdditive):
+class OnePassGAM(ScoringClassifier):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
-    The first rows fix a basis: a curve for each number, a
-    level for each category, a surface for each pair of features that act
-    together. From then on every row is a few sums, so that models merge and
-    rows can be forgotten, exactly. How smooth each curve is is found from the
-    sums alone (restricted maximum likelihood). The score is the log-odds of the
-    positive class.
+    An initial sample of the rows fixes a basis: a curve for each number, a
+    level for each category, a surface for each pair of features that interact.
+    From then on every row is a few sums, so that models merge and rows can be
+    forgotten. The smoothing parameters are estimated from the sums alone
+    (restricted maximum likelihood). The score is the log-odds of the positive
+    class.
 
-    The rows should come in random order, the first ones above all: a warning
-    names features whose later values do not look like the first.
+    `fit` draws the initial sample at random from all rows. `partial_fit` takes
+    the first rows, which should therefore come in random order: a warning names
+    features whose later values do not look like the first.
 
     Parameters
     ----------
     max_columns : int, default=2000
-        Most columns in all; time grows with their square for a row, and with their cube for a solution. With
-        interactions "auto" a quarter of them is kept for the leaves of trees.
+        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve. With
+        interactions="auto" a quarter of them is reserved for the leaves of trees.
     interactions : "auto", int or list of pairs, default="auto"
-        How many pairs of features may act together, or which: by names or positions. With "auto" all features may
-        act together beside, by trees grown on the first rows, where that pays on rows held out.
+        How many pairs of features may interact, or which: pairs of names or positions. With "auto" a tree ensemble
+        grown on the initial sample joins the model where that pays on rows held out.
     n_knots : "auto" or int, default="auto"
-        Most knots of a curve.
+        Largest number of knots of a curve.
     init_size : "auto" or int, default="auto"
-        Rows that the basis is fitted to: of a stream 16,384; in `fit`, where more are known to come, a third of them,
-        at most 65,536.
+        Rows of the initial sample: 16,384 of a stream; in `fit` a third of the rows if that is more, at most 65,536.
     random_state : int, RandomState or None, default=None
-        Which rows those are, where more had to be waited for.
+        Seed of the initial sample.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (2,)
+        The class labels; the second is the positive class.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had string column names.
     basis_ : Basis
-        What the columns are; `basis_.probe` says what trying trees showed.
-    terms_ : list of Effect
+        The basis expansion; until it is fixed, that of the rows so far.
+    terms_ : list of Term
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
-        "age, with others" is what trees do by their splits on age, which has no curve; "shop, as a code" is what each
-        whole number of a column does by itself, where such numbers turn out to be codes.
+        "age (trees)" is what the tree ensemble does by its splits on age, which has no curve; "shop (categorical)" is
+        what each whole number of a column does by itself, where such numbers turn out to be codes.
     term_importances_ : dict of str to float
-        Standard deviation of each effect.
+        Standard deviation of each term over the rows.
     selection_ : ModelSelection
-        Which model was taken: the full one, or a simpler one that ranked the rows after the basis better.
-    drift_ : list of ShiftedFeature
-        Features whose values after the basis do not look like those before.
+        Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
+        sample better.
+    drift_ : list of FeatureDrift
+        Features whose values after the initial sample do not look like those before.
     dropped_columns_ : tuple of str
-        Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do.
-    classes_, n_features_in_, feature_names_in_
-        As usual.
+        Columns the model does not use, such as identifiers, free text and constants.
 
     Examples
     --------
@@ -312,6 +94,11 @@ class OnePassGAM(ShardedAdditive):
     >>> model.predict(pd.DataFrame({"age": [25.0, 65.0], "sex": ["m", "f"]}))
     array([0, 1])
     """
+
+    _families: ClassVar[tuple[str, ...]] = ("additive",)
+
+    _fitted: AdditiveFit
+    _reading: OrdinalReading | None = None
 
     def __init__(
         self,
@@ -329,21 +116,22 @@ class OnePassGAM(ShardedAdditive):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
+        """Fit the model to labeled rows in one pass; what was fitted before is discarded.
 
         Parameters
         ----------
         X : table, array-like or sparse matrix of shape (n_samples, n_features)
-            A data frame of pandas, polars or pyarrow with numbers, words, truth
-            values, dates and missing values, or numbers with nan where missing.
+            A data frame of pandas, polars or pyarrow with numbers, strings, booleans,
+            dates and missing values, or an array of numbers with nan where missing.
         y : array-like of shape (n_samples,)
-            Two kinds of label; the greater one is the positive class.
+            Labels of two classes; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; rows of weight zero are left out.
+            Weight of each row; rows of weight zero are dropped.
 
         Returns
         -------
         self : OnePassGAM
+            The fitted estimator.
 
         Examples
         --------
@@ -351,57 +139,192 @@ class OnePassGAM(ShardedAdditive):
         >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, ["no", "no", "yes", "yes"] * 30).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        with changing(self):
-            self._learn(X, y, None, sample_weight, first=True, whole=True)
-            counts = self.solution_.counts
-            if not counts.both:
-                only = self.classes_[[-1 if counts.positive > 0 else 0]].tolist()[0]
-                raise ValueError(f"OnePassGAM needs rows of two classes, got one class: every row is of class {only!r}")
-            _ = self.solution_.scorer
+        with changing(self) as transaction:
+            self._train(X, y, None, sample_weight, transaction, first=True, whole=True)
+            if not self._fitted.counts.both:
+                raise ValueError(
+                    f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
+                )
+            _ = self._fitted.scorer
         return self
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk of labeled rows; any cut of the rows gives the same.
+        """Train on one more batch of labeled rows; any cut of the rows into batches gives the same model.
 
-        It is what `fit` gives with the same `init_size`. If this raises, or is
-        interrupted, the model is as it was before.
+        The first rows are the initial sample that fixes the basis. If this
+        raises, or is interrupted, the model is as it was before.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`. Categories that turn up after the basis are pooled.
+        X : table, array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as in `fit`. Categories that turn up after the initial sample are pooled.
+        y : array-like of shape (n_samples,)
+            Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; rows of weight zero are dropped.
 
         Returns
         -------
         self : OnePassGAM
+            The fitted estimator.
 
         Examples
         --------
         >>> from opauc import OnePassGAM
         >>> model = OnePassGAM().partial_fit([[0.0], [1.0]], [-1, -1], classes=[-1, 1])
-        >>> model.partial_fit([[2.0]], [1]).solution_.counts
-        ClassCounts(negative=2.0, positive=1.0)
+        >>> model.partial_fit([[2.0]], [1]).classes_
+        array([-1,  1])
         """
-        with changing(self):
+        with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
-            known = set() if first else {shift.name for shift in self.drift_}
-            self._learn(X, y, check_classes(None if first else self.classes_, classes), sample_weight, first)
+            drifted = set() if first else {drift.name for drift in self.drift_}
+            before = check_classes(None if first else self.classes_, classes)
+            self._train(X, y, before, sample_weight, transaction, first)
             if self.classes_.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
                     f"here {self.classes_.tolist()[0]!r}"
                 )
-            for shift in self.drift_:
-                if shift.name not in known:
-                    warnings.warn(shift, stacklevel=2)
+            for drift in self.drift_:
+                if drift.name not in drifted:
+                    warnings.warn(drift, stacklevel=2)
         return self
 
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Score of each row: the log-odds of the positive class.
+
+        Parameters
+        ----------
+        X : table, array-like, sparse matrix, list of dicts or path of a file
+            Rows with the columns of the training, found by their names. Categories that were rare or absent in
+            training count as one.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Above zero the positive class is the more likely one.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> model = OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30)
+        >>> model.decision_function([[0.0], [4.0]]) > 0
+        array([False,  True])
+        """
+        return super().decision_function(X)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Label of each row: the class whose probability is above one half.
+
+        Parameters
+        ----------
+        X : table, array-like, sparse matrix, list of dicts or path of a file
+            Rows as for `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Labels of `classes_`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30).predict([[0.5], [3.0]])
+        array([0, 1])
+        """
+        return super().predict(X)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Probability of each class: the logistic function of the score.
+
+        Parameters
+        ----------
+        X : table, array-like, sparse matrix, list of dicts or path of a file
+            Rows as for `decision_function`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, 2)
+            Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> model = OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30)
+        >>> model.predict_proba([[0.0], [4.0]]).argmax(axis=1)
+        array([0, 1])
+        """
+        return super().predict_proba(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """AUC of labeled rows: the share of pairs of a positive and a negative row that are ranked rightly.
+
+        Not the accuracy, which other classifiers of scikit-learn return; for that pass `scoring="accuracy"` to what
+        takes a `scoring`.
+
+        Parameters
+        ----------
+        X : table, array-like, sparse matrix, list of dicts or path of a file
+            Rows as for `decision_function`.
+        y : array-like of shape (n_samples,)
+            Their labels; both classes must be there.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: a pair counts with the product of its two.
+
+        Returns
+        -------
+        auc : float
+            Between 0 and 1; ties count half.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+        >>> OnePassGAM().fit(rows, labels).score(rows, labels)
+        1.0
+        """
+        return super().score(X, y, sample_weight)
+
+    def explain(self, X: ArrayLike) -> Explanation:
+        """Return the score of each row as a sum of named terms.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows as for `predict`.
+
+        Returns
+        -------
+        explanation : Explanation
+            Names of the terms, the contribution of each to each row, and the baseline.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> explained = model.explain(rows)
+        >>> explained.names
+        ('x0', 'x1')
+        >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
+        True
+        """
+        with reading(self):
+            check_is_fitted(self)
+            rows, _ = next_rows(self, X, self._columns, learn=False)
+            return self._terms().explained(rows)
+
     def empty_copy(self) -> OnePassGAM:
-        """Return a model with the same basis that has learned no row: shards that begin with it can be merged.
+        """Return a model with the same basis and no rows: shards that begin with it can be merged.
+
+        Returns
+        -------
+        model : OnePassGAM
+            A model to `partial_fit` and `merge`.
 
         Examples
         --------
@@ -409,19 +332,19 @@ class OnePassGAM(ShardedAdditive):
         >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
         >>> model = OnePassGAM().fit(rows, labels)
         >>> shards = [model.empty_copy().partial_fit(rows[i::2], labels[i::2]) for i in range(2)]
-        >>> shards[0].merge(shards[1]).solution_.counts
-        ClassCounts(negative=60.0, positive=60.0)
+        >>> shards[0].merge(shards[1]).score(rows, labels)
+        1.0
         """
         with reading(self):
             check_is_fitted(self)
             other = type(self)(**self.get_params(deep=False))
             other.__dict__.update(self.__dict__)
-            other.solution_ = self.solution_.empty_copy()
-            other._freeze()
+            other._fitted = self._fitted.empty_copy()
+            other._trim_reading()
             return other
 
     def merge(self, other: OnePassGAM) -> Self:
-        """Take in all that another model with the same basis learned, as if its rows had been seen here too.
+        """Add the rows of another model with the same basis, as if they had been processed here.
 
         Parameters
         ----------
@@ -431,58 +354,229 @@ class OnePassGAM(ShardedAdditive):
         Returns
         -------
         self : OnePassGAM
+            The model of the rows of both.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+        >>> model = OnePassGAM().fit(rows, labels)
+        >>> model.merge(model.empty_copy().partial_fit(rows, labels)).score(rows, labels)
+        1.0
         """
         with changing(self, other):
             check_is_fitted(self)
             check_is_fitted(other)
-            if not np.array_equal(self.classes_, other.classes_):
-                raise IncompatibleMomentsError(
-                    f"cannot merge models of classes {self.classes_.tolist()} and {other.classes_.tolist()}"
-                )
-            if self._input_names() != other._input_names() or not same_columns(self.columns_, other.columns_):
+            check_same_classes(self.classes_, other.classes_)
+            mine, theirs = (
+                None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other)
+            )
+            if self._input_names() != other._input_names() or mine != theirs:
                 raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
-            self.solution_ = self.solution_.merged(other.solution_)
+            self._fitted = self._fitted.merge(other._fitted)
         return self
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Unlearn rows that came after the basis: the model becomes what it would be had they never been seen.
+        """Remove rows from the sums of the model; the basis stays as it is.
 
-        While rows still wait for a basis it is fixed first. Rows that the basis
-        was made of are taken out of the sums; the basis itself stays.
+        A row that came after the initial sample is removed without a trace. A
+        row of the initial sample is removed from the sums, but the basis that
+        it helped to choose stays. Where the basis is not fixed yet, it is
+        fixed first.
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows as they were learned.
+        X : table, array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as they were trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
 
         Returns
         -------
         self : OnePassGAM
+            The model without the rows.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+        >>> model = OnePassGAM(init_size=60).partial_fit(rows, labels)
+        >>> model.forget(rows[-4:], labels[-4:]).score(rows, labels)
+        1.0
         """
         with changing(self):
             check_is_fitted(self)
-            self.solution_ = self.solution_.with_basis()
-            self._freeze()
-            rows, _ = next_rows(self, X, self.columns_, learn=False)
-            self.solution_ = self.solution_.subtract(*self._labeled(rows, y, self.classes_, sample_weight)[:3])
+            self._fitted = self._fitted.with_basis()
+            self._trim_reading()
+            rows, _ = next_rows(self, X, self._columns, learn=False)
+            batch = self._check(rows, y, self.classes_, sample_weight)
+            kept = slice(None) if batch.sample_weight is None else np.flatnonzero(batch.sample_weight)
+            weight = None if batch.sample_weight is None else batch.sample_weight[kept]
+            self._fitted = self._fitted.subtract(batch.rows[kept], batch.labels[kept], weight)
         return self
 
-    def _learn(
+    @property
+    def basis_(self) -> Basis:
+        """The basis expansion; until it is fixed, that of the rows so far."""
+        with reading(self):
+            return self._fitted.current.basis
+
+    @property
+    def terms_(self) -> list[Effect]:
+        """Every term with standard errors, the most important first."""
+        with reading(self):
+            return self._terms().all()
+
+    @property
+    def term_importances_(self) -> dict[str, float]:
+        """Standard deviation of each term over the rows."""
+        with reading(self):
+            return self._terms().importances()
+
+    @property
+    def selection_(self) -> ModelSelection:
+        """Which candidate model was selected, and how each ranked the rows after the initial sample."""
+        with reading(self):
+            return self._fitted.final.selection
+
+    @property
+    def drift_(self) -> list[FeatureDrift]:
+        """Features whose values after the initial sample do not look like those before."""
+        with reading(self):
+            return find_drift(self._fitted, self._input_names())
+
+    @property
+    def dropped_columns_(self) -> tuple[str, ...]:
+        """Columns the model does not use, such as identifiers, free text and constants."""
+        with reading(self):
+            names, columns = self._feature_names(), self._columns
+        if names is None or columns is None:
+            return ()
+        used = {column.name for column in columns.columns}
+        return tuple(name for name in names if name not in used)
+
+    @property
+    def _columns(self) -> TableSchema | None:
+        """What the columns of a table become; None for a model fitted to arrays."""
+        return None if self._reading is None else self._reading.columns
+
+    def _scored(self, X: ArrayLike) -> Scored:
+        with reading(self):
+            check_is_fitted(self)
+            rows, _ = next_rows(self, X, self._columns, learn=False)
+            scorer, classes = self._fitted.scorer, self.classes_
+        return Scored(scorer, scorer.scores(rows), classes)
+
+    def _input_names(self) -> tuple[str, ...]:
+        if self._columns is not None:
+            return self._columns.inputs
+        return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _terms(self) -> Terms:
+        check_is_fitted(self)
+        names = self._input_names()
+        categories = [{}] * len(names) if self._columns is None else self._columns.words()
+        return Terms(self._fitted, names, categories)
+
+    def _factory(self, n_rows: int = 0) -> AdditiveFactory:
+        """Return how the parameters become a fit, where so many rows are known to come."""
+        parameters = self.get_params(deep=False)
+        categorical = None if self._columns is None else self._columns.categorical
+        return AdditiveFactory(parameters, inputs=self._input_names(), categorical=categorical, n_rows=n_rows)
+
+    def _train(
         self,
         X: ArrayLike,
         y: ArrayLike,
         classes: Array | None,
         sample_weight: ArrayLike | None,
+        transaction: Transaction,
         first: bool,
         whole: bool = False,
     ) -> None:
-        known = first_rows(self, X) if first else next_rows(self, X, self.columns_, learn=True)
-        self.columns_ = known.columns
-        rows, labels, weight, found = self._labeled(known.rows, y, classes, sample_weight)
-        self.classes_ = found
+        known = first_rows(self, X) if first else next_rows(self, X, self._columns, learn=True)
+        self._set_columns(known, first)
+        batch = self._check(known.rows, y, classes, sample_weight)
+        self.classes_ = batch.classes
+        factory = self._factory(batch.labels.size if whole else 0)
+        trainer = Trainer(factory, fit=None if first else self._fitted)
+        trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, within=transaction)
+        self._fitted = cast(AdditiveFit, trainer.fit)
+        self._trim_reading()
+
+    def _check(
+        self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
+    ) -> CheckedBatch:
+        """Check labels and weights."""
+        if not len(rows):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
+        return check_labels(rows, y, sample_weight, classes)
+
+    def _set_columns(self, known: KnownRows, first: bool) -> None:
+        """Keep what is known of the columns of a table."""
         if first:
-            before = self._started(known, labels.size if whole else 0)
-        else:
-            before = self.solution_.with_settings(self._settings())
-        self.solution_ = before.after(rows, labels, weight) if labels.size else before
-        self._freeze()
+            self.__dict__.pop("_reading", None)
+        if known.columns is not None:
+            before = self._reading or OrdinalReading(ReadOptions())
+            self._reading = replace(before, columns=known.columns)
+
+    def _trim_reading(self) -> None:
+        """Drop the categories that have no level of their own, once the basis is fixed."""
+        if self._reading is not None:
+            self._reading = cast(OrdinalReading, self._fitted.trim_reading(self._reading))
+
+    def _shard_factory(self) -> AdditiveFactory:
+        """Return the factory that shards of rows are trained by: each begins with the basis."""
+        parameters = self.get_params(deep=False)
+        if isinstance(self.random_state, np.random.RandomState):
+            parameters["random_state"] = random_key(self.random_state) % 2**32
+        initial = self._fitted if self.__sklearn_is_fitted__() else None
+        return AdditiveFactory(parameters, initial)
+
+    def _encode_shard(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: Array,
+        first: bool,  # noqa: ARG002
+    ) -> CheckedBatch:
+        """Check rows of a shard; nothing new is learned of their columns."""
+        rows, _ = next_rows(self, X, self._columns, learn=False)
+        return self._check(rows, y, classes, sample_weight)
+
+    def _begin_shards(self, rows: Any, classes: Array) -> Self:
+        """Return an estimator of these parameters with a basis of an initial sample of the rows, and no rows yet."""
+        begun, n_rows = type(self)(**self.get_params(deep=False)), rows.n_rows()
+        seed = random_key(self.random_state)
+        size = int(with_init_size(begun._shard_factory().settings(), n_rows).init_size)
+        chunk = rows.sample(size, seed)
+        rarer = int(
+            np.bincount(check_labels(np.empty((len(chunk[1]), 0)), chunk[1], None, classes).labels, minlength=2).min()
+        )
+        if (more := enough_rows(size, rarer, n_rows, chunk[0].shape[1])) > size:
+            chunk = rows.sample(more, seed)
+        X, y, sample_weight = chunk
+        known = first_rows(begun, X)
+        begun._set_columns(known, first=True)
+        batch = begun._check(known.rows, y, classes, sample_weight)
+        if np.bincount(batch.labels, minlength=2).min() == 0:
+            raise InputError(
+                f"{type(self).__name__}: all {batch.labels.size:,} rows of the initial sample are of one class"
+            )
+        begun.classes_ = batch.classes
+        start = replace(begun._factory(n_rows).prepare(None, batch.rows), seed=seed)
+        begun._fitted = start.of_sample(np.asarray(batch.rows), batch.labels, batch.sample_weight)
+        begun._trim_reading()
+        return begun
+
+    def _adopt_shards(self, model: Model) -> None:
+        """Take over the model of all shards."""
+        self._adopt(model)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
+from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import with_text_names
 from opauc.data.schema.table import NumberedRows, TableSchema
@@ -89,7 +90,8 @@ def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
 
 def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None) -> Floats:
     """Return the rows of a file, read as the command read those of the training."""
-    stream = OrdinalReading.of_json(estimator._reading, columns).stream([path])
+    reading = estimator._reading or OrdinalReading(ReadOptions(), None, columns)
+    stream = reading.stream([path])
     parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.chunks()]
     if not parts:
         raise InputError(f"{path}: there are no rows in it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 
 
 class FeatureDrift(UserWarning):
@@ -25,7 +25,7 @@ class FeatureDrift(UserWarning):
         )
 
 
-def find_drift(solution: AdditiveSolution, names: Sequence[str]) -> list[FeatureDrift]:
+def find_drift(solution: AdditiveFit, names: Sequence[str]) -> list[FeatureDrift]:
     """Return the features that later rows occupy otherwise, the worst first."""
     if solution.fixed is None:
         return []

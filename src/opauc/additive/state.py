@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.initial_fit import BasisModel, encoded, fit_basis
@@ -15,32 +16,44 @@ from opauc.additive.initial_sample import SampledRows, WarmUpBuffer, as_known
 from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
-from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows, Settings
+from opauc.core.fit import Fit
+from opauc.core.json_schema import json_as
+from opauc.core.model import RowReading, plain, with_prefix
+from opauc.core.parameters import from_params
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
-# A solution costs as much as very many rows: it is looked at again when there are so many times the rows.
-NEXT_LOOK = 4.0
+
+class AdditiveHeader(TypedDict):
+    """An additive fit in the header of a file."""
+
+    settings: dict[str, int | str | list[list[int | str]] | None]
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveSolution:
-    """Rows of numbers learned by an additive model; weights are worked out when first asked for. A value.
+class AdditiveFit(Fit):
+    """An additive model after the rows so far: a warm-up buffer of rows, or a basis and sums. A value.
 
-    The first rows wait until there are enough of them for a basis; before that
-    the model is that of the rows that wait. From then on all rows are sums.
-    Any cut of the rows gives the same.
+    The first rows are kept in the warm-up buffer until there are enough of them
+    to fix a basis; before that the model is fitted to the buffer. From then on
+    all rows are sums. Any cut of the rows gives the same.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.settings import AdditiveSettings, with_init_size
-    >>> from opauc.additive.state import AdditiveSolution
+    >>> from opauc.additive.state import AdditiveFit
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] ** 2 > 1).astype(np.int8)
-    >>> learned = AdditiveSolution.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
-    >>> learned.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
+    >>> fit = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
+    >>> fit.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
     array([False,  True])
     """
+
+    family: ClassVar[str] = "additive"
+    # A solve costs as much as very many rows.
+    look_growth: ClassVar[float] = 4.0
 
     settings: AdditiveSettings
     categorical: NDArray[np.bool_]
@@ -50,7 +63,7 @@ class AdditiveSolution:
     sampled: SampledRows | None = None  # rows drawn beforehand, which come again
 
     @classmethod
-    def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveSolution:
+    def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveFit:
         """Return what is known before any row: which inputs are numbers of categories."""
         return cls(with_init_size(settings, 0), categorical, seed, WarmUpBuffer.empty(categorical.size))
 
@@ -64,17 +77,7 @@ class AdditiveSolution:
         """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
 
-    @property
-    def published(self) -> Settings:
-        """Nothing: whatever was chosen is on the basis."""
-        return {}
-
-    @property
-    def look_growth(self) -> float:
-        """By which factor the rows should have grown before the weights are looked at again."""
-        return NEXT_LOOK
-
-    def look(self, seen: int) -> MappedScorer | None:
+    def look(self, n_rows: int) -> MappedScorer | None:
         """Return what scores the rows to come; None before the basis, when all rows would have to be fitted anew.
 
         As long as more rows were drawn for the basis than have been learned, the fit to those serves better.
@@ -82,9 +85,9 @@ class AdditiveSolution:
         if self.fixed is None:
             return None
         basis, model = self.fixed
-        return MappedScorer(basis, model.sums.point) if seen < model.first_counts.sum() else self.scorer
+        return MappedScorer(basis, model.sums.point) if n_rows < model.first_counts.sum() else self.scorer
 
-    def fresh(self, rows: Rows) -> NDArray[np.bool_] | None:
+    def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Tell which rows are none of those that the basis was made of; None where all are new."""
         return None if self.sampled is None else self.sampled.fresh(np.asarray(rows, np.float64))
 
@@ -111,8 +114,46 @@ class AdditiveSolution:
         """What scores rows."""
         return MappedScorer(self.current.basis, self.final.weights)
 
-    def after(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
-        """Return what is known after the rows."""
+    def align(self, rows: Rows) -> Floats:
+        """Return the rows as float64; they must have as many numbers as the model has inputs."""
+        if not isinstance(rows, np.ndarray) or rows.shape[1] != self.n_features:
+            raise IncompatibleMomentsError(f"expected rows of {self.n_features} numbers, got {rows.shape[1]}")
+        return np.asarray(rows, np.float64)
+
+    def update(
+        self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
+    ) -> AdditiveFit:
+        """Return the fit after more rows."""
+        if groups is not None:
+            raise InputError("groups are for folds, of which an additive model has none")
+        return self._after(self.align(rows), labels, weight)
+
+    def finish(self, reading: RowReading) -> tuple[AdditiveFit, RowReading]:
+        """Return the fit with its basis fixed, and the reading without the categories that have no level."""
+        fit = self.with_basis()
+        return fit, fit.trim_reading(reading)
+
+    def trim_reading(self, reading: RowReading) -> RowReading:
+        """Return the reading without the categories that have no level of their own, once the basis is fixed."""
+        if self.fixed is None or not isinstance(reading, OrdinalReading) or reading.columns is None:
+            return reading
+        if reading.columns.frozen:
+            return reading
+        return replace(reading, columns=reading.columns.kept(self.fixed.basis.kept_numbers()))
+
+    def check_reading(self, reading: RowReading | None) -> None:
+        """Raise ValueError unless the columns of the reading become the inputs of the basis."""
+        if reading is None:
+            return
+        if not isinstance(reading, OrdinalReading):
+            raise ValueError("reading: expected that of a table of numbers and categories")
+        columns = reading.columns
+        if columns is not None and len(columns.inputs) != self.n_features:
+            raise ValueError(f"expected {self.n_features} inputs, got {len(columns.inputs)}")
+        if columns is not None and (columns.categorical != self.categorical).any():
+            raise ValueError("columns: expected the same inputs to be categories as in the basis")
+
+    def _after(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         if self.fixed is not None:
             return self._with_later(self.fixed, rows, labels, weight)
         wanted = self.waiting.missing_rows(labels, int(self.settings.init_size))
@@ -124,41 +165,51 @@ class AdditiveSolution:
             return now
         now = replace(now, waiting=WarmUpBuffer.empty(self.n_features), fixed=now._fitted())
         return (
-            now.after(rows[rest], labels[rest], None if weight is None else weight[rest])
+            now._after(rows[rest], labels[rest], None if weight is None else weight[rest])
             if wanted < labels.size
             else now
         )
 
-    def with_settings(self, settings: AdditiveSettings) -> AdditiveSolution:
+    def with_settings(self, settings: AdditiveSettings) -> AdditiveFit:
         """Return the same with other settings, which matter until the basis is fixed."""
         rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
         return replace(self, settings=replace(settings, init_size=rows))
 
-    def with_basis(self) -> AdditiveSolution:
+    def with_basis(self) -> AdditiveFit:
         """Return what is known with the basis fixed now, whatever waits."""
-        return self if self.fixed is not None else replace(self, waiting=self.waiting.empty_copy(), fixed=self.current)
+        if self.fixed is not None:
+            return self
+        return replace(self, waiting=self.waiting.empty_copy(), fixed=self.current)
 
-    def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
+    def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         """Return the basis that suits rows drawn from all over, with no row learned: they come again with the others."""
         drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
         begun = drawn.empty_copy()
         again = as_known(rows, self.categorical, begun.current.basis.kept_numbers())
         return replace(begun, sampled=SampledRows.of(again))
 
-    def empty_copy(self) -> AdditiveSolution:
+    def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""
         basis, model = self.current
         return replace(self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()))
 
-    def subtract(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveSolution:
-        """Return what would be known had these rows never been seen, with the basis as it is."""
-        if self.fixed is None:
-            raise UnsupportedOperationError("forget needs a basis: rows can be taken out once it is fixed")
-        basis, model = self.fixed
-        return replace(self, fixed=BasisModel(basis, model.subtract(self._encoded(basis, rows, labels, weight))))
+    def subtract(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,  # noqa: ARG002
+        groups: GroupKeys | None = None,  # noqa: ARG002
+    ) -> AdditiveFit:
+        """Return the fit without these rows; the basis stays, and is fixed first where it was not."""
+        fit = self.with_basis()
+        assert fit.fixed is not None, "it was fixed just now"
+        basis, model = fit.fixed
+        encoded_rows = fit._encoded(basis, fit.align(rows), labels, weight)
+        return replace(fit, fixed=BasisModel(basis, model.subtract(encoded_rows)))
 
-    def merged(self, other: AdditiveSolution) -> AdditiveSolution:
-        """Return what is known of the rows of both: they must have the same basis, or one of them none yet."""
+    def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
+        """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
         if other.fixed is None:
             return self._with_waiting(other)
         if self.fixed is None:
@@ -169,8 +220,9 @@ class AdditiveSolution:
             )
         return replace(self, fixed=BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model)))
 
-    def to_arrays(self) -> Arrays:
-        """Return all there is under flat names."""
+    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+        """Return the settings, and all arrays under flat names."""
+        settings = {name: plain(getattr(self.settings, name)) for name in AdditiveSettings.__dataclass_fields__}
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays |= {f"waiting.{name}": array for name, array in self.waiting.to_arrays().items()}
         if self.sampled is not None:
@@ -178,19 +230,26 @@ class AdditiveSolution:
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
-        return arrays
+        return {"settings": settings}, arrays
 
     @classmethod
-    def from_arrays(cls, settings: AdditiveSettings, arrays: NamedArrays) -> AdditiveSolution:
-        """Return the solution that gave these arrays, refused unless one can have."""
+    def from_parts(
+        cls,
+        header: Settings,
+        arrays: NamedArrays,
+        n_features: int,  # noqa: ARG003
+        can_train: bool = True,  # noqa: ARG003
+    ) -> AdditiveFit:
+        """Return the fit that gave these parts; raise ValueError unless one can have."""
+        settings = from_params("OnePassGAM", AdditiveSettings, json_as(AdditiveHeader, header, "fit")["settings"])
         categorical, seed = arrays["categorical"], arrays["seed"]
         if categorical.dtype != np.bool_ or categorical.ndim != 1 or seed.dtype != np.uint64 or seed.shape != ():
             raise ValueError("expected which inputs are categories, and a seed")
-        waiting = WarmUpBuffer.from_arrays(_under("waiting.", arrays))
+        waiting = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays))
         fixed = None
         if "basis.kinds" in arrays:
-            basis = Basis.from_arrays(_under("basis.", arrays))
-            fixed = BasisModel.of_parts(basis, _under("model.", arrays))
+            basis = Basis.from_arrays(with_prefix("basis.", arrays))
+            fixed = BasisModel.of_parts(basis, with_prefix("model.", arrays))
         width = waiting.n_features if fixed is None else fixed.basis.n_inputs
         if not width == waiting.n_features == categorical.size:
             raise ValueError(f"expected {categorical.size} inputs, got {width}")
@@ -200,24 +259,20 @@ class AdditiveSolution:
     def _fitted(self) -> BasisModel:
         return fit_basis(self.waiting, self.settings, self.categorical, self.seed)
 
-    def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveSolution:
+    def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
         basis, model = fixed
         return replace(self, fixed=BasisModel(basis, model.later(self._encoded(basis, rows, labels, weight))))
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""
-        return encoded(basis, rows, labels, weight, self.fresh(rows))
+        return encoded(basis, rows, labels, weight, self.new_rows(rows))
 
-    def _with_waiting(self, other: AdditiveSolution) -> AdditiveSolution:
+    def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows = other.waiting
-        return self.after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
+        return self._after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
 
 
 def same_basis(one: Basis, other: Basis) -> bool:
     """Tell whether two bases make the same columns."""
     mine, theirs = one.to_arrays(), other.to_arrays()
     return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-
-
-def _under(begin: str, arrays: NamedArrays) -> Arrays:
-    return {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}

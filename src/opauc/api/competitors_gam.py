@@ -8,9 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.file_sample import ALL_WAIT, enough_rows
+from opauc.additive.factory import ALL_WAIT
+from opauc.additive.file_sample import enough_rows
 from opauc.additive.settings import AdditiveSettings, with_init_size
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 from opauc.errors import OpaucError, UnsupportedOperationError
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.runner import Collected
@@ -40,7 +41,7 @@ class GamMethod:
     name: ClassVar[str] = "gam"
     categorical: Flags | None = None
     collected: Collected = field(default_factory=Collected, repr=False)
-    solution: AdditiveSolution | None = field(default=None, repr=False)
+    fit: AdditiveFit | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
         """Return the method with nothing learned."""
@@ -54,8 +55,8 @@ class GamMethod:
     def learn(self, rows: Rows, labels: Labels) -> None:
         """Keep the rows, or learn them once there is a basis."""
         numbers = self._numbers(rows)
-        if self.solution is not None:
-            self.solution = self.solution.after(numbers, labels)
+        if self.fit is not None:
+            self.fit = self.fit.update(numbers, labels)
             return
         self.collected.add(numbers, labels)
         if self.collected.bytes() > MOST_WAITING:
@@ -63,18 +64,18 @@ class GamMethod:
 
     def finish(self) -> None:
         """Work out the weights."""
-        if self.solution is None:
+        if self.fit is None:
             self._settle()
-        assert self.solution is not None
-        if not self.solution.counts.both:
+        assert self.fit is not None
+        if not self.fit.counts.both:
             raise OpaucError("there are no rows of two classes to learn from")
-        _ = self.solution.scorer
+        _ = self.fit.scorer
 
     def scores(self, rows: Rows) -> Floats:
         """Return the log-odds of rows."""
-        if self.solution is None:
+        if self.fit is None:
             raise OpaucError("there are no weights yet to score rows with")
-        return self.solution.scorer.scores(self._numbers(rows))
+        return self.fit.scorer.scores(self._numbers(rows))
 
     def _numbers(self, rows: Rows) -> Floats:
         if not isinstance(rows, np.ndarray):
@@ -84,16 +85,16 @@ class GamMethod:
     def _settle(self) -> None:
         rows, labels = self.collected.whole()
         self.collected = Collected()
-        self.solution = self._learned(np.asarray(rows), labels)
+        self.fit = self._learned(np.asarray(rows), labels)
 
-    def _learned(self, rows: Floats, labels: Labels) -> AdditiveSolution:
+    def _learned(self, rows: Floats, labels: Labels) -> AdditiveFit:
         """Return what rows teach that are all there."""
         width = rows.shape[1]
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
         settings = with_init_size(AdditiveSettings(), labels.size)
-        start = AdditiveSolution.start(settings, categorical, SEED)
+        start = AdditiveFit.start(settings, categorical, SEED)
         drawn = sample_rows(labels, int(settings.init_size), width)
-        return (start if drawn is None else start.of_sample(rows[drawn], labels[drawn])).after(rows, labels)
+        return (start if drawn is None else start.of_sample(rows[drawn], labels[drawn])).update(rows, labels)
 
 
 def sample_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] | None:

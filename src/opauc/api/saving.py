@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, TypedDict
 
-from opauc.additive.gam import OnePassGAM
-from opauc.additive.model_file import ADDITIVE, AdditiveModel, additive_of_parts, save_additive
-from opauc.baselines.projected_estimator import ProjectedClassifier
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.json_schema import json_as
+from opauc.core.model import MODEL, Model, model_in, save_model, unreadable
 from opauc.core.registry import ESTIMATORS, STATISTICS
 from opauc.core.transaction import reading
 from opauc.errors import UnreadableFileError
 from opauc.estimators.scoring import ScoringClassifier
-from opauc.linear.estimator import LinearClassifier, StreamClassifier
-from opauc.linear.fit import Solved
-from opauc.linear.model_file import MODEL, Model, model_in, refusing, save_model
 
 STATISTICS_FILE = "statistics"
 
@@ -51,10 +46,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
-        if isinstance(model, OnePassGAM):
-            save_additive(model._known(), path)
-        else:
-            save_model(model._known(), path)
+        save_model(model._to_model(), path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -69,41 +61,24 @@ def load(path: str | os.PathLike[str]) -> Any:
     opauc.errors.UnreadableFileError: nothing.opauc: no such file
     """
     kind, header, arrays = read_checksummed(path)
-    if kind not in (MODEL, ADDITIVE, STATISTICS_FILE):
+    if kind not in (MODEL, STATISTICS_FILE):
         raise UnreadableFileError(f"{path}: holds a {kind}, expected a model")
-    if kind == ADDITIVE:
-        with refusing(path):
-            return gam_of(additive_of_parts(header, arrays))
     if kind == MODEL:
         model = model_in(path, kind, header, arrays)
-        with refusing(path):
+        with unreadable(path):
             return estimator_of(model)
-    with refusing(path):
+    with unreadable(path):
         name = json_as(StatisticsHeader, header, "header")["statistics"]
         return STATISTICS[name].from_arrays(arrays)
 
 
-def gam_of(model: AdditiveModel) -> OnePassGAM:
-    """Return the fitted additive model that knows what the model does."""
-    if model.estimator != OnePassGAM.__name__:
-        raise ValueError(f"no additive estimator {model.estimator} is known here")
+def estimator_of(model: Model) -> ScoringClassifier:
+    """Return the fitted estimator of a model; raise ValueError unless it is one of that estimator."""
+    kind: type[ScoringClassifier] = ESTIMATORS[model.estimator]
     parameters = dict(model.parameters)
     if isinstance(parameters.get("interactions"), list):
         parameters["interactions"] = [tuple(pair) for pair in parameters["interactions"]]
-    estimator = OnePassGAM(**parameters)
-    estimator._adopt(model)
-    return estimator
-
-
-def estimator_of(model: Model) -> LinearClassifier:
-    """Return the fitted estimator that knows what the model does."""
-    kind: type[ScoringClassifier] = ESTIMATORS[model.estimator]
-    if not issubclass(kind, LinearClassifier):
-        raise ValueError(f"no linear estimator {model.estimator} is known here")
-    if issubclass(kind, StreamClassifier) and isinstance(model.solution, Solved):
-        raise ValueError(f"{model.estimator} can go on learning, but there is nothing here to go on from")
-    if issubclass(kind, ProjectedClassifier) and model.learned().map is None:
-        raise ValueError(f"{model.estimator} maps its rows, but there is no map")
-    estimator = kind(**model.parameters)
+    estimator = kind(**parameters)
+    estimator._check_fit(model.fit)
     estimator._adopt(model)
     return estimator

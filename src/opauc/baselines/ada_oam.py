@@ -46,7 +46,7 @@ class AdaOAM(StreamClassifier):
     array(['spam'], dtype='<U4')
     """
 
-    _kind = ada_oam.AdaOAM
+    _solver = ada_oam.AdaOAM
 
     def __init__(
         self, *, alpha: float = 1e-4, eta0: float = 0.03, epsilon: float = 1e-8, average: bool = False

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.fit import BatchFit
 from opauc.core.transaction import changing
-from opauc.estimators.input_checks import check_batch
 from opauc.linear.estimator import LinearClassifier
-from opauc.linear.fit import Solution, Solved
+from opauc.linear.fit import LinearFit
+from opauc.linear.input import check_batch
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Floats, Labels, Rows
 
@@ -23,6 +24,8 @@ class BatchClassifier(LinearClassifier):
     have. How many of the rows at hand are used is the caller's affair: the
     paper's limit of 8,000 rows belongs to its experiments, not in here.
     """
+
+    _families: ClassVar[tuple[str, ...]] = ("batch",)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from labeled rows, forgetting what was learned before.
@@ -53,12 +56,12 @@ class BatchClassifier(LinearClassifier):
                     f"every row is of class {chunk.classes.tolist()[0]!r}"
                 )
             self.classes_ = chunk.classes
-            self.solution_ = self._solve(chunk.rows, chunk.labels)
-            self._publish()
+            self._fitted = self._solve(chunk.rows, chunk.labels)
+            self._set_resolved()
         return self
 
     @abstractmethod
-    def _solve(self, rows: Rows, labels: Labels) -> Solution | Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> LinearFit | BatchFit:
         """Return what the rows teach, every parameter checked."""
 
 
@@ -67,7 +70,7 @@ def as_float64(rows: Rows) -> Rows:
     return rows.astype(np.float64, copy=False)
 
 
-def solved(weights: Floats, scores: Floats, labels: Labels, **published: object) -> Solved:
+def solved(weights: Floats, scores: Floats, labels: Labels, **published: object) -> BatchFit:
     """Return the solution with these weights, which give these scores to the rows learned from."""
     weights.flags.writeable = False
-    return Solved(LinearScorer.of_scores(weights, scores, labels), published)
+    return BatchFit(LinearScorer.of_scores(weights, scores, labels), published)

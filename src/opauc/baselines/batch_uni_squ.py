@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.core.fit import BatchFit
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, checked
-from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
 
@@ -50,7 +50,7 @@ class BatchUniSqu(BatchClassifier):
         self.alpha = alpha
         self.tol = tol
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         owner = type(self).__name__
         rows, alpha = as_float64(rows), checked(owner, "alpha", self.alpha, NON_NEGATIVE)
         shares = labels.size / (2.0 * np.bincount(labels))

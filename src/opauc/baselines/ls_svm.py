@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from opauc.baselines.batch_estimator import BatchClassifier
 from opauc.core.mergeable import Statistic
-from opauc.linear.choice import LearnerRecipe
 from opauc.linear.exact import Exact
-from opauc.linear.fit import Solution
-from opauc.linear.training import Training
+from opauc.linear.fit import LinearFit
+from opauc.linear.resolve import solver_factory
 from opauc.types import Labels, Rows
 
 
@@ -40,7 +41,9 @@ class LSSVM(BatchClassifier):
     array([[0.4444]])
     """
 
-    solution_: Solution
+    _families: ClassVar[tuple[str, ...]] = ("linear",)
+
+    _fitted: LinearFit
 
     def __init__(self, *, alpha: float = 1e-4) -> None:
         self.alpha = alpha
@@ -48,9 +51,8 @@ class LSSVM(BatchClassifier):
     @property
     def moments_(self) -> Statistic:
         """Statistics of the two classes."""
-        return self.solution_.moments
+        return self._fitted.moments
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solution:
-        training = Training(LearnerRecipe(type(self).__name__, Exact, self.get_params(deep=False)))
-        training.learn(rows, labels)
-        return training.solution
+    def _solve(self, rows: Rows, labels: Labels) -> LinearFit:
+        factory = solver_factory(type(self).__name__, Exact, self.get_params(deep=False))
+        return factory.prepare(None, rows).update(rows, labels)

@@ -31,4 +31,4 @@ class MeanDifference(StreamClassifier):
     array([[1.5, 2. ]])
     """
 
-    _kind = mean_difference.MeanDifference
+    _solver = mean_difference.MeanDifference

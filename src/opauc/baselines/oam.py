@@ -59,7 +59,7 @@ class OAM(StreamClassifier):
     True
     """
 
-    _kind = oam.OAM
+    _solver = oam.OAM
 
     def __init__(
         self,

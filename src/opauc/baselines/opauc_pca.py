@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
 from opauc.baselines.projected_estimator import full_covariance
+from opauc.core.fit import BatchFit
 from opauc.core.parameters import Count, checked
-from opauc.linear.fit import Solved
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
 
@@ -69,7 +69,7 @@ class OPAUCpca(BatchClassifier):
     (array([[0.  , 0.25]]), array([4.]))
     """
 
-    _published = ("n_components_", "explained_variance_")
+    _resolved = ("n_components_", "explained_variance_")
 
     explained_variance_: Floats
     n_components_: int
@@ -93,7 +93,7 @@ class OPAUCpca(BatchClassifier):
         self.average = average
         self.random_state = random_state
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         owner = type(self).__name__
         size = min(checked(owner, "n_components", self.n_components, Count()), *rows.shape)
         learner = full_covariance(owner, self.get_params(deep=False), size)

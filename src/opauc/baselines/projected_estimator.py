@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from opauc.core.fit import Fit
 from opauc.core.parameters import Count, Option, checked
 from opauc.core.solver import AnySolver
-from opauc.linear.choice import Choice
 from opauc.linear.estimator import StreamClassifier
+from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.maps import LinearMap
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import LinearFactory, resolve_opauc
 from opauc.types import RandomState, Settings
 
 
@@ -45,8 +45,8 @@ class ProjectedClassifier(StreamClassifier):
     @property
     def map_(self) -> LinearMap:
         """The map of the rows."""
-        mapped = self.solution_.map
-        assert mapped is not None, "every solution here has one"
+        mapped = self._fitted.map
+        assert mapped is not None, "every fit here has one"
         return mapped
 
     @property
@@ -54,27 +54,31 @@ class ProjectedClassifier(StreamClassifier):
         """Dimensions of the mapped rows: `n_components`, or the number of features if that is less."""
         return self.map_.n_features
 
-    def _recipe(self) -> ProjectedRecipe:
-        return ProjectedRecipe(type(self).__name__, self.get_params(deep=False), self._map_kind)
+    def _factory(self) -> LinearFactory:
+        resolve = partial(_resolve_projected, self._map_kind)
+        return LinearFactory(type(self).__name__, self.get_params(deep=False), resolve)
+
+    def _check_fit(self, fit: Fit) -> None:
+        super()._check_fit(fit)
+        if not isinstance(fit, LinearFit) or fit.map is None:
+            raise ValueError(f"{type(self).__name__} maps its rows, but there is no map")
 
 
-@dataclass(frozen=True)
-class ProjectedRecipe:
-    """OPAUC's learner with full covariance behind a map that is drawn when learning starts."""
-
-    owner: str
-    parameters: Settings
-    kind: type[LinearMap]
-
-    def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
-        """Return the learner for mapped rows."""
-        size = min(checked(self.owner, "n_components", self.parameters["n_components"], Count()), n_features)
-        learner = full_covariance(self.owner, self.parameters, size)
-        return Choice(learner, partial(self.kind.drawn, size, self.parameters["random_state"], n_features))
+def _resolve_projected(
+    kind: type[LinearMap],
+    estimator: str,
+    parameters: Settings,
+    n_features: int,
+    dtype: str,  # noqa: ARG001
+) -> Resolved:
+    """Return OPAUC's solver with full covariance behind a map that is drawn when training starts."""
+    size = min(checked(estimator, "n_components", parameters["n_components"], Count()), n_features)
+    solver = full_covariance(estimator, parameters, size)
+    return Resolved(solver, partial(kind.drawn, size, parameters["random_state"], n_features))
 
 
-def full_covariance(owner: str, given: Settings, n_components: int) -> AnySolver:
-    """Return OPAUC's learner with full covariance for rows of that length, as the paper has it."""
-    checked(owner, "solver", given["solver"], Option(("exact", "sgd")))
-    settings = {**given, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
-    return OpaucRecipe(settings, owner).choose(n_components, "float64").learner
+def full_covariance(estimator: str, parameters: Settings, n_components: int) -> AnySolver:
+    """Return OPAUC's solver with full covariance for rows of that length, in the paper's form."""
+    checked(estimator, "solver", parameters["solver"], Option(("exact", "sgd")))
+    settings = {**parameters, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
+    return resolve_opauc(estimator, settings, n_components, "float64").solver

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from opauc.baselines.batch_estimator import BatchClassifier, solved
-from opauc.linear.fit import Solved
+from opauc.core.fit import BatchFit
 from opauc.types import Labels, RandomState, Rows
 
 
@@ -38,7 +38,7 @@ class RandomWeights(BatchClassifier):
     def __init__(self, *, random_state: RandomState = None) -> None:
         self.random_state = random_state
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         weights = check_random_state(self.random_state).normal(size=self.n_features_in_)
         return solved(weights, rows @ weights, labels)
 

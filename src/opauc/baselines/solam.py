@@ -44,7 +44,7 @@ class SOLAM(StreamClassifier):
     array(['spam'], dtype='<U4')
     """
 
-    _kind = solam.SOLAM
+    _solver = solam.SOLAM
 
     def __init__(self, *, eta0: float = 1.0, radius: float = 1.0) -> None:
         self.eta0 = eta0

@@ -49,7 +49,7 @@ class SPAUC(StreamClassifier):
     array(['spam'], dtype='<U4')
     """
 
-    _kind = spauc.SPAUC
+    _solver = spauc.SPAUC
 
     def __init__(
         self,

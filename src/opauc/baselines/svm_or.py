@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
 from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
+from opauc.core.fit import BatchFit
 from opauc.core.parameters import from_params
-from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
 
@@ -66,7 +66,7 @@ class SVMOR(BatchClassifier):
     0.99
     """
 
-    _published = ("n_iter_", "objective_", "gap_")
+    _resolved = ("n_iter_", "objective_", "gap_")
 
     n_iter_: int
     objective_: float
@@ -80,7 +80,7 @@ class SVMOR(BatchClassifier):
     def _optimiser(self) -> PairwiseHinge:
         return from_params(type(self).__name__, PairwiseHinge, self.get_params(deep=False))
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         optimizer = self._optimiser()
         found = optimizer.minimize(as_float64(rows), labels)
         gap = optimizer.gap(found.objective, found.bound)

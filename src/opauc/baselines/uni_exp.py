@@ -56,7 +56,7 @@ class UniExp(StreamClassifier):
     True
     """
 
-    _kind = uni_exp.UniExp
+    _solver = uni_exp.UniExp
 
     def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
         self.eta0 = eta0

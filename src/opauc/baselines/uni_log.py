@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
+from opauc.core.fit import BatchFit
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, checked
-from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
 
@@ -47,7 +47,7 @@ class UniLog(BatchClassifier):
     array([0, 1])
     """
 
-    _published = ("n_iter_",)
+    _resolved = ("n_iter_",)
 
     n_iter_: int
 
@@ -56,7 +56,7 @@ class UniLog(BatchClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, rows: Rows, labels: Labels) -> Solved:
+    def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         owner = type(self).__name__
         alpha = checked(owner, "alpha", self.alpha, NON_NEGATIVE)
         rows = as_float64(rows)

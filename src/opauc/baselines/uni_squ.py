@@ -42,7 +42,7 @@ class UniSqu(StreamClassifier):
     array(['spam'], dtype='<U4')
     """
 
-    _kind = uni_squ.UniSqu
+    _solver = uni_squ.UniSqu
 
     def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
         self.eta0 = eta0

@@ -1,4 +1,4 @@
-"""The command with its verbs, found by looking through this folder, and what becomes of errors."""
+"""The command with its verbs, and what becomes of errors."""
 
 from __future__ import annotations
 
@@ -10,45 +10,42 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import signature
-from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
-from opauc import cli
 from opauc.cli.shown_text import shortened, shown_text
-from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError
+from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter, ParameterError
 from opauc.version import __version__
 
 INTERRUPTED = 130
 # A message that quotes a file in full helps nobody.
 LONGEST_MESSAGE = 1000
 VERSION = "--version"
+VERBS = ("train", "evaluate", "predict", "inspect", "report", "compare", "merge", "forget")
+# Parameters whose option has another name.
+FLAGS = {"random_state": "seed"}
 # Arrow's allocator hands memory back that is free for a moment, and the next part of a table has to fetch it again: a
 # tenth of the time of reading, and a fifth where two threads wait for the system. It looks when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
 
 
 def build(words: Sequence[str]) -> typer.Typer:
-    """Return the application: every module here with a function `command` is a verb of that name.
+    """Return the application: the module of each verb has a function `command`.
 
     Only the verb that is asked for is imported, all of them where none is: that is what a person waits for.
     """
     app = typer.Typer(
         name="opauc",
-        help="Models judged by AUC, learned in one pass over the data: tables as they come, and sparse rows.",
+        help="Models judged by AUC, trained in one pass over the data: raw tables and sparse rows.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    names = [module.name for module in iter_modules(cli.__path__)]
-    if words[:1] == [VERSION]:
-        names = []
-    for name in words[:1] if words and words[0] in names else names:
-        contents = import_module(f"opauc.cli.{name}")
-        if "command" in contents.__dict__:
-            app.command(name=name)(contents.command)
+    names = words[:1] if words and words[0] in VERBS else () if words[:1] == [VERSION] else VERBS
+    for name in names:
+        app.command(name=name)(import_module(f"opauc.cli.{name}").command)
     app.callback()(_top)
     return app
 
@@ -87,11 +84,22 @@ def message_of(error: Exception, words: Sequence[str]) -> str:
         text = str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, ParameterError):
+        text = error.render(_flag)
     elif isinstance(error, InputError):
         text = error.reworded(lambda hint: _wording(hint, words[0]))
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
+
+
+def _flag(parameter: Parameter) -> str:
+    """Return a parameter as the option of the command."""
+    flag = f"--{FLAGS.get(parameter.name, parameter.name).replace('_', '-')}"
+    if isinstance(parameter.value, bool):
+        return flag if parameter.value else f"--no-{flag.removeprefix('--')}"
+    value = ",".join(map(str, parameter.value)) if isinstance(parameter.value, tuple) else parameter.value
+    return flag if value in (None, "") else f"{flag} {value}"
 
 
 def _wording(hint: Hint, verb: str) -> str:

@@ -10,21 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from opauc.api.compare import FEATURE_OPTIONS, run_comparison
 from opauc.cli import options as shared
-from opauc.cli.compared_methods import WantedMethods
-from opauc.cli.compared_rows import FeaturePasses, Passes, TablePasses
 from opauc.cli.console import Reporter, emit
 from opauc.cli.shown_text import shown_text
-from opauc.cli.train_report import report_columns
 from opauc.core.labels import ClassLabels
-from opauc.data.find_sources import are_tables
-from opauc.data.sources import STANDARD_INPUT
-from opauc.errors import InputError
-from opauc.metrics import Compared, HeldOut, compare_on_stream
+from opauc.metrics import Compared, HeldOut
 from opauc.types import Json
-
-# Options by which linear scorers read rows: whoever gives one has every method learn the same features.
-FEATURE_OPTIONS = {"missing", "hash_bits", "n_features", "zero_based"}
 
 
 def command(
@@ -32,7 +24,7 @@ def command(
     data: shared.Data,
     held_out: Annotated[float, typer.Option(help="Share of the rows held out for scoring.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Seed of the random split.", min=0)] = 0,
-    learners: Annotated[
+    methods: Annotated[
         str | None, typer.Option(help="Methods to compare, separated by commas. Default: all but slow ones.")
     ] = None,
     positive: Annotated[str | None, typer.Option(help="Label of the positive rows; all others are negative.")] = None,
@@ -42,7 +34,6 @@ def command(
     categorical: shared.Categorical = None,
     numeric: shared.Numeric = None,
     drop: shared.Drop = None,
-    explain_columns: shared.ExplainColumns = False,
     missing: shared.Missing = "error",
     hash_bits: shared.HashBits = None,
     n_features: shared.NFeatures = None,
@@ -55,31 +46,26 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Train methods, with default settings, on the same rows and score the same held-out rows.
+    """Train methods with default settings on the same rows and score the same held-out rows.
 
-    Of tables, gam (the additive model that `train` takes for them) learns the
-    columns as they come; all others learn features made of them. Sparse rows,
-    and rows read with --missing or --hash-bits, are features as they are.
-    The data is read twice: once for training, once for scoring. Logistic
-    regression of scikit-learn, where installed, keeps its rows in memory and
-    is left out beyond 1 GiB of them.
+    Of tables, gam and lightgbm take the columns; all other methods take features
+    made of them. Sparse rows, and rows read with --missing or --hash-bits, are
+    features to begin with. The data is read twice: once for training, once for
+    scoring. Methods of other libraries keep their rows in memory and are left out
+    beyond 1 GiB of them.
     """
-    if STANDARD_INPUT in data:
-        raise InputError("comparing reads the data twice, which standard input does not allow; name a file")
-    if not 0.0 < held_out < 1.0:
-        raise InputError(f"--held-out must lie between 0 and 1, got {held_out}")
-    wanted, bad_rows = WantedMethods.of(learners), shared.bad_rows(on_bad_row, max_bad_rows)
-    options, labels = shared.reading_options(locals()), ClassLabels.announced(positive=positive)
-    reporter = Reporter(json, quiet)
-    passes: Passes
-    if shared.given_options(context) & FEATURE_OPTIONS or not are_tables(data, options.format):
-        passes = FeaturePasses(data, options, bad_rows, labels, reporter)
-    else:
-        passes = TablePasses(data, options, bad_rows, labels, reporter, wanted.of_tables)
-        report_columns(passes.column_profiles, explain_columns, reporter)
-    of_tables = wanted.table_methods(passes.categorical)
-    choice = HeldOut(held_out, seed)
-    show(compare_on_stream(wanted.feature_methods(), passes.read, choice, of_tables=of_tables), json)
+    reading = shared.reading_options(
+        format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
+        missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based, delimiter=delimiter,
+        header=header, decimal=decimal,
+    )  # fmt: skip
+    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    found = run_comparison(
+        data, reading, names, HeldOut(held_out, seed), ClassLabels.announced(positive=positive),
+        shared.bad_rows(on_bad_row, max_bad_rows), Reporter(json, quiet),
+        features_only=bool(shared.given_options(context) & FEATURE_OPTIONS),
+    )  # fmt: skip
+    show(found, json)
     return 0
 
 
@@ -89,7 +75,7 @@ def show(found: Sequence[Compared], as_json: bool) -> None:
     for title in ("method", "AUC", "95 % interval", "p against the best", "seconds", ""):
         table.add_column(title, justify="left" if title in ("method", "") else "right")
     for one in found:
-        facts: Json = {"learner": one.name, "seconds": round(one.seconds, 3), "trouble": one.trouble}
+        facts: Json = {"method": one.name, "seconds": round(one.seconds, 3), "trouble": one.trouble}
         facts |= {"auc": one.auc, "low": one.low, "high": one.high, "p": one.p_value}
         if as_json:
             emit("compared", **{name: value for name, value in facts.items() if value is not None})

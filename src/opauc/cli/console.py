@@ -62,7 +62,7 @@ class Reporter:
     @contextmanager
     def progress(self, title: str, total_bytes: int | None) -> Iterator[Show]:
         """Give a function of (rows, bytes_read, auc) that shows how far the work is; compiling is not counted."""
-        from opauc.cli.stopwatch import stopwatch
+        from opauc.api.stopwatch import stopwatch
 
         with stopwatch(self.compiling) as seconds:
             if self.as_json:

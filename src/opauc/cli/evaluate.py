@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.engines import check_engine
+from opauc.api.evaluate import evaluate_on, evaluate_stream, write_report
+from opauc.api.output_file import check_writable
+from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
-from opauc.cli.evaluation import evaluate, write_report
-from opauc.cli.output_file import refuse_unwritable
-from opauc.cli.scored_stream import Purpose, ScoredStream
 
 METHOD = "DeLong's variance, with a floor for small classes"
 
@@ -32,16 +33,16 @@ def command(
 ) -> int:
     """Evaluate how well a model ranks labeled rows."""
     if report is not None:
-        refuse_unwritable(report)
-    purpose = Purpose.JUDGE if report is None else Purpose.REPORT
+        check_writable(report)
+    purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
     reporter = Reporter(json, quiet)
     if engine is None and scheduler is None:
-        found = evaluate(scored, reporter)
+        found = evaluate_stream(scored, reporter)
     else:
-        from opauc.cli.engines import evaluate_on
-
-        found = evaluate_on((engine, scheduler), scored, data, format_, reporter)
+        check_engine(engine, scheduler, additive=False)
+        assert engine is not None, "a scheduler alone is refused"
+        found = evaluate_on(engine, scheduler, scored, data, format_, reporter)
     if report is not None:
         write_report(report, model.name, scored, found)
     ranking = found.ranking

@@ -10,18 +10,17 @@ from typing import Annotated
 
 import typer
 
-from opauc.additive.model_file import ADDITIVE, AdditiveModel
+from opauc.api.describe import FitDescription, describe_fit
+from opauc.api.describe_penalty import penalty_as_json, penalty_in_words
+from opauc.api.describe_terms import effects_as_json, effects_in_words, terms_of
 from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, show_table
-from opauc.cli.shown_penalty import penalty_as_json, penalty_choice, penalty_in_words
-from opauc.cli.shown_terms import additive_part, effects_as_json, effects_in_words, effects_of
 from opauc.cli.shown_text import shortened
-from opauc.cli.shown_weights import shown_weights
 from opauc.core.checksummed_file import read_checksummed
-from opauc.linear.model_file import MODEL, Model
+from opauc.core.model import MODEL, Model, model_in
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.report.terms import TermsSection
 from opauc.report.weights import WeightRow
-from opauc.training.model_files import AnyModel, any_in
 from opauc.types import NamedArrays, Settings
 
 # Parts of a header worth a line each.
@@ -41,39 +40,39 @@ def command(
     """Print what a file holds; nothing in it is executed."""
     content = kind, header, arrays = read_checksummed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
-    model = any_in(file, *content) if kind in (MODEL, ADDITIVE) else None
-    weights, penalty = (shown_weights(model), penalty_choice(model)) if isinstance(model, Model) else (None, None)
-    effects = effects_of(model) if isinstance(model, AdditiveModel) else None
-    additive = None if effects is None else additive_part(effects)
+    model = model_in(file, *content) if kind == MODEL else None
+    shown = FitDescription() if model is None else describe_fit(model)
     if json:
-        listed = [] if weights is None else [row._asdict() for row in weights.rows]
         emit(
-            "inspected", kind=kind, header=header, arrays=shapes, largest_weights=listed,
-            order=None if weights is None else weights.order, penalty=penalty_as_json(penalty),
-            additive=None if effects is None else effects_as_json(effects),
+            "inspected", kind=kind, header=header, arrays=shapes,
+            largest_weights=[row._asdict() for row in shown.weights], order=shown.weight_order or None,
+            penalty=penalty_as_json(shown.penalty),
+            additive=None if shown.terms is None or model is None else effects_as_json(terms_of(model)),
         )  # fmt: skip
         return 0
     show_table(str(file), _facts(file, kind, header, model))
-    show_table("arrays", shapes if additive is None else _by_part(arrays))
-    if penalty is not None:
-        folds = number_of(penalty.n_folds, "fold")
-        show_table(f"penalties (alpha), {penalty.criterion} of {folds} held out", penalty_in_words(penalty))
-    if weights is not None and weights.rows:
-        show_table(f"largest weights, {weights.order}", {row.name: _weight(row) for row in weights.rows})
-    if additive is not None:
-        _show_additive(additive)
+    show_table("arrays", shapes if shown.terms is None else _by_part(arrays))
+    if shown.penalty is not None:
+        folds = number_of(shown.penalty.n_folds, "fold")
+        title = f"penalties (alpha), {shown.penalty.criterion} of {folds} held out"
+        show_table(title, penalty_in_words(shown.penalty))
+    if shown.weights:
+        show_table(f"largest weights, {shown.weight_order}", {row.name: _weight(row) for row in shown.weights})
+    if shown.terms is not None:
+        _show_terms(shown.terms)
     return 0
 
 
-def _facts(file: Path, kind: str, header: Settings, model: AnyModel | None) -> dict[str, object]:
+def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict[str, object]:
     """Return what the header says, with sums in place of what would take pages."""
     facts: dict[str, object] = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
         nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
         for inner, part in nested:
             facts[name if inner is None else f"{name}: {inner}"] = shown(part)
-    if isinstance(model, AdditiveModel) and model.columns is not None:
-        kinds = Counter(column.kind for column in model.columns.columns)
+    reading = None if model is None else model.reading
+    if isinstance(reading, OrdinalReading) and reading.columns is not None:
+        kinds = Counter(column.kind for column in reading.columns.columns)
         facts["columns"] = ", ".join(f"{what}: {count}" for what, count in kinds.items())
     provenance = {} if model is None else model.provenance
     files, curve = provenance.get("inputs", ()), provenance.get("learning_curve")
@@ -85,13 +84,13 @@ def _facts(file: Path, kind: str, header: Settings, model: AnyModel | None) -> d
     return {name: value for name, value in facts.items() if value != ""}
 
 
-def _show_additive(part: TermsSection) -> None:
+def _show_terms(part: TermsSection) -> None:
     lines = effects_in_words(part.effects)
-    show_table(f"effects, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
-    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← taken' if rung.taken else ''}" for rung in part.rungs}
+    show_table(f"terms, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
+    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← selected' if rung.taken else ''}" for rung in part.rungs}
     shifted = ", ".join(f"{name} (stability index {index:.2f})" for name, index in part.shifted)
-    found = {"shifted features": shifted or "none"} if part.watched else {}
-    show_table("guard", {"taken": part.guard, **aucs, **found})
+    found = {"drift": shifted or "none"} if part.watched else {}
+    show_table("model selection", {"selected": part.guard, **aucs, **found})
 
 
 def shown(value: object, depth: int = DEEPEST) -> str:

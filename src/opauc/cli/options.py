@@ -5,24 +5,22 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import BadRows
 from opauc.data.options import ReadOptions
-from opauc.errors import InputError, MalformedRowError
-from opauc.types import Settings
+from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
 
-READING, LINEAR, ROWS, ENGINES = "Reading", "Linear scorers", "Bad rows", "Engines"
+READING, LINEAR, ROWS, ENGINES = "Reading", "Linear models", "Bad rows", "Engines"
 
 Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
         help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, NPZ, "
-        "NPY; text may be packed (gz, bz2, xz, zst, zip).",
+        "NPY; text may be compressed (gz, bz2, xz, zst, zip).",
         show_default=False,
     ),
 ]
@@ -63,7 +61,7 @@ Label = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Columns to learn from, separated by commas. Default: all others.",
+    typer.Option("--features", help="Columns to train on, separated by commas. Default: all others.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Categorical = Annotated[
@@ -96,8 +94,8 @@ Decimal = Annotated[
 ]  # fmt: skip
 Missing = Annotated[
     str,
-    typer.Option("--missing", help="What linear scorers take missing numbers for: error, zero, or mean (of the values "
-                 "so far). An additive model takes them as they are.", rich_help_panel=LINEAR),
+    typer.Option("--missing", help="How linear models treat missing numbers: error, zero, or mean (of the values so "
+                 "far). An additive model needs no treatment.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 HashBits = Annotated[
     int | None,
@@ -135,23 +133,52 @@ def given_options(context: typer.Context) -> set[str]:
     return {name.rstrip("_") for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
-def reading_options(given: Settings) -> ReadOptions:
-    """Return the options of a verb, by the names of its parameters, as the readers take them."""
-    label, features, delimiter = (given[name] for name in ("label", "features", "delimiter"))
+def reading_options(
+    *,
+    format: str | None,  # noqa: A002
+    label: str | None,
+    features: str | None,
+    categorical: str | None,
+    numeric: str | None,
+    drop: str | None,
+    delimiter: str | None,
+    groups: str | None = None,
+    **others: Any,
+) -> ReadOptions:
+    """Return the options of a verb as the readers take them: lists with commas become tuples of columns."""
     try:
         return ReadOptions(
-            format=given["format_"],
+            format=format,
             label=None if label is None else column(label),
             features=None if features is None else columns(features),
-            categorical=columns(given["categorical"] or ""),
-            drop=columns(given["drop"] or ""),
-            numeric=columns(given.get("numeric") or ""),
-            groups=given.get("groups"),
+            categorical=columns(categorical or ""),
+            drop=columns(drop or ""),
+            numeric=columns(numeric or ""),
+            groups=groups,
             delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
-            **{name: given[name] for name in ("missing", "hash_bits", "n_features", "zero_based", "header", "decimal")},
+            **others,
         )
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def number_or_auto(name: str, text: str) -> float | str:
+    """Return a number, or the string auto."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(Parameter(name), f" must be a number or auto, got {text!r}") from None
+
+
+def rank(text: str) -> str | int | None:
+    """Return the rank of a sketch: a number, None or auto."""
+    if text in ("none", "None"):
+        return None
+    return text if text == "auto" or not text.lstrip("-").isdigit() else int(text)
 
 
 class SkippableRows(BadRows):
@@ -202,15 +229,11 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple(str(part) for part in columns(text or ""))
 
 
-def class_labels(classes: str | None, positive: str | None) -> ClassLabels:
-    """Return the classes of a list with commas, as numbers where they are, or the positive one against all others."""
-    if classes is None:
-        return ClassLabels.announced(positive=positive)
-    names = [part.strip() for part in classes.split(",")]
-    parts: list[str] | list[float] = names
+def class_names(text: str | None) -> list[str] | list[float] | None:
+    """Return the classes of a list with commas, as numbers where they are."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",")]
     with suppress(ValueError):
-        parts = [float(part) for part in names]
-    try:
-        return ClassLabels.announced(parts, positive)
-    except ValueError as error:
-        raise InputError(f"--classes: {error}") from error
+        return [float(name) for name in names]
+    return names

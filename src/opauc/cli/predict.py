@@ -1,4 +1,4 @@
-"""`opauc predict`: scores, probabilities or labels, one a line."""
+"""`opauc predict`: scores, probabilities or labels, one per line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from typing import IO, Annotated
 
 import typer
 
+from opauc.api.predict import check_response
+from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of
-from opauc.cli.scored_stream import Purpose, ScoredChunk, ScoredStream
 from opauc.cli.shown_text import shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.scorer import Scorer
-from opauc.errors import InputError
 from opauc.types import Floats
-
-KINDS = ("score", "probability", "label")
 
 
 def command(
@@ -31,9 +29,9 @@ def command(
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(help="Columns to carry through into the output, which is then CSV with a header."),
+        typer.Option(help="Columns to pass through to the output, which is then CSV with a header."),
     ] = None,
-    what: Annotated[
+    response: Annotated[
         str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
     ] = "score",
     format_: shared.Format = None,
@@ -42,15 +40,14 @@ def command(
     json: shared.Json = False,
 ) -> int:
     """Score rows with a model; labels in the data are ignored and need not be there."""
-    if what not in KINDS:
-        raise InputError(f"--what must be one of {', '.join(KINDS)}, got {what!r}")
+    check_response(response)
     kept = shared.names(keep)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, kept)
     if output is None:
-        write(scored, what, json, sys.stdout, kept)
+        write(scored, response, json, sys.stdout, kept)
     else:
         with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
-            write(scored, what, False, out, kept)
+            write(scored, response, False, out, kept)
     scored.report_unknown(Reporter(json))
     skipped = scored.stream.bad_rows
     if skipped.total:
@@ -60,34 +57,34 @@ def command(
     return 0
 
 
-def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str], kept: Sequence[str]) -> None:
-    """Write one line a row, a table of CSV where columns are kept."""
+def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], kept: Sequence[str]) -> None:
+    """Write one line per row, a table of CSV where columns are kept."""
     scorer, classes = scored.model.scorer, scored.model.classes.tolist()
     names = [shown_label(label) for label in classes]
     # Data for a program is as it is, what a person sees is safe to see.
     names = [shown_text(name) for name in names] if out.isatty() else names
     table = csv.writer(out, lineterminator="\n")
     if kept and not as_json:
-        table.writerow([*kept, what])
+        table.writerow([*kept, response])
     for part in scored.scored():
         if as_json:
             write_json(part, scorer, classes)
             continue
-        values = _values(what, scorer, names, part.scores)
+        values = _values(response, scorer, names, part.scores)
         if kept:
-            table.writerows(zip(*part.chunk.kept_values(), values, strict=True))
+            table.writerows(zip(*part.batch.kept_values(), values, strict=True))
         else:
             out.write("".join(f"{value}\n" for value in values))
 
 
-def write_json(part: ScoredChunk, scorer: Scorer, classes: list[object]) -> None:
-    """Write all that is known of each row, one JSON line a row."""
-    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.chunk.kept_values()
-    names = [] if part.chunk.kept is None else part.chunk.kept.schema.names
+def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None:
+    """Write all that is known of each row, one JSON line per row."""
+    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.batch.kept_values()
+    names = [] if part.batch.kept is None else part.batch.kept.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
         facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
         label = classes[int(score > 0)]
-        emit("row", row=part.chunk.first_row + i, score=score, probability=chance, label=label, **facts)
+        emit("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 
 
 def _plain(value: object) -> object:
@@ -95,8 +92,8 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _values(what: str, scorer: Scorer, names: list[str], scores: Floats) -> list[object]:
-    if what == "label":
+def _values(response: str, scorer: Scorer, names: list[str], scores: Floats) -> list[object]:
+    if response == "label":
         return [names[positive] for positive in (scores > 0).tolist()]
-    values: list[object] = (scores if what == "score" else scorer.probabilities(scores)).tolist()
+    values: list[object] = (scores if response == "score" else scorer.probabilities(scores)).tolist()
     return values

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from opauc.api.evaluate import evaluate_stream, write_report
+from opauc.api.output_file import check_writable
+from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
-from opauc.cli.evaluation import evaluate, write_report
-from opauc.cli.output_file import refuse_unwritable
-from opauc.cli.scored_stream import Purpose, ScoredStream
 
 
 def command(
@@ -20,10 +20,10 @@ def command(
     quiet: shared.Quiet = False,
 ) -> int:
     """Write a report, one HTML page, on how well a model ranks labeled rows."""
-    refuse_unwritable(output)
+    check_writable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.REPORT)
     reporter = Reporter(json, quiet)
-    found = evaluate(scored, reporter)
+    found = evaluate_stream(scored, reporter)
     write_report(output, model.name, scored, found)
     auc = found.ranking.confidence.auc
     reporter.say("reported", f"{output}: AUC {auc:.4f} on {found.rows:,} rows", report=str(output), auc=auc)

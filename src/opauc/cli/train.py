@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from opauc.additive.training import GamRecipe
+from opauc.api.options import TrainOptions
+from opauc.api.output_file import named_after
+from opauc.api.scored_stream import report_unreadable
+from opauc.api.train import run_training
 from opauc.cli import options as shared
-from opauc.cli.additive_run import AdditiveRun, shards_of, takes_additive
 from opauc.cli.console import Reporter
-from opauc.cli.engines import (
-    CLUSTERS,
-    DEVICE,
-    cluster,
-    naming_the_flag,
-    recipe_on,
-    refuse_checkpoints,
-    refuse_engine,
-    train_on,
-)
-from opauc.cli.linear_run import LinearRun, Run
-from opauc.cli.model_like import model_like
 from opauc.cli.options import LINEAR
-from opauc.cli.output_file import named_after, refuse_unwritable
-from opauc.cli.stopping import stopping
-from opauc.cli.stopwatch import stopwatch
-from opauc.cli.train_recipe import AUTO, FOLD_OPTIONS, refuse_idle, train_recipe
-from opauc.cli.train_report import LearntRows, report_columns, report_many_categories, report_model, report_unreadable
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.errors import UnsupportedOperationError
-from opauc.training.checkpoints import Checkpoints
-from opauc.training.loop import StreamTraining
-from opauc.training.model_files import save_any
+from opauc.cli.train_report import report_training, show_columns
 
-LEARNING, SAFETY = "Learning", "Checkpoints"
+LEARNING, SAFETY = "Training", "Checkpoints"
 INTERRUPTED = 130
 
 
@@ -48,19 +27,19 @@ def command(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="gam (an additive model with interactions), or a linear scorer: exact, sgd, progressive_selection, "
+            help="gam (an additive model with interactions), or a linear solver: exact, sgd, progressive_selection, "
             "or auto, whichever suits the number of features. Default: gam for tables; auto for sparse rows, and "
-            "wherever an option of the linear scorers is given.",
+            "wherever an option of the linear solvers is given.",
             rich_help_panel=LEARNING,
             show_default=False,
         ),
     ] = None,
-    like: Annotated[
+    basis_from: Annotated[
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="Learn the same curves as this additive model (its basis) and read rows as it does: models of shards "
-            "that are learned so can be merged.",
+            help="Use the basis of this additive model and read rows as it does: models of shards that are trained so "
+            "can be merged.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
@@ -115,12 +94,10 @@ def command(
             min=1,
         ),
     ] = 1000,
-    cv: Annotated[
-        int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LINEAR, min=2)
-    ] = FOLD_OPTIONS["cv"],
+    cv: Annotated[int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LINEAR, min=2)] = 5,
     criterion: Annotated[
         str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LINEAR)
-    ] = FOLD_OPTIONS["criterion"],
+    ] = "pair_loss",
     one_standard_error: Annotated[
         bool,
         typer.Option(
@@ -185,93 +162,39 @@ def command(
     """Train a model on labeled rows in one pass.
 
     A table needs no option but --label: opauc train customers.csv --label churned.
-    Its columns are typed by looking, words, dates and missing values included,
-    and an additive model learns them. Sparse rows are learned by a linear scorer,
-    and so is a table where a --solver or an option for linear scorers is given.
+    Column types are inferred, strings, dates and missing values included, and an
+    additive model is trained. Sparse rows get a linear model, and so does a table
+    where --solver or an option of the linear solvers is given.
     """
     target = output or named_after(data)
-    saved = checkpoint or Path(f"{target}.checkpoint")
-    refuse_unwritable(target, saved)
-    reading, labels = shared.reading_options(locals()), shared.class_labels(classes, positive)
-    given = shared.given_options(context) - ({"n_jobs"} if n_jobs == 1 else set())
-    additive = takes_additive(solver, given, data, reading, like)
-    template = None if like is None else model_like(like, given, reading, labels, seed)
-    if template is not None:
-        reading = template.row_reading().further(reading).options
-    refuse_engine(engine, scheduler, additive, n_jobs)
-    refuse_idle(given, locals())
-    linear = None if additive else recipe_on(engine, train_recipe({**locals(), "solver": solver or AUTO}))
-    recipe = GamRecipe({"random_state": seed}) if linear is None else linear
-    said = {"data": list(data), "reading": reading.to_json(), "positive": positive, "classes": classes}
-    plan = {**said, **recipe.parameters, **({} if like is None else {"like": str(like)})}
-    checkpoints, reporter = Checkpoints(saved, checkpoint_every, plan), Reporter(json, quiet)
+    reporter, given = Reporter(json, quiet), shared.given_options(context)
+    reading = shared.reading_options(
+        format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
+        groups=groups, missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based,
+        delimiter=delimiter, header=header, decimal=decimal,
+    )  # fmt: skip
+    options = TrainOptions(
+        solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
+        learning_rate=learning_rate, average=average, standardize=standardize,
+        forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
+        criterion=criterion, one_standard_error=one_standard_error, random_state=seed, n_jobs=n_jobs,
+        positive=positive, classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
+    )  # fmt: skip
+    renamed = {"seed": "random_state", "format_": "format"}
+    asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
-    safe = resume or checkpoint is not None or checkpoint_every is not None
-    if engine in CLUSTERS or (engine is None and n_jobs != 1 and not safe):
-        refuse_checkpoints(engine, safe)
-        # Where no cluster was asked for and shards do not add up, rows are learned in order below.
-        with nullcontext() if engine else suppress(UnsupportedOperationError):
-            workers = cluster(engine, scheduler, n_jobs, reporter)
-            if linear is not None:
-                files = FilesToLearn(data, linear, linear.parameters, linear.owner, reading, labels)
-                train_on(workers, partial(linear_shards, files), target, bad_rows, reporter)
-            else:
-                begin = partial(shards_of, data, reading, labels, GamRecipe({"random_state": seed}), template)
-                train_on(workers, begin, target, bad_rows, reporter, explain_columns)
-            return 0
-    training = None
-    if resume and checkpoints.path.exists():
-        training = checkpoints.taken_up()
-        reporter.say("resumed", f"resuming after row {training.rows:,}", rows=training.rows)
-    elif resume:
-        text = f"no checkpoint {checkpoints.path}: starting from the first row"
-        reporter.say("not_resumed", text, checkpoint=str(checkpoints.path))
-    task: Run
-    with stopwatch(reporter.compiling) as seconds, naming_the_flag():
-        if linear is not None:
-            task = LinearRun.of(training or StreamTraining(linear, labels), linear, data, reading, bad_rows)
-            if engine == DEVICE:
-                task.training.recipe = linear  # where learning takes place is no part of what a checkpoint keeps
-        elif training is not None:
-            task = AdditiveRun.resumed(training, data, reading, bad_rows)
-        elif template is not None:
-            task = AdditiveRun.like(template, data, reading, bad_rows)
-        else:
-            task = AdditiveRun.begun(data, reading, labels, GamRecipe({"random_state": seed}), bad_rows)
-        whole = run(task, checkpoints, reporter, explain_columns)
-        training = task.training
-        if whole:
-            model = task.finished()
-            save_any(model, target)
-            report_unreadable(task.stream.unreadable_values, reporter)
-            report_model(model, LearntRows.of(training), target, reporter, (seconds(), checkpoints.seconds))
-    if not whole:
-        go_on = "; continue with --resume" if training.begun else ""
+    result = run_training(data, reading, options, target, asked, bad_rows, reporter)
+    if result.model is None:
+        saved = checkpoint or Path(f"{target}.checkpoint")
+        go_on = "; continue with --resume" if result.begun else ""
         reporter.say(
-            "interrupted", f"interrupted after row {training.rows:,}{go_on}", rows=training.rows,
-            checkpoint=str(checkpoints.path) if training.begun else None,
+            "interrupted", f"interrupted after row {result.rows:,}{go_on}", rows=result.rows,
+            checkpoint=str(saved) if result.begun else None,
         )  # fmt: skip
         return INTERRUPTED
-    checkpoints.remove()
+    if explain_columns:
+        show_columns(result.column_profiles, reporter)
+    report_unreadable(result.unreadable, reporter)
+    report_training(result, target, reporter)
     return 0
-
-
-def run(task: Run, checkpoints: Checkpoints, reporter: Reporter, explain: bool) -> bool:
-    """Learn all chunks; return False if a signal asked to stop, with a checkpoint written."""
-    training, stream = task.training, task.stream
-    told = bool(task.column_profiles)
-    report_columns(task.column_profiles, explain, reporter)
-    with stopping() as stop, reporter.progress("learning", stream.total_bytes) as show:
-        many: set[str] = set()
-        for chunk in stop.until_asked(stream.chunks()):
-            many |= report_many_categories(stream, many, reporter)
-            if not told:
-                report_columns(task.column_profiles, explain, reporter)
-                told = True
-            training.learn(chunk)
-            show(training.rows, chunk.bytes_read, training.progress.running_auc())
-            if training.begun and not stop.asked and checkpoints.due(training.rows):
-                checkpoints.write(training)
-        if stop.asked and training.begun:
-            checkpoints.write(training)
-    return not stop.asked

@@ -1,174 +1,106 @@
-"""What `opauc train` tells of what it made."""
+"""What `opauc train` shows of its result."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
 
 from opauc.additive.basis.leaves import Leaves
-from opauc.additive.model_file import AdditiveModel
 from opauc.additive.shifts import find_drift
+from opauc.additive.state import AdditiveFit
+from opauc.api.describe_terms import input_names
+from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label
-from opauc.data import DataStream
-from opauc.data.columns import quoted_list
+from opauc.core.model import Model
 from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
-from opauc.linear.model_file import Model
-from opauc.metrics.intervals import AucInterval
-from opauc.training.loop import StreamTraining
-from opauc.training.model_files import AnyModel
-
-# So many categories of one column are said: it may be a name, or the number of a row.
-MANY_CATEGORIES = 300
-PLURALS = {"category": "categories"}
+from opauc.linear.fit import LinearFit
+from opauc.types import Json
 
 
-class LearntRows(NamedTuple):
-    """How many rows were learned and how many left out, the first of these, and the progressive AUC of rows in order.
-
-    Rows that were learned in shards have none.
-    """
-
-    rows: int
-    bad_rows: int
-    first_bad: Sequence[str]
-    auc: AucInterval | None = None
-    shards: int | None = None
-
-    @classmethod
-    def of(cls, training: StreamTraining) -> Self:
-        """Return what a training in order tells."""
-        known = training.resume_position
-        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.ranked())
-
-    def ranked(self) -> str:
-        """Return how well rows were ranked before they were learned, or why that is not known, to end a line."""
-        if self.shards is not None:
-            return f", learned in {number_of(self.shards, 'shard')}: opauc evaluate says how well it ranks rows"
-        if self.auc is None:
-            return ""
-        return f", progressive AUC {self.auc.auc:.4f} (95 %: {self.auc.low:.4f} to {self.auc.high:.4f})"
-
-
-def report_columns(column_profiles: Sequence[ColumnProfile], explain: bool, reporter: Reporter) -> None:
-    """Tell in one line what was made of the columns of each kind, or in a table what was made of each."""
-    if not column_profiles:
-        return
-    used = Counter(found.kind for found in column_profiles if found.column is not None)
-    left = [found for found in column_profiles if found.column is None]
-    said = ", ".join(f"{count} {PLURALS.get(kind, kind + 's') if count > 1 else kind}" for kind, count in used.items())
-    out = "; left out: " + ", ".join(f"{found.name} ({found.kind})" for found in left) if left else ""
-    reporter.say(
-        "columns", f"columns: {said}{out}", used=dict(used), left_out={found.name: found.kind for found in left}
-    )
-    if not explain:
-        return
+def show_columns(profiles: Sequence[ColumnProfile], reporter: Reporter) -> None:
+    """Show the inferred type of each column."""
     if reporter.as_json:
-        for found in column_profiles:
-            emit("column", name=found.name, kind=found.kind, used=found.column is not None, seen=found.seen)
+        for one in profiles:
+            emit("column", name=one.name, kind=one.kind, used=one.column is not None, seen=one.seen)
         return
-    how = {True: "", False: "left out, "}
-    show_table(
-        "columns",
-        {found.name: f"{how[found.column is not None]}{found.kind}: {found.seen}" for found in column_profiles},
-    )
+    how = {True: "", False: "dropped, "}
+    show_table("columns", {one.name: f"{how[one.column is not None]}{one.kind}: {one.seen}" for one in profiles})
 
 
-def report_many_categories(stream: DataStream, told: set[str], reporter: Reporter) -> set[str]:
-    """Tell of columns, but those told of, that have so many categories that they may be names or numbers of rows."""
-    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
-    for name in [name for name in many if name not in told]:
-        flag = quoted_list([name])
-        reporter.say(
-            "many_categories",
-            f"column {name}: {many[name]:,} categories so far, a feature each; --hash-bits spreads them over fewer, "
-            f"--drop {flag} leaves the column out",
-            column=name, categories=many[name],
-        )  # fmt: skip
-    return set(many)
+def report_training(result: Training, output: Path, reporter: Reporter) -> None:
+    """Report what was trained, after what may be wrong with it."""
+    model = result.model
+    assert model is not None, "the run was not stopped"
+    reporter.skipped(result.bad_rows, result.first_bad)
+    text, facts = DESCRIBERS[model.fit.family](model, reporter)
+    reporter.say(
+        "trained",
+        f"{output}: {result.rows:,} rows (positive: {shown_label(model.classes[1])}), {text}, {result.seconds:.1f} s"
+        f"{_ranked(result)}",
+        model=str(output), features=model.n_features, **facts, seconds=round(result.seconds, 3),
+        checkpoint_seconds=round(result.checkpoint_seconds, 3), rows=result.rows, shards=result.shards,
+        skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
+        progressive_auc_limits=result.auc and result.auc[1:3],
+    )  # fmt: skip
 
 
-def report_unreadable(values: Mapping[str, int], reporter: Reporter) -> None:
-    """Tell how many values of columns of numbers and dates were something else and count as missing."""
-    for name, count in values.items():
-        reporter.say(
-            "unreadable",
-            f"column {name}: {number_of(count, 'value')} could not be read as what the others are; taken as missing",
-            column=name, values=count,
-        )  # fmt: skip
+def _ranked(result: Training) -> str:
+    """Return how well rows were ranked before they were trained on, or why that is not known, to end a line."""
+    if result.shards is not None:
+        return f", trained in {number_of(result.shards, 'shard')}: opauc evaluate says how well it ranks rows"
+    if result.auc is None:
+        return ""
+    return f", progressive AUC {result.auc.auc:.4f} (95 %: {result.auc.low:.4f} to {result.auc.high:.4f})"
 
 
-def report_additive(
-    model: AdditiveModel, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
-) -> None:
-    """Tell what an additive model learned, after what may be wrong with it."""
-    reporter.skipped(learned.bad_rows, learned.first_bad)
-    solution, (seconds, checkpoint_seconds) = model.solution, times
-    for shift in find_drift(solution, model.inputs):
-        reporter.warn(str(shift))
-    basis, selection = solution.current.basis, solution.final.selection
+def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
+    fit, names = model.fit, input_names(model)
+    assert isinstance(fit, AdditiveFit), "asked for by its family"
+    for drift in find_drift(fit, names):
+        reporter.warn(str(drift))
+    basis, selection = fit.current.basis, fit.final.selection
     for j in basis.coded_inputs():
-        name, count = model.inputs[j], basis.finer.numbers_of(j).size
+        count = basis.finer.numbers_of(j).size
         reporter.say(
             "code",
-            f"column {name}: its numbers act as codes; each of {count:,} has a weight of its own",
-            column=name, values=count,
+            f"column {names[j]}: its numbers act as codes; each of {count:,} has a weight of its own",
+            column=names[j], values=count,
         )  # fmt: skip
     pairs, trees = len(basis.tables.pairs), basis.together.n_entries if isinstance(basis.together, Leaves) else 0
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
-    rung = "" if selection.rung == "full" else f" (of these the rung '{selection.rung}', which ranked later rows best)"
-    reporter.say(
-        "trained",
-        f"{output}: {learned.rows:,} rows (positive: {shown_label(model.classes[1])}), "
-        f"{number_of(model.n_features, 'column')}, additive model of "
-        f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learned.ranked()}",
-        model=str(output), features=model.n_features, solver="gam", rank=None,
-        model_columns=basis.n_columns, pairs=pairs, trees=trees, guard=selection.rung, seconds=round(seconds, 3),
-        checkpoint_seconds=round(checkpoint_seconds, 3), chosen={},
-        rows=learned.rows, shards=learned.shards, skipped=learned.bad_rows,
-        progressive_auc=learned.auc and learned.auc.auc, progressive_auc_limits=learned.auc and learned.auc[1:3],
-    )  # fmt: skip
+    candidate = (
+        "" if selection.rung == "full" else f" (candidate model '{selection.rung}', which ranked later rows best)"
+    )
+    text = (
+        f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
+    )
+    return text, {
+        "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
+        "selection": selection.rung, "chosen": {},
+    }  # fmt: skip
 
 
-def report_model(
-    model: AnyModel, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
-) -> None:
-    """Tell what was learned, after what may be wrong with it."""
-    if isinstance(model, AdditiveModel):
-        report_additive(model, learned, output, reporter, times)
-    else:
-        report_trained(model, learned, output, reporter, times)
+def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
+    fit = model.fit
+    assert isinstance(fit, LinearFit), "asked for by its family"
+    solver, rank = fit.attributes.get("solver_", "exact"), fit.attributes.get("rank_")
+    chosen = fit.chosen_settings
+    report_penalty(fit.selection, reporter)
+    settings = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if fit.selection is None else ""
+    text = f"{model.n_features:,} features, {solver}{f' of rank {rank}' if rank else ''}{settings}"
+    return text, {"solver": solver, "rank": rank, "chosen": chosen}
 
 
-def report_trained(
-    model: Model, learned: LearntRows, output: Path, reporter: Reporter, times: tuple[float, float]
-) -> None:
-    """Tell what was learned, after what had to be left out."""
-    reporter.skipped(learned.bad_rows, learned.first_bad)
-    seconds, checkpoint_seconds = times
-    solution = model.learned()
-    solver, rank = (solution.published.get(name, usual) for name, usual in (("solver_", "exact"), ("rank_", None)))
-    chosen = solution.chosen_settings
-    told = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if solution.selection is None else ""
-    report_penalty(solution.selection, reporter)
-    reporter.say(
-        "trained",
-        f"{output}: {learned.rows:,} rows (positive: {shown_label(model.classes[1])}), "
-        f"{model.n_features:,} features, {solver}"
-        f"{f' of rank {rank}' if rank else ''}, {seconds:.1f} s{told}{learned.ranked()}",
-        model=str(output), features=model.n_features, solver=solver, rank=rank,
-        seconds=round(seconds, 3), checkpoint_seconds=round(checkpoint_seconds, 3), chosen=chosen,
-        rows=learned.rows, shards=learned.shards, skipped=learned.bad_rows,
-        progressive_auc=learned.auc and learned.auc.auc, progressive_auc_limits=learned.auc and learned.auc[1:3],
-    )  # fmt: skip
+DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
+    "additive": _describe_additive, "linear": _describe_linear
+}  # fmt: skip
 
 
 def report_penalty(found: Selection | None, reporter: Reporter) -> None:
-    """Tell which penalty was chosen, if one was to be."""
+    """Report which penalty was chosen, if one was to be."""
     if found is None:
         return
     if not found.n_folds:

@@ -1,67 +1,261 @@
-"""What a stream asks of whatever it teaches."""
+"""The result of training so far, and how parameters begin one: what every family offers the rest."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from opauc.core.batch import Batch
+from opauc.core.labels import ClassLabels
 from opauc.core.scorer import Scorer
-from opauc.core.transaction import Transaction
-from opauc.types import ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows, Settings
+from opauc.core.transaction import Rollback
+from opauc.errors import UnsupportedOperationError
+from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+
+if TYPE_CHECKING:
+    from opauc.core.batch import ResumePosition
+    from opauc.core.model import RowReading
 
 
-class Learned(Protocol):
-    """What rows have taught so far."""
+class Fit(ABC):
+    """A solver and its state after the rows so far. A value, but for arrays that `rollback` restores.
+
+    Weights are computed when they are first asked for.
+    """
+
+    # The family's name in model files.
+    family: ClassVar[str]
+    # The weights are computed again for progressive validation when the rows have grown by this factor.
+    look_growth: ClassVar[float] = 1.5
 
     @property
+    @abstractmethod
     def n_features(self) -> int:
         """Length of a row."""
 
     @property
+    @abstractmethod
     def counts(self) -> ClassCounts:
-        """Rows learned of each class."""
+        """Rows of each class so far, each counted with its weight."""
 
     @property
-    def published(self) -> Settings:
-        """What was chosen, by the names of attributes of the estimator."""
+    @abstractmethod
+    def scorer(self) -> Scorer:
+        """The scorer of rows."""
+
+    @property
+    def fitted_attributes(self) -> Settings:
+        """What was resolved or chosen, by the names of attributes of the estimator."""
+        return {}
+
+    @abstractmethod
+    def align(self, rows: Rows) -> Rows:
+        """Return the rows as wide as the fit expects them."""
+
+    @abstractmethod
+    def update(self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None) -> Self:
+        """Return the fit after more rows, all of positive weight."""
+
+    @abstractmethod
+    def subtract(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,
+        groups: GroupKeys | None = None,
+    ) -> Self:
+        """Return the fit without these rows; `row_numbers` or `groups` are those they were processed under."""
+
+    @abstractmethod
+    def merge(self, other: Self, positions: NDArray[np.int64] | None = None) -> Self:
+        """Return the fit of the rows of both.
+
+        `positions` says where each feature of `other` stands among the features of both, of which those of this
+        fit come first; without it the features are the same.
+        """
+
+    def rollback(self, rows: Rows) -> Rollback:  # noqa: ARG002
+        """Return what restores the arrays that `update(rows, ...)` writes into."""
+        return Rollback()
+
+    def shard(self, first_row: int) -> Self:  # noqa: ARG002
+        """Return the empty fit of a shard whose first row has this number among all rows."""
+        return self
+
+    def gather(self, first_row: int) -> Self:  # noqa: ARG002
+        """Return the fit of a shard ready to be merged with those of the others."""
+        return self
+
+    def finish(self, reading: RowReading) -> tuple[Self, RowReading]:
+        """Return the fit after the last row, and how rows are to be read for it."""
+        return self, reading
+
+    def look(self, n_rows: int) -> Scorer | None:  # noqa: ARG002
+        """Return the scorer of the rows to come, after so many; None where it is not worth computing."""
+        return self.scorer
+
+    def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:  # noqa: ARG002
+        """Tell which rows had no part in fixing the fit before it saw them; None where all are new."""
+        return None
+
+    @abstractmethod
+    def scorer_of(self, arrays: NamedArrays) -> Scorer:
+        """Return the scorer that gave these arrays; raise ValueError unless one of this fit can have."""
+
+    @abstractmethod
+    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
+        """Return the fit as a JSON object and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+        """Return the fit that gave these parts; raise ValueError unless one can have.
+
+        One that only scores (`can_train=False`) may leave out what only training needs.
+        """
+
+    def check_reading(self, reading: RowReading | None) -> None:  # noqa: B027
+        """Raise ValueError unless rows that are read so are rows of this fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFit(Fit):
+    """The scorer that all rows at once have given: training cannot go on from it.
+
+    Examples
+    --------
+    >>> from opauc.baselines import LSSVM
+    >>> fit = LSSVM().fit([[0.0], [1.0]], [0, 1])._fitted
+    >>> type(fit).__name__, fit.n_features
+    ('BatchFit', 1)
+    """
+
+    family: ClassVar[str] = "batch"
+
+    known_scorer: Scorer
+    attributes: Settings = field(default_factory=dict)
+
+    @property
+    def n_features(self) -> int:
+        """Length of a row."""
+        return self.known_scorer.n_inputs
+
+    @property
+    def counts(self) -> ClassCounts:
+        """Not kept."""
+        raise self._unsupported()
 
     @property
     def scorer(self) -> Scorer:
-        """What scores rows."""
+        """The scorer of rows."""
+        return self.known_scorer
 
     @property
-    def look_growth(self) -> float:
-        """By which factor the rows should have grown before the weights are looked at again."""
+    def fitted_attributes(self) -> Settings:
+        """What was found on the way, by the names of attributes of the estimator."""
+        return self.attributes
 
-    def look(self, seen: int) -> Scorer | None:
-        """Return what scores the rows to come, after so many; None where it is not worth working out."""
+    def align(self, rows: Rows) -> Rows:
+        """Return the rows as they are."""
+        return rows
 
-    def fresh(self, rows: Rows) -> NDArray[np.bool_] | None:
-        """Tell which rows played no part in what is known; None where all are new."""
+    def update(self, *_: object, **__: object) -> Self:
+        """Raise: there is nothing to go on from."""
+        raise self._unsupported()
 
-    def scorer_of(self, arrays: NamedArrays) -> Scorer:
-        """Return the scorer that gave these arrays, refused unless one of what is known can have."""
+    subtract = merge = update
+
+    def scorer_of(self, arrays: NamedArrays) -> Scorer:  # noqa: ARG002
+        """Raise: there is nothing to go on from."""
+        raise self._unsupported()
+
+    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+        """Return the scorer as arrays."""
+        arrays = {f"scorer.{name}": array for name, array in self.known_scorer.to_arrays().items()}
+        return {"fitted": dict(self.attributes)}, arrays
+
+    @classmethod
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+        """Return the fit of a linear scorer, the only kind there is of it."""
+        from opauc.core.registry import FITS
+
+        fit: Fit = FITS["linear"].from_parts({**header, "solver": None}, arrays, n_features, can_train)
+        return fit
+
+    def _unsupported(self) -> UnsupportedOperationError:
+        return UnsupportedOperationError("this model is trained on all rows at once; training cannot go on from it")
 
 
-class RowTraining(Protocol):
-    """A model in the making: chunks of labeled rows in, a solution out."""
+class ShardPosition(NamedTuple):
+    """The number of a shard, that of its first row among all rows, and what all shards draw random numbers from."""
+
+    number: int
+    first_row: int = 0
+    key: int = 0
+
+
+class Sharding(NamedTuple):
+    """What all shards draw random numbers from, whether a shard must know the number of its first row, their sizes."""
+
+    key: int = 0
+    numbers_rows: bool = False
+    state_bytes: float = 0.0  # of a fit: a shard should have several times as many
+    min_rows: int = 0  # that a shard should have
+    pieces: int = 1  # a row group may be cut into so many shards
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """What is known before the pass over some files: how to train, how to read, the classes, the column types."""
+
+    factory: FitFactory
+    reading: RowReading
+    labels: ClassLabels
+    column_profiles: Sequence[Any] = ()
+
+
+class FitFactory(Protocol):
+    """How the parameters of an estimator become a fit; every parameter is checked when one begins."""
 
     @property
-    def begun(self) -> bool:
-        """Whether there is a solution yet."""
+    def estimator(self) -> str:
+        """Name of the estimator."""
 
     @property
-    def solution(self) -> Learned:
-        """What has been learned so far."""
+    def parameters(self) -> Settings:
+        """Its parameters, at least those that are not defaults."""
 
-    def prepare_chunk(self, chunk: Batch, transaction: Transaction) -> None:
-        """Start with a first chunk, make room for what is new in a later one; nothing is learned yet."""
+    def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> Fit:
+        """Return the fit to train on these rows: a first one, or `fit` under the parameters of now, wide enough.
 
-    def fitted(self, rows: Rows) -> Rows:
-        """Return the rows as wide as the model."""
+        `position` is the end of the batch of rows where they come from a stream.
+        """
 
-    def step(self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None) -> None:
-        """Learn rows that have been prepared for."""
+    def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
+        """Raise ValueError where a fit up to that position cannot have been trained with these parameters."""
+
+    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
+        """Return what the files tell before the pass over them."""
+
+    def sharding(self, rows: Rows) -> Sharding:
+        """Return what shards must know of each other; raise UnsupportedOperationError where they do not merge."""
+
+    def for_shard(self, shard: ShardPosition) -> FitFactory:
+        """Return the factory of one of several shards."""
+
+
+class IncompatibleSolverError(ValueError):
+    """The parameters ask for another solver than the one that began."""
+
+    def __init__(self, before: Fit, now: Settings) -> None:
+        self.before = before
+        was = before.fitted_attributes
+        super().__init__(
+            f"solver was {was.get('solver_')!r} with rank {was.get('rank_')} on the last "
+            f"call to partial_fit, now it is {now.get('solver_')!r} with rank {now.get('rank_')}"
+        )

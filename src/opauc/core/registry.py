@@ -136,3 +136,44 @@ FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.api.competit
 TABLE_METHODS = Registry(
     "method", {"gam": "opauc.api.competitors_gam:METHOD", "lightgbm": "opauc.api.competitors_lightgbm:METHOD"}
 )
+
+# Families of fits, by their names in model files.
+FITS = Registry(
+    "family",
+    {
+        "linear": "opauc.linear.fit:LinearFit",
+        "additive": "opauc.additive.state:AdditiveFit",
+        "batch": "opauc.core.fit:BatchFit",
+    },
+)
+
+# How the parameters of estimators that train on streams become a fit.
+FACTORIES = Registry(
+    "estimator for files",
+    {
+        "OPAUC": "opauc.linear.resolve:opauc_factory",
+        "OPAUCCV": "opauc.linear.resolve:opauc_cv_factory",
+        "OnePassGAM": "opauc.additive.factory:AdditiveFactory",
+    },
+)
+
+# How rows are read, by the names in model files.
+READINGS = Registry(
+    "reading",
+    {
+        "onehot": "opauc.data.encode.table_features:OneHotReading",
+        "ordinal": "opauc.data.encode.number_reading:OrdinalReading",
+    },
+)
+
+# What turns torch tensors into rows and arrays.
+TENSOR_INPUT = Registry(
+    "tensor input",
+    {"rows": "opauc.engines.torch.rows:checked_tensor", "host": "opauc.engines.torch.rows:on_host"},
+)
+
+# Solvers that do their work on a torch device, by the names of the solvers they replace.
+DEVICE_SOLVERS = Registry(
+    "solver for devices",
+    {"exact": "opauc.engines.torch.exact:DeviceExact", "descent_grid": "opauc.engines.torch.grid:DeviceGrid"},
+)

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from opauc.core.kernels.sparse_rows import CsrRows, nonzero_entries
-from opauc.types import Array, DenseRows, Floats, Labels, Rows  # noqa: F401  rooms not yet moved to opauc.types
+from opauc.errors import IncompatibleMomentsError
+from opauc.types import Array, DenseRows, Floats, Rows
 
 NO_WEIGHTS: Floats = np.empty(0)
 NO_WEIGHTS.flags.writeable = False
+
+
+def widen_rows(rows: Rows, width: int) -> Rows:
+    """Return the rows with as many features as a model has: sparse rows may lack some or have more."""
+    if rows.shape[1] == width:
+        return rows
+    if isinstance(rows, np.ndarray):
+        raise IncompatibleMomentsError(f"rows have {rows.shape[1]} features, the model has {width}")
+    if rows.shape[1] > width:
+        return rows[:, :width]
+    return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
 
 
 def kernel_rows(rows: Rows) -> DenseRows | CsrRows:

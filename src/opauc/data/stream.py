@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opauc.core.batch import BEGINNING, Batch, Part, ResumePosition, SourceRecord
 from opauc.data.bad_rows import BadRows
@@ -18,6 +18,9 @@ from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import IN_MEMORY, ByteSource
 from opauc.errors import InputError
+
+if TYPE_CHECKING:
+    from opauc.data.schema.infer import ColumnProfile
 
 Item = TypeVar("Item")
 
@@ -170,6 +173,11 @@ class DataStream:
     def category_counts(self) -> Mapping[str, int]:
         """How many categories each column has so far that becomes a feature a category."""
         return self._encoder.category_counts
+
+    @property
+    def column_profiles(self) -> Sequence[ColumnProfile]:
+        """The inferred type of each column; empty before the first rows, and where the user says what columns are."""
+        return self._encoder.column_profiles
 
     @property
     def unreadable_values(self) -> Mapping[str, int]:

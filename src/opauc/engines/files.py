@@ -7,112 +7,115 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from typing import Generic
 
+import numpy as np
+
+from opauc.core.fit import ShardPosition
 from opauc.core.labels import ClassLabels
+from opauc.core.loop import Trainer, finish_model
+from opauc.core.model import Model
+from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
-from opauc.core.transaction import Transaction
-from opauc.data import BadRows
+from opauc.data import BadRows, ReadOptions
 from opauc.data.bad_rows import LISTED
 from opauc.data.encode.categories import merge_unknown_categories
 from opauc.data.encode.encoder import UnknownCategories
+from opauc.data.encode.table_features import OneHotReading
 from opauc.engines.scheduler import Scheduler, quiet
-from opauc.engines.shards import (
-    Cut,
-    FileShard,
-    ShardLearning,
-    ShardReader,
-    Trained,
-    file_shards,
-    lines_of_file,
-    whole_files,
-)
+from opauc.engines.shards import Cut, FileShard, ShardReader, TrainingPlan, file_shards, lines_of_file, whole_files
 from opauc.engines.trained_shards import TrainedShards, joined_counts, refuse_too_many
 from opauc.errors import IncompatibleMomentsError, InputError
-from opauc.linear.training import ShardPlace, as_wide
 from opauc.metrics import CalibrationBins, StreamingAuc
-from opauc.training.loop import too_wide
-from opauc.training.model_files import AnyModel
 from opauc.types import ClassCounts
 
 
 @dataclass(frozen=True)
-class ShardPlan(Generic[Trained]):
-    """All that a machine must know to read and learn any shard of some files."""
+class ShardTrainer:
+    """All that a machine must know to read any shard of some files and to train on it."""
 
     reader: ShardReader
-    learning: ShardLearning[Trained]
+    plan: TrainingPlan
 
-    def learned(self, shard: FileShard) -> TrainedShards:
-        """Return what a shard teaches: the same whenever and wherever it is asked for."""
-        training = self.learning.training(ShardPlace(shard.number, shard.first_row))
-        bad_rows = self.reader.bad_rows(shard)
+    def train(self, shard: FileShard) -> TrainedShards:
+        """Return the model of a shard: the same whenever and wherever it is asked for."""
+        plan = self.plan
+        position = ShardPosition(shard.number, shard.first_row, plan.sharding.key)
+        trainer, bad_rows = Trainer(plan.factory.for_shard(position), plan.labels), self.reader.bad_rows(shard)
         stream, rows, last = self.reader.stream(shard, bad_rows), 0, None
-        for chunk in self.reader.chunks(shard, stream):
-            try:
-                with Transaction(training) as transaction, lines_of_file(shard):
-                    labels = self.learning.labels.encoded(chunk)
-                    training.prepare_chunk(chunk, transaction)
-                    training.step(training.fitted(chunk.rows), labels, groups=chunk.groups)
-            except MemoryError as error:
-                raise too_wide(chunk) from error
-            rows, last = rows + labels.size, chunk
-        model = None if last is None else self.learning.model(training, last.resume_position)
-        records = () if last is None else last.resume_position.records
-        unreadable = dict(stream.unreadable_values)
-        return TrainedShards(model, rows, records, bad_rows.total, tuple(bad_rows.first), unreadable)
+        for batch in self.reader.chunks(shard, stream):
+            with lines_of_file(shard):
+                trainer.train(batch)
+            rows, last = rows + batch.rows.shape[0], batch
+        if last is None:
+            return TrainedShards(None, 0, (), bad_rows.total, tuple(bad_rows.first), dict(stream.unreadable_values))
+        reading = plan.reading.at(last.resume_position, plan.labels)
+        model = finish_model(plan.factory, trainer.fit.gather(shard.first_row), plan.labels, reading)
+        return TrainedShards(
+            model, rows, last.resume_position.records, bad_rows.total, tuple(bad_rows.first),
+            dict(stream.unreadable_values),
+        )  # fmt: skip
 
 
 def train_files(
-    learning: ShardLearning[Trained],
+    plan: TrainingPlan,
     scheduler: Scheduler,
     bad_rows: BadRows | None = None,
-    told: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
     size: int | None = None,
 ) -> TrainedShards:
     """Return the model of all rows of files, and where they come from.
 
-    Weights are those of one process that reads the rows in order, to rounding;
-    the same shards give the same bits, on whatever engine. `told` hears how
-    many shards of how many are done. Shards have `size` bytes at least, by
-    default as many as suit the files and what is learned.
+        Weights are those of one process that reads the rows in order, to rounding;
+        the same shards give the same bits, on whatever engine. `on_progress` is
+        called with the number of shards and how many are done. Shards have `size`
+        bytes at least, by default as many as suit the files and the fit.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from opauc.engines.files import train_files
-    >>> from opauc.engines.linear_shards import FilesToLearn, linear_shards
-    >>> from opauc.engines.threads import ThreadScheduler
-    >>> from opauc.linear.resolve import OpaucRecipe
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
-    ...     learning = linear_shards(FilesToLearn([file.name], OpaucRecipe({}), {}))
-    ...     learned = train_files(learning, ThreadScheduler(2), size=12)
-    >>> learned.rows, learned.model.solution.counts
-    (3, ClassCounts(negative=1.0, positive=2.0))
+        Examples
+        --------
+        >>> import tempfile
+        >>> from opauc.core.fit import ShardPosition
+    from opauc.core.labels import ClassLabels
+    from opauc.core.loop import Trainer, finish_model
+    from opauc.core.model import Model
+    from opauc.core.row_blocks import widen_rows
+        >>> from opauc.data import ReadOptions
+        >>> from opauc.data.encode.table_features import OneHotReading
+        >>> from opauc.engines.files import train_files
+        >>> from opauc.engines.shards import plan_training
+        >>> from opauc.engines.threads import ThreadScheduler
+        >>> from opauc.linear.resolve import opauc_factory
+        >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
+        ...     plan = plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels())
+        ...     trained = train_files(plan, ThreadScheduler(2), size=12)
+        >>> trained.rows, trained.model.fit.counts
+        (3, ClassCounts(negative=1.0, positive=2.0))
     """
-    policy, cut = bad_rows or BadRows(), learning.cut
-    wanted = cut.size(learning.paths) if size is None else max(cut.floor, size)
-    shards = file_shards(learning.paths, learning.options, wanted, scheduler, cut.pieces)
-    reader = ShardReader(learning.options, learning.encoder, skip_bad_rows=policy.policy == "skip")
-    if learning.numbers_rows:
+    policy, cut = bad_rows or BadRows(), plan.cut
+    shard_bytes = cut.size(plan.paths) if size is None else max(cut.floor, size)
+    shards = file_shards(plan.paths, plan.options, shard_bytes, scheduler, cut.pieces)
+    reader = ShardReader(plan.options, plan.reading.training_encoder, skip_bad_rows=policy.policy == "skip")
+    if plan.sharding.numbers_rows:
         first_rows = accumulate(scheduler.mapped(reader.n_rows, shards), initial=0)
         shards = [shard._replace(first_row=row) for shard, row in zip(shards, first_rows, strict=False)]
-    plan = ShardPlan(reader, learning)
-    learned = scheduler.reduced(plan.learned, shards, quiet if told is None else partial(told, len(shards)))
-    refuse_too_many(learned.bad_rows, learned.first_bad, policy)
-    model = _of_both_classes(learned, learning)
-    return replace(learned, model=learning.finished(model, learned.provenance()))
+    on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
+    trained = scheduler.reduced(ShardTrainer(reader, plan).train, shards, on_shard)
+    refuse_too_many(trained.bad_rows, trained.first_bad, policy)
+    return replace(trained, model=_finish(trained, plan))
 
 
-def _of_both_classes(learned: TrainedShards, learning: ShardLearning[Trained]) -> AnyModel:
-    """Return the model of all shards, refused unless there were rows of both classes."""
-    counts = ClassCounts(0.0, 0.0) if learned.model is None else learned.model.learned().counts
-    if learned.model is None or not counts.both:
-        classes = learning.labels.classes.tolist()
-        only = f", all labeled {classes[int(counts.positive > 0)]}" if learned.rows else ""
-        raise InputError(f"learning needs rows of two classes, got {learned.rows} rows{only}")
-    return learned.model
+def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
+    """Return the model of all shards as one process would have made it; raise unless there were both classes."""
+    counts = ClassCounts(0.0, 0.0) if trained.model is None else trained.model.fit.counts
+    if trained.model is None or not counts.both:
+        classes = plan.labels.classes.tolist()
+        only = f", all labeled {classes[int(counts.positive > 0)]}" if trained.rows else ""
+        raise InputError(f"training needs rows of two classes, got {trained.rows} rows{only}")
+    fit = plan.factory.prepare(trained.model.fit, np.empty((0, trained.model.fit.n_features), plan.dtype))
+    _ = fit.scorer
+    reading = trained.model.reading
+    assert reading is not None, "files are read somehow"
+    return finish_model(plan.factory, fit, plan.labels, reading, trained.provenance())
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +160,7 @@ class ScoringPlan:
             with lines_of_file(shard):
                 actual = self.labels.encoded(chunk)
             try:
-                scores = self.scorer.scores(as_wide(chunk.rows, self.scorer.n_inputs))
+                scores = self.scorer.scores(widen_rows(chunk.rows, self.scorer.n_inputs))
             except IncompatibleMomentsError as error:
                 raise InputError(f"{chunk.source}: {error}") from error
             auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.probabilities(scores))
@@ -167,14 +170,14 @@ class ScoringPlan:
 
 
 def score_files(
-    model: AnyModel,
+    model: Model,
     paths: Sequence[str | os.PathLike[str]],
     scheduler: Scheduler,
     format_: str | None = None,
     bad_rows: BadRows | None = None,
-    told: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> ScoredShards:
-    """Return how a model ranks all rows of files; `told` hears how many shards of how many are done.
+    """Return how a model ranks all rows of files; `on_progress` as in `train_files`.
 
     Examples
     --------
@@ -182,19 +185,19 @@ def score_files(
     >>> from opauc import OPAUC
     >>> from opauc.engines.files import score_files
     >>> from opauc.engines.threads import ThreadScheduler
-    >>> model = OPAUC().fit([[30.0], [40.0]], ["no", "yes"])._known()
+    >>> model = OPAUC().fit([[30.0], [40.0]], ["no", "yes"])._to_model()
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
     ...     score_files(model, [file.name], ThreadScheduler(2)).auc.interval()
     (1.0, 1.0)
     """
     policy = bad_rows or BadRows()
-    known = model.row_reading()
-    options = known.options.with_format(format_)
-    reader = ShardReader(options, known.frozen_encoder, skip_bad_rows=policy.policy == "skip")
+    reading = model.reading or OneHotReading(ReadOptions())
+    options = reading.options.with_format(format_)
+    reader = ShardReader(options, reading.frozen_encoder, skip_bad_rows=policy.policy == "skip")
     files = whole_files(paths)
     shards = file_shards(files, options, Cut().size(files), scheduler)
-    plan = ScoringPlan(reader, model.scorer, ClassLabels(model.classes, model.reading.get("positive")))
-    found = scheduler.reduced(plan.scored, shards, quiet if told is None else partial(told, len(shards)))
+    plan = ScoringPlan(reader, model.scorer, model.labels)
+    found = scheduler.reduced(plan.scored, shards, quiet if on_progress is None else partial(on_progress, len(shards)))
     refuse_too_many(found.bad_rows, found.first_bad, policy)
     return found

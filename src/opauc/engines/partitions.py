@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -12,13 +12,12 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opauc.core.fit import RowTraining
-from opauc.data import ReadOptions
-from opauc.engines.shards import ShardLearning
+from opauc.core.fit import FitFactory, Sharding, ShardPosition
+from opauc.core.loop import Trainer
+from opauc.core.model import Model
 from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError, UnsupportedOperationError
-from opauc.linear.training import ShardPlace
-from opauc.training.model_files import AnyModel
+from opauc.estimators.input_checks import CheckedBatch
 from opauc.types import Array
 
 # Rows, labels and weights as users have them.
@@ -32,8 +31,8 @@ class RemoteRows(Protocol):
     def n_rows(self) -> int:
         """Return how many there are; they may have to be read for that."""
 
-    def drawn(self, numbers: Numbers) -> RawChunk:
-        """Return the rows of these numbers, which rise."""
+    def sample(self, size: int, seed: int) -> RawChunk:
+        """Return a sample of the rows from all over."""
 
 
 def spread_numbers(n_rows: int, wanted: int, seed: int) -> Numbers:
@@ -97,29 +96,32 @@ def _joined_rows(parts: Sequence[Any]) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-class Sharding(NamedTuple):
-    """What all shards draw random numbers from, and whether one must know the number of its first row."""
-
-    key: int = 0
-    numbers_rows: bool = False
-
-
 @runtime_checkable
-class ShardedModel(Protocol):
-    """An estimator whose rows can be learned in shards, as those are that learn by sums alone."""
+class ShardedEstimator(Protocol):
+    """An estimator whose rows can be processed in shards, as those are that keep sums alone.
 
-    def _file_shards(self, paths: Sequence[str], options: ReadOptions) -> ShardLearning[RowTraining]: ...
+    These methods are the estimator's side of distributed training; users never call them.
+    """
 
-    def _sharding(self, n_features: int) -> Sharding: ...
+    def _shard_factory(self) -> FitFactory:
+        """Return the factory that shards are trained by."""
 
-    def _begun_with(self, rows: RemoteRows, classes: Array) -> ShardedModel: ...
+    def _begin_shards(self, rows: RemoteRows, classes: Array) -> ShardedEstimator:
+        """Return an estimator of these parameters with what must be fixed before the shards."""
 
-    def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> AnyModel: ...
+    def _encode_shard(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array, first: bool
+    ) -> CheckedBatch:
+        """Check rows of a shard."""
 
-    def _adopt_shards(self, model: AnyModel) -> None: ...
+    def _to_model(self) -> Model:
+        """Return the model of the fitted estimator."""
+
+    def _adopt_shards(self, model: Model) -> None:
+        """Take over the model of all shards."""
 
 
-Estimator = TypeVar("Estimator", bound=ShardedModel)
+Estimator = TypeVar("Estimator", bound=ShardedEstimator)
 
 
 def refuse_unsharded(model: object) -> None:
@@ -132,7 +134,7 @@ def refuse_unsharded(model: object) -> None:
         ...
     opauc.errors.UnsupportedOperationError: OAM does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do
     """
-    if not isinstance(model, ShardedModel):
+    if not isinstance(model, ShardedEstimator):
         name = type(model).__name__
         raise UnsupportedOperationError(
             f"{name} does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do"
@@ -156,35 +158,33 @@ def look_at(X: Array, y: ArrayLike) -> Look:
 
 @dataclass(frozen=True, eq=False)
 class PartitionPlan:
-    """All that a machine must know to learn any partition."""
+    """All that a machine must know to train on any partition."""
 
-    model: ShardedModel
+    model: ShardedEstimator
     classes: Array
     sharding: Sharding
 
     @classmethod
-    def of(cls, model: ShardedModel, classes: Array, n_features: int, rows: RemoteRows) -> PartitionPlan:
-        """Return the plan for rows of two classes and so many features, refused where shards do not add up."""
-        sharding = model._sharding(n_features)
-        return cls(model._begun_with(rows, classes), classes, sharding)
+    def of(cls, model: ShardedEstimator, classes: Array, n_features: int, rows: RemoteRows) -> PartitionPlan:
+        """Return the plan for rows of two classes and so many features; raise where shards do not merge."""
+        begun = model._begin_shards(rows, classes)
+        return cls(begun, classes, begun._shard_factory().sharding(np.empty((0, n_features))))
 
-    def learned(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> TrainedShards:
-        """Return what the chunks of a partition teach: the same whenever and wherever it is asked for."""
-        rows = 0
-
-        def counted() -> Iterator[RawChunk]:
-            nonlocal rows
-            for chunk in chunks:
-                if chunk[0].shape[0]:
-                    rows += chunk[0].shape[0]
-                    yield chunk
-
-        some = counted()
-        first = next(some, None)
-        if first is None:
+    def train(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> TrainedShards:
+        """Return the model of the chunks of a partition: the same whenever and wherever it is asked for."""
+        shard: Any = copy(self.model)
+        position = ShardPosition(number, first_row, self.sharding.key)
+        trainer, n_rows = Trainer(shard._shard_factory().for_shard(position)), 0
+        for X, y, sample_weight in chunks:
+            if not X.shape[0]:
+                continue
+            batch = shard._encode_shard(X, y, sample_weight, self.classes, not n_rows)
+            trainer.train_rows(batch.rows, batch.labels, batch.sample_weight)
+            n_rows += X.shape[0]
+        if not n_rows:
             return TrainedShards(None)
-        model = self.model._shard(chain([first], some), self.classes, ShardPlace(number, first_row, self.sharding.key))
-        return TrainedShards(model, rows)
+        shard.classes_, shard._fitted = self.classes, trainer.fit.gather(first_row)
+        return TrainedShards(shard._to_model(), n_rows)
 
 
 def classes_so_far(known: Array | None, look: Look) -> Array:
@@ -195,7 +195,7 @@ def classes_so_far(known: Array | None, look: Look) -> Array:
 def published(model: Estimator, learned: TrainedShards) -> Estimator:
     """Return the model, fitted to what the partitions have taught."""
     name = type(model).__name__
-    if learned.model is None or not learned.model.learned().counts.both:
+    if learned.model is None or not learned.model.fit.counts.both:
         raise InputError(f"{name} needs rows of two classes, got {learned.rows} rows of fewer")
     model._adopt_shards(learned.model)
     return model

@@ -8,23 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
-from opauc.core.batch import Batch
-from opauc.core.fit import RowTraining
-from opauc.core.labels import ClassLabels
-from opauc.data import BadRows, DataStream, ReadOptions, ResumePosition
+from opauc.core.batch import Batch, ResumePosition
+from opauc.core.fit import FitFactory, Opening, Sharding
+from opauc.core.labels import ClassLabels, chunks_of_known_classes
+from opauc.core.model import RowReading
+from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.bad_rows import LISTED
 from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
 from opauc.data.encode.encoder import Encoder
 from opauc.data.find_sources import find_sources, format_of
-from opauc.data.schema.infer import ColumnProfile
+from opauc.data.sample import SampledFiles
 from opauc.data.sources import STANDARD_INPUT
 from opauc.engines.scheduler import Scheduler
-from opauc.errors import MalformedRowError, UnsupportedOperationError
-from opauc.linear.training import ShardPlace
-from opauc.training.model_files import AnyModel
-from opauc.types import Json
+from opauc.errors import InputError, MalformedRowError, UnsupportedOperationError
 
 # A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
 # first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
@@ -176,44 +174,81 @@ def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     return MalformedRowError(row.source, row.line + before, row.reason, row.column, row.hints)
 
 
-Trained = TypeVar("Trained", bound=RowTraining)
+# A shard has this many times the bytes of its sums at least, lest merging costs more than training.
+SUMS_PER_SHARD = 4
 
 
-class ShardLearning(Protocol[Trained]):
-    """All that a machine must know to learn any shard of some files; a value that travels."""
+@dataclass(frozen=True, eq=False)
+class TrainingPlan:
+    """All that a machine must know to train on any shard of some files; a value that travels."""
 
-    @property
-    def paths(self) -> Sequence[str]:
-        """The files."""
+    paths: Sequence[str]
+    factory: FitFactory
+    reading: RowReading
+    labels: ClassLabels
+    sharding: Sharding
+    cut: Cut
+    dtype: str
+    column_profiles: Sequence[Any] = ()
 
     @property
     def options(self) -> ReadOptions:
-        """How they are read."""
+        """How the files are read."""
+        options: ReadOptions = self.reading.options
+        return options
 
-    @property
-    def labels(self) -> ClassLabels:
-        """The two classes."""
 
-    @property
-    def column_profiles(self) -> Sequence[ColumnProfile]:
-        """What each column of a table is, where that was found by looking."""
+def plan_training(
+    factory: FitFactory, paths: Sequence[str | os.PathLike[str]], reading: RowReading, labels: ClassLabels
+) -> TrainingPlan:
+    """Return how every shard of some files is trained on.
 
-    @property
-    def cut(self) -> Cut:
-        """How finely the files should be cut."""
+    Raises UnsupportedOperationError where the sums of shards do not add up to those of all rows.
 
-    @property
-    def numbers_rows(self) -> bool:
-        """Whether a shard must know the number of its first row among all."""
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.core.labels import ClassLabels
+    >>> from opauc.data import ReadOptions
+    >>> from opauc.data.encode.table_features import OneHotReading
+    >>> from opauc.engines.shards import plan_training
+    >>> from opauc.linear.resolve import opauc_factory
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
+    ...     plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels()).labels.classes
+    array(['no', 'yes'], dtype='<U3')
+    """
+    if reading.options.missing == "mean":
+        raise UnsupportedOperationError("missing='mean' takes the mean of the rows before: they must be read in order")
+    files = whole_files(paths)
+    opening = factory.open_files(files, reading, labels)
+    first, labels = _first_batch(files, opening)
+    sharding = opening.factory.sharding(first.rows)
+    floor = int(SUMS_PER_SHARD * sharding.state_bytes)
+    if sharding.min_rows:
+        floor = _bytes_of_rows(files, opening.reading.options, sharding.min_rows)
+    cut = Cut(floor, floor if sharding.min_rows else None, sharding.pieces)
+    sharding = sharding._replace(numbers_rows=sharding.numbers_rows and reading.options.groups is None)
+    known = opening.reading.at(first.resume_position, labels)
+    return TrainingPlan(
+        files, opening.factory, known, labels, sharding, cut, str(first.rows.dtype), opening.column_profiles
+    )  # fmt: skip
 
-    def encoder(self) -> Encoder:
-        """Return what turns parts of the files into rows, knowing of the columns what is known before any shard."""
 
-    def training(self, place: ShardPlace) -> Trained:
-        """Return the loop in which a shard is learned, at its beginning."""
+def _first_batch(paths: Sequence[str], opening: Opening) -> tuple[Batch, ClassLabels]:
+    """Return the first rows, which tell how wide rows are and what columns mean, and the classes.
 
-    def model(self, training: Trained, resume_position: ResumePosition) -> AnyModel:
-        """Return what the rows of a shard, up to its end, have taught; such models merge."""
+    They are read on until there are rows of both classes, as one process would.
+    """
+    stream = opening.reading.training_stream(paths, ResumePosition(), BadRows("skip"))
+    for found in chunks_of_known_classes(stream.chunks(ahead=False), opening.labels):
+        return found
+    raise InputError(f"{', '.join(paths)}: training needs rows of two classes, got 0 rows")
 
-    def finished(self, model: AnyModel, provenance: Json) -> AnyModel:
-        """Return the merged model of all shards as one process would have made it."""
+
+def _bytes_of_rows(paths: Sequence[str], options: ReadOptions, n_rows: int) -> int:
+    """Return about how many bytes so many rows of the files have; 0 where that cannot be told."""
+    files = SampledFiles.of(paths, options)
+    if files is None or files.packed:
+        return 0
+    return int(n_rows * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))

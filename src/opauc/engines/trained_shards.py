@@ -1,4 +1,4 @@
-"""What shards of the rows have taught: a model, and where its rows come from."""
+"""The model of some shards of the rows, and where its rows come from."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from opauc.core.batch import SourceRecord
+from opauc.core.model import Model
 from opauc.data.bad_rows import LISTED, BadRows
 from opauc.errors import TooManyBadRowsError
-from opauc.training.model_files import AnyModel, merged_any
 from opauc.types import Json
 from opauc.version import __version__
 
@@ -20,7 +20,7 @@ from opauc.version import __version__
 class TrainedShards:
     """The model of some shards, next to each other; None of such without rows. A value that merges."""
 
-    model: AnyModel | None
+    model: Model | None
     rows: int = 0
     records: tuple[SourceRecord, ...] = ()
     bad_rows: int = 0
@@ -29,10 +29,10 @@ class TrainedShards:
     shards: int = 1
 
     def merge(self, other: TrainedShards) -> TrainedShards:
-        """Return what both have taught; the shards of `other` come after these."""
+        """Return the model of the rows of both; the shards of `other` come after these."""
         model = self.model or other.model
         if self.model is not None and other.model is not None:
-            model = merged_any(self.model, other.model)
+            model = self.model.merge(other.model)
         return TrainedShards(
             model,
             self.rows + other.rows,

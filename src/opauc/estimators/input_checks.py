@@ -1,18 +1,16 @@
-"""The only validation: what a caller hands over becomes a chunk the rest can trust."""
+"""Checks of labels, weights and sparse rows that every estimator makes of its input."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from opauc.data.passthrough import group_keys
-from opauc.linear.table_input import known_rows, learned_rows
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
@@ -55,38 +53,7 @@ def _names(classes: Array) -> str:
     return " and ".join(str(label) for label in classes)
 
 
-Values = TypeVar("Values")
-
-
-def tensor_rows(estimator: BaseEstimator, X: object, first: bool) -> Rows | None:
-    """Return a tensor as rows, wherever it lies, checked as other rows are; None where X is none."""
-    from opauc.engines.torch.rows import checked_tensor
-
-    rows = checked_tensor(X)
-    if rows is None:
-        return None
-    if first:
-        estimator.n_features_in_ = rows.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
-    elif rows.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
-    return rows
-
-
-def host_array(values: Values) -> Values:
-    """Return a tensor as an array in the memory of this machine, anything else as it is."""
-    from opauc.engines.torch.rows import on_host
-
-    return on_host(values)
-
-
-REAL = (np.float64, np.float32)
-
-
-class Chunk(NamedTuple):
+class CheckedBatch(NamedTuple):
     """Finite rows, labels 0 and 1 standing for `classes`, weights and groups where there are any."""
 
     rows: Rows
@@ -95,66 +62,20 @@ class Chunk(NamedTuple):
     sample_weight: Floats | None
     groups: GroupKeys | None = None
 
-    def with_groups(self, groups: object) -> Chunk:
+    def with_groups(self, groups: object) -> CheckedBatch:
         """Return the chunk with the groups of its rows, checked; as it is where there are none."""
         return self if groups is None else self._replace(groups=group_keys(groups, self.labels.size))
 
 
-def check_batch(
-    estimator: BaseEstimator,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    classes: Array | None,
-    first: bool,
-) -> Chunk:
-    """Check a labeled chunk; the first one fixes the number and names of the features.
-
-    Tables like those of the command that trained a model are taken as they come.
-    """
-    if first and estimator._reading_features is not None:
-        estimator._reading_features = None
-    rows = learned_rows(estimator, X)
-    if rows is None and estimator.device is not None:
-        rows, y, sample_weight = tensor_rows(estimator, X, first), host_array(y), host_array(sample_weight)
-    return _chunk(estimator, rows, (X, y), sample_weight, classes, first)
-
-
-def check_known_batch(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Chunk:
-    """Check a labeled chunk of rows that were learned before: nothing new is learned of their columns."""
-    return _chunk(estimator, known_rows(estimator, X), (X, y), sample_weight, estimator.classes_, first=False)
-
-
-def checked_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
-    """Check rows to be scored against the features learned from; raw ones become those features first."""
-    rows = known_rows(estimator, X)
-    if rows is not None:
-        return rows
-    if estimator.device is not None:
-        X = host_array(X)
-    return canonical(validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=REAL))
-
-
-def _chunk(
-    estimator: BaseEstimator,
-    rows: Rows | None,
-    given: tuple[ArrayLike, ArrayLike],
-    sample_weight: ArrayLike | None,
-    classes: Array | None,
-    first: bool,
-) -> Chunk:
-    """Check what was given, or only its labels where the rows are known already."""
-    if rows is None:
-        X, y = validate_data(estimator, *given, reset=first, accept_sparse="csr", dtype=REAL)
-        rows = canonical(X)
-    else:
-        y = column_or_1d(given[1], warn=True)
-        check_consistent_length(rows, y)
-    labels, known = encode_labels(y, classes)
+def check_labels(rows: Rows, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array | None) -> CheckedBatch:
+    """Return checked rows with their labels, 0 and 1, and weights."""
+    given = column_or_1d(y, warn=True)
+    check_consistent_length(rows, given)
+    labels, classes = encode_labels(given, classes)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-    return Chunk(rows, labels, known, weight)
+    return CheckedBatch(rows, labels, classes, weight)
 
 
 def canonical(rows: Rows) -> Rows:

@@ -1,31 +1,28 @@
-"""What every estimator here does with a learned scorer: scores, labels, probabilities, the AUC."""
+"""What every estimator here does with a fit: scores, labels, probabilities, the AUC, and its model file."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from opauc.core.fit import Fit
+from opauc.core.model import Model, RowReading
+from opauc.core.scorer import Scorer
+from opauc.core.transaction import changing, reading
 from opauc.estimators.input_checks import encode_labels
 from opauc.metrics.exact_auc import exact_auc
 from opauc.types import Array, Floats
 
 
-class ProbabilityScorer(Protocol):
-    """What turns scores into probabilities."""
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Return the probability of the positive class for rows of these scores."""
-
-
 class Scored(NamedTuple):
-    """Scores, what gave them and the classes it tells apart: all three of the same rows learned."""
+    """Scores, the scorer that gave them and the classes: all three of the same rows processed."""
 
-    scorer: ProbabilityScorer
+    scorer: Scorer
     scores: Floats
     classes: Array
 
@@ -33,8 +30,18 @@ class Scored(NamedTuple):
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A binary classifier that scores rows, and is judged by how it ranks them."""
 
+    # Attributes that fitting sets from what the parameters were resolved to.
+    _resolved: ClassVar[tuple[str, ...]] = ()
+    # Families of fits that the estimator can have.
+    _families: ClassVar[tuple[str, ...]] = ()
+    # Parameters that say where the work is done, which is no part of a model.
+    _unsaved: ClassVar[tuple[str, ...]] = ()
+
     classes_: Array
     n_features_in_: int
+    _fitted: Fit
+    # How the rows of a table, or of the files of the command, are read; None for a model fitted to arrays.
+    _reading: RowReading | None = None
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
@@ -53,7 +60,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scored(X).scores
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose mean score is nearer.
+        """Label of each row: the positive class where the score is above zero.
 
         Examples
         --------
@@ -66,7 +73,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probability of each class, from normal distributions of the scores and the observed prior.
+        """Probability of each class, one column per class of `classes_`.
 
         Examples
         --------
@@ -113,13 +120,60 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may learn meanwhile."""
 
+    def _scorer(self) -> Scorer:
+        """The scorer as of the last batch that is wholly processed."""
+        with reading(self):
+            return self._fitted.scorer
+
+    def _to_model(self) -> Model:
+        """All of the fitted estimator without scikit-learn."""
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        return Model(
+            type(self).__name__,
+            {name: value for name, value in parameters.items() if name not in self._unsaved},
+            self._fitted,
+            self.classes_,
+            self.n_features_in_,
+            self._feature_names(),
+            self._reading,
+        )
+
+    def _adopt(self, model: Model) -> None:
+        """Take over a model and nothing else."""
+        with changing(self):
+            self.classes_, self.n_features_in_, self._fitted = model.classes, model.n_features, model.fit
+            for name in ("feature_names_in_", "_reading"):
+                self.__dict__.pop(name, None)
+            if model.feature_names is not None:
+                self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+            if model.reading is not None:
+                self._reading = model.reading
+            self._set_resolved()
+
+    def _check_fit(self, fit: Fit) -> None:
+        """Raise ValueError unless a fit from a file is one of this estimator."""
+        if fit.family not in self._families:
+            raise ValueError(f"{type(self).__name__} has no {fit.family} fit")
+
+    def _set_resolved(self) -> None:
+        """Set the attributes that say what was resolved or found on the way."""
+        for name in self._resolved:
+            value = self._fitted.fitted_attributes[name]
+            setattr(self, name, np.array(value) if isinstance(value, list) else value)
+
+    def _only_class(self) -> str:
+        """The label of the class that was seen, where one was not."""
+        labels: Array = self.classes_[[-1 if self._fitted.counts.positive > 0 else 0]]
+        return repr(labels.tolist()[0])
+
     def _feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, None where they have none."""
         names = self.__dict__.get("feature_names_in_")
         return None if names is None else tuple(map(str, names))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "solution_" in self.__dict__
+        return "_fitted" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,40 +1,39 @@
-"""What every estimator here does whose scorer is linear in the rows."""
+"""What estimators of linear scorers share: scoring, training in one pass, merging and forgetting."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from opauc.core.loop import Trainer
 from opauc.core.mergeable import Statistic
+from opauc.core.model import Model
+from opauc.core.parameters import NON_NEGATIVE, checked
 from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
-from opauc.estimators.input_checks import Chunk, check_batch, check_classes, checked_rows
+from opauc.estimators.input_checks import CheckedBatch, check_classes
 from opauc.estimators.scoring import Scored, ScoringClassifier
-from opauc.linear.choice import LearnerRecipe, Recipe
-from opauc.linear.fit import Solution, Solved
-from opauc.linear.model_file import Model
+from opauc.linear.fit import LinearFit
+from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
+from opauc.linear.resolve import LinearFactory, solver_factory
 from opauc.linear.scorer import LinearScorer
-from opauc.linear.training import Training
 from opauc.types import Array, Floats
 
 
 class LinearClassifier(ScoringClassifier):
-    """A binary classifier whose `solution_` holds a linear scorer."""
+    """A binary classifier whose scorer is linear in the rows."""
 
-    # Attributes beside those of every estimator here that fitting sets and files keep.
-    _published: ClassVar[tuple[str, ...]] = ()
-    # Parameters that say where learning takes place, which is no part of a model.
-    _unsaved: ClassVar[tuple[str, ...]] = ()
-
-    solution_: Solution | Solved
-    # The torch device on which statistics are gathered, of those that can be.
+    # The torch device on which sums are gathered, for estimators that can.
     device: str | None = None
-    # How the command read the rows the model was trained on; None for a model fitted to arrays.
-    _reading_features: OneHotReading | None = None
+    # Nothing: rows are features.
+    _columns: ClassVar[None] = None
+    _reading: OneHotReading | None = None
 
     @property
     def coef_(self) -> Floats:
@@ -47,60 +46,30 @@ class LinearClassifier(ScoringClassifier):
         return np.array([self._scorer().intercept])
 
     def _scorer(self) -> LinearScorer:
-        """What scores rows, as of the last chunk that is wholly learned."""
-        with reading(self):
-            return self.solution_.scorer
-
-    def _raw_columns(self) -> None:
-        """Nothing: rows are features."""
+        """The scorer as of the last batch that is wholly processed."""
+        scorer = super()._scorer()
+        assert isinstance(scorer, LinearScorer), "fits of this family have no other"
+        return scorer
 
     def _scored(self, X: ArrayLike) -> Scored:
-        """Check rows and score them; other threads may learn meanwhile."""
+        """Check rows and score them; other threads may train meanwhile."""
         with reading(self):
             check_is_fitted(self)
-            rows, scorer, classes = checked_rows(self, X), self.solution_.scorer, self.classes_
+            rows, scorer, classes = check_rows(self, X), self._fitted.scorer, self.classes_
         return Scored(scorer, scorer.scores(rows), classes)
-
-    def _publish(self) -> None:
-        """Set the attributes that say what was chosen or found on the way."""
-        for name in self._published:
-            value = self.solution_.published[name]
-            setattr(self, name, np.array(value) if isinstance(value, list) else value)
-
-    def _known(self) -> Model:
-        """All that the fitted estimator knows."""
-        check_is_fitted(self)
-        return Model(
-            type(self).__name__,
-            {name: value for name, value in self.get_params(deep=False).items() if name not in self._unsaved},
-            self.solution_,
-            self.classes_,
-            self.n_features_in_,
-            self._feature_names(),
-            {} if self._reading_features is None else self._reading_features.to_json(),
-        )
-
-    def _adopt(self, model: Model) -> None:
-        """Know what a model does, and nothing else."""
-        with changing(self):
-            self.classes_, self.n_features_in_ = model.classes, model.n_features
-            self.solution_ = model.solution
-            self._publish()
-            for name in ("feature_names_in_", "_reading_features"):
-                self.__dict__.pop(name, None)
-            if model.feature_names is not None:
-                self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-            if model.reading:
-                self._reading_features = OneHotReading.of_json(model.reading)
 
 
 class StreamClassifier(LinearClassifier):
-    """A binary classifier around a learner of the `learners` folder, whose settings are its parameters."""
+    """A binary classifier that trains on its rows one after the other, in one pass.
 
-    _kind: ClassVar[type[AnySolver]]
+    A subclass names its solver in `_solver`; its parameters are the solver's settings.
+    """
+
+    _families: ClassVar[tuple[str, ...]] = ("linear",)
+    _solver: ClassVar[type[AnySolver]]
     _all_rows: ClassVar[str] = "every row"
 
-    solution_: Solution
+    _fitted: LinearFit
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled rows, in one pass over them, forgetting what was learned before.
@@ -165,10 +134,10 @@ class StreamClassifier(LinearClassifier):
     def moments_(self) -> Statistic:
         """Statistics of the two classes, where the learner keeps them."""
         with reading(self):
-            solution = self.solution_
-            if solution.learner.has_statistics:
-                return solution.moments
-        name = solution.learner.name
+            fit = self._fitted
+            if fit.solver.has_statistics:
+                return fit.moments
+        name = fit.solver.name
         raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
     def _fit(
@@ -176,9 +145,9 @@ class StreamClassifier(LinearClassifier):
     ) -> Self:
         """Do as `fit`, with the groups of the rows where the learner keeps those together."""
         with changing(self) as transaction:
-            chunk = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
-            self._learn(chunk, None, transaction)
-            if not self.solution_.counts.both:
+            batch = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
+            self._train(batch, None, transaction)
+            if not self._fitted.counts.both:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
                     f"{self._all_rows} is of class {self._only_class()}"
@@ -197,26 +166,155 @@ class StreamClassifier(LinearClassifier):
         with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
             known = check_classes(None if first else self.classes_, classes)
-            chunk = check_batch(self, X, y, sample_weight, known, first).with_groups(groups)
-            self._learn(chunk, None if first else self.solution_, transaction)
-            if chunk.classes.size < 2:
+            batch = check_batch(self, X, y, sample_weight, known, first).with_groups(groups)
+            self._train(batch, None if first else self._fitted, transaction)
+            if batch.classes.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
                     f"here {self._only_class()}"
                 )
         return self
 
-    def _recipe(self) -> Recipe:
-        """Return how to learn; asking it checks every parameter."""
-        return LearnerRecipe(type(self).__name__, self._kind, self.get_params(deep=False))
+    def _factory(self) -> LinearFactory:
+        """Return how the parameters become a fit; every parameter is checked when it does."""
+        return solver_factory(type(self).__name__, self._solver, self.get_params(deep=False))
 
-    def _learn(self, chunk: Chunk, solution: Solution | None, transaction: Transaction) -> None:
-        training = Training(self._recipe(), solution)
-        training.learn(chunk.rows, chunk.labels, chunk.sample_weight, transaction, chunk.groups)
-        self.classes_, self.solution_ = chunk.classes, training.solution
-        self._publish()
+    def _train(self, batch: CheckedBatch, fit: LinearFit | None, transaction: Transaction) -> None:
+        trainer = Trainer(self._factory(), fit=fit)
+        trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, batch.groups, transaction)
+        self.classes_, self._fitted = batch.classes, cast(LinearFit, trainer.fit)
+        self._set_resolved()
 
-    def _only_class(self) -> str:
-        """The label of the class that was seen, where one was not."""
-        labels: Array = self.classes_[[-1 if self.solution_.counts.positive > 0 else 0]]
-        return repr(labels.tolist()[0])
+
+class SumsClassifier(StreamClassifier):
+    """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
+
+    def merge(self, other: SumsClassifier) -> Self:
+        """Take in all that another model learned, as if its rows had been seen here too.
+
+        Parameters
+        ----------
+        other : object
+            A fitted estimator of the same kind (`OPAUC` with solver "exact"), with the same classes and features.
+            Models of the command match their columns and categories by name.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> one = OPAUC().fit([[0.0], [2.0]], [0, 1])
+        >>> other = OPAUC().fit([[1.0], [5.0]], [0, 1])
+        >>> one.merge(other).moments_.positive.mean
+        array([3.5])
+        """
+        with changing(self, other):
+            check_is_fitted(self)
+            check_is_fitted(other)
+            mine = replace(self._to_model(), fit=self._factory().under(self._fitted, self._fitted.n_features))
+            merged = mine.merge(other._to_model())
+            self._fitted = cast(LinearFit, merged.fit)
+            if merged.reading is not None:
+                set_reading(self, cast(OneHotReading, merged.reading), merged.fit.n_features)
+        return self
+
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        row_numbers: ArrayLike | None = None,
+    ) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been seen.
+
+        What is kept are sums, and sums do not show which rows they are made of.
+        Rows that were never learned are refused only where no rows at all could
+        have led to what would be left: more of a class than was seen, or a
+        feature that would vary by less than nothing. Any other row is taken
+        out of the sums, and the model is then wrong: keep account yourself.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows as they were learned.
+        row_numbers : array-like of int of shape (n_samples,), default=None
+            With a sketch (a `rank`) or with folds: the number, from 0, under
+            which each row was learned by this model, for its random code or its
+            fold depends on it.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> model = OPAUC().fit([[0.0], [2.0], [9.0]], [0, 1, 1])
+        >>> model.forget([[9.0]], [1]).moments_.positive.mean
+        array([2.])
+        """
+        return self._forget(X, y, sample_weight, row_numbers)
+
+    def path(self, alphas: Sequence[float]) -> Floats:
+        """Weights for many values of alpha, at the price of little more than one.
+
+        Parameters
+        ----------
+        alphas : sequence of float
+            Ridge penalties, in any order.
+
+        Returns
+        -------
+        coefs : ndarray of shape (n_alphas, n_features)
+            Row i is what `coef_` would be with alpha=alphas[i].
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> OPAUC(standardize=False).fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
+        array([[0.5   ],
+               [0.4444]])
+        """
+        penalties = [checked(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
+        with reading(self):
+            check_is_fitted(self)
+            return self._fitted.path(penalties)
+
+    def _forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        row_numbers: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Do as `forget`, with the groups of the rows where the learner kept those together."""
+        with changing(self):
+            check_is_fitted(self)
+            batch = check_known_batch(self, X, y, sample_weight).with_groups(groups)
+            fit = self._factory().under(self._fitted, self._fitted.n_features)
+            self._fitted = fit.subtract(batch.rows, batch.labels, batch.sample_weight, row_numbers, batch.groups)
+        return self
+
+    def _shard_factory(self) -> LinearFactory:
+        """Return the factory that shards of rows are trained by."""
+        return self._factory()
+
+    def _encode_shard(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array, first: bool
+    ) -> CheckedBatch:
+        """Check rows of a shard."""
+        return check_batch(self, X, y, sample_weight, classes, first)
+
+    def _begin_shards(self, rows: Any, classes: Array) -> Self:  # noqa: ARG002
+        """Return an estimator of these parameters that has processed no row."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _adopt_shards(self, model: Model) -> None:
+        """Take over the model of all shards, under the parameters of this estimator."""
+        fit = self._factory().under(model.fit, model.fit.n_features)
+        self._adopt(replace(model, parameters=self.get_params(deep=False), fit=fit))

@@ -1,237 +1,297 @@
-"""What has been learned."""
+"""A linear solver with its state: the fit of `OPAUC`, `OPAUCCV` and the baselines that train on streams."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from opauc.core.fit import BatchFit, Fit
+from opauc.core.json_schema import json_as
 from opauc.core.mergeable import FeatureSpread, Statistic
+from opauc.core.model import plain, with_prefix
+from opauc.core.parameters import from_params
+from opauc.core.registry import MAPS, SOLVERS
+from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver, GroupedSolver, MergeableSolver
 from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.linear.choice import Choice
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
 from opauc.linear.scorer import LinearScorer
-from opauc.types import ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows, Settings
+from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
 # Mapped rows held at a time.
 ROWS_PER_BLOCK = 16384
-# Weights are looked at again when there are so many times the rows.
-NEXT_LOOK = 1.5
+
+
+class Resolved(NamedTuple):
+    """The solver that parameters ask for, what draws a map of the rows before it, and what "auto" became."""
+
+    solver: AnySolver
+    draw: Callable[[], LinearMap] | None = None
+    attributes: Settings | None = None
+
+
+class LinearHeader(TypedDict, total=False):
+    """A linear fit in the header of a file."""
+
+    solver: str | None
+    settings: dict[str, bool | int | float | str | list[float] | None]
+    map: str
+    fitted: dict[str, bool | int | float | str | list[float] | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """A learner, its state, and the map its rows go through first; weights are worked out when first asked for.
+class LinearFit(Fit):
+    """A solver, its state, and the linear map its rows go through first.
 
-    A value but for the arrays of its state, which a step of some learners uses
-    up: `undo` keeps them.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.exact import Exact
+    >>> from opauc.linear.fit import LinearFit, Resolved
+    >>> fit = LinearFit.start(Resolved(Exact(alpha=0.5)), n_features=1)
+    >>> fit.update(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8)).scorer.weights.round(4).tolist()
+    [0.4444]
     """
 
-    learner: AnySolver
+    family: ClassVar[str] = "linear"
+
+    solver: AnySolver
     state: Any
-    n_features: int
+    width: int
     map: LinearMap | None = None
-    published: Settings = field(default_factory=dict)
+    attributes: Settings = field(default_factory=dict)
     known_scorer: LinearScorer | None = None
 
     @classmethod
-    def start(cls, choice: Choice, n_features: int) -> Solution:
-        """Return what is known before any row."""
-        mapped = None if choice.draw is None else choice.draw()
+    def start(cls, resolved: Resolved, n_features: int) -> LinearFit:
+        """Return the fit before any row."""
+        mapped = None if resolved.draw is None else resolved.draw()
         width = n_features if mapped is None else mapped.n_features
-        return cls(choice.learner, choice.learner.start(width), n_features, mapped, choice.published or {})
+        return cls(resolved.solver, resolved.solver.start(width), n_features, mapped, resolved.attributes or {})
+
+    @property
+    def n_features(self) -> int:
+        """Length of a row."""
+        return self.width
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows learned of each class."""
-        return self.learner.counts(self.state)
+        """Rows of each class so far."""
+        return self.solver.counts(self.state)
+
+    @property
+    def fitted_attributes(self) -> Settings:
+        """What "auto" became."""
+        return self.attributes
 
     @cached_property
     def moments(self) -> Statistic:
-        """Class statistics of the rows learned from, as the learner sees them."""
-        return self.learner.statistics(self.state)
+        """Class statistics of the rows so far, as the solver sees them."""
+        return self.solver.statistics(self.state)
 
     @cached_property
     def scorer(self) -> LinearScorer:
         """The linear scorer of rows as they are given."""
         if self.known_scorer is not None:
             return self.known_scorer
-        weights = self.learner.weights(self.state)
-        summary = self.learner.summary(self.state, weights)
+        weights = self.solver.weights(self.state)
+        summary = self.solver.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
         outer.flags.writeable = False
-        return LinearScorer.of(outer, summary, self.learner.scores_unit_rows(self.state))
-
-    @property
-    def look_growth(self) -> float:
-        """By which factor the rows should have grown before the weights are looked at again."""
-        return NEXT_LOOK
-
-    def look(self, seen: int) -> LinearScorer | None:
-        """Return what scores the rows to come, after so many; None where it is not worth working out."""
-        return self.scorer if seen >= self.learner.rows_worth_a_solve(self.n_features) else None
-
-    def fresh(self, rows: Rows) -> None:
-        """Tell that all rows are new that are about to be learned."""
-
-    def scorer_of(self, arrays: NamedArrays) -> LinearScorer:
-        """Return the scorer that gave these arrays, which may know fewer features."""
-        found = LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
-        if found.weights.size > self.n_features:
-            raise ValueError(f"expected {self.n_features} weights at most, got {found.weights.size}")
-        return found
+        return LinearScorer.of(outer, summary, self.solver.scores_unit_rows(self.state))
 
     @property
     def feature_spread(self) -> FeatureSpread | None:
-        """How much each feature varies among the rows learned; None where nothing is known of it."""
-        return self.learner.feature_spread(self.state) if self.map is None else None
+        """How much each feature varies among the rows so far; None where that is not known."""
+        return self.solver.feature_spread(self.state) if self.map is None else None
 
     @property
     def chosen_settings(self) -> dict[str, float]:
         """Settings that were chosen inside the pass, by name."""
-        return self.learner.chosen_settings(self.state)
+        return self.solver.chosen_settings(self.state)
 
     @property
     def selection(self) -> Selection | None:
-        """The choice of the penalty; None where the learner makes none."""
-        return self.learner.selection(self.state) if isinstance(self.learner, PenaltySelector) else None
+        """The choice of the penalty; None where the solver makes none."""
+        return self.solver.selection(self.state) if isinstance(self.solver, PenaltySelector) else None
+
+    def align(self, rows: Rows) -> Rows:
+        """Return the rows as wide as the fit: sparse rows may lack or add features, which have no weight."""
+        return widen_rows(rows, self.n_features)
 
     def rollback(self, rows: Rows) -> Rollback:
-        """Return what puts the state back after `after(rows, ...)`."""
-        return self.learner.rollback(self.state, rows if self.map is None else np.empty((0, self.map.n_features)))
+        """Return what restores the state after `update(rows, ...)`."""
+        return self.solver.rollback(self.state, rows if self.map is None else np.empty((0, self.map.n_features)))
 
-    def with_learner(self, choice: Choice) -> Solution:
-        """Return the same state under the settings chosen now, which must be of the same kind."""
+    def with_solver(self, resolved: Resolved) -> LinearFit:
+        """Return the same state under the parameters of now, which must be of the same solver."""
         state = self.state
-        if isinstance(choice.learner, MergeableSolver):
-            state = choice.learner.convert(state)
-        return replace(self, learner=choice.learner, state=state, published=choice.published or {}, known_scorer=None)
+        if isinstance(resolved.solver, MergeableSolver):
+            state = resolved.solver.convert(state)
+        attributes = resolved.attributes or {}
+        return replace(self, solver=resolved.solver, state=state, attributes=attributes, known_scorer=None)
 
-    def after(
+    def update(
         self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
-    ) -> Solution:
-        """Return what is known after the rows."""
+    ) -> LinearFit:
+        """Return the fit after more rows."""
         if groups is not None:
             return self._with_state(self._grouped_solver().step_groups(self.state, rows, labels, groups, weight))
         if self.map is None:
-            return self._with_state(self.learner.step(self.state, rows, labels, weight))
+            return self._with_state(self.solver.step(self.state, rows, labels, weight))
         state = self.state
         for start in range(0, labels.size, ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
-            state = self.learner.step(
+            state = self.solver.step(
                 state, self.map.rows(rows[part]), labels[part], None if weight is None else weight[part]
             )
         return self._with_state(state)
 
-    def widen(self, n_features: int) -> Solution:
-        """Return what is known with room for more features, which were zero in every row so far."""
-        return replace(self._with_state(self.learner.widen(self.state, n_features)), n_features=n_features)
+    def widen(self, n_features: int) -> LinearFit:
+        """Return the fit with room for more features, which were zero in every row so far."""
+        return replace(self._with_state(self.solver.widen(self.state, n_features)), width=n_features)
 
-    def reindex(self, places: ArrayLike, n_features: int) -> Solution:
-        """Return what is known with each feature at its place among more, which were zero in every row."""
-        state = self.mergeable_solver("merge").reindex(self.state, places, n_features)
-        return replace(self._with_state(state), n_features=n_features)
-
-    def merged(self, other: Solution) -> Solution:
-        """Return what is known of the rows of both."""
-        learner = self.mergeable_solver("merge")
-        if other.mergeable_solver("merge").name != learner.name:
-            raise IncompatibleMomentsError(
-                f"cannot merge what {self._solver()} and what {other._solver()} have learned"
-            )
-        return self._with_state(learner.merge(self.state, learner.convert(other.state)))
+    def merge(self, other: LinearFit, positions: NDArray[np.int64] | None = None) -> LinearFit:
+        """Return the fit of the rows of both."""
+        if positions is not None:
+            width = max(self.n_features, int(positions.max(initial=-1)) + 1)
+            return self.widen(width).merge(other._reindex(positions, width))
+        solver = self.mergeable_solver("merge")
+        if other.mergeable_solver("merge").name != solver.name:
+            raise IncompatibleMomentsError(f"cannot merge models of {self._described()} and of {other._described()}")
+        return self._with_state(solver.merge(self.state, solver.convert(other.state)))
 
     def subtract(
         self,
         rows: Rows,
         labels: Labels,
-        weight: Floats | None,
-        row_numbers: ArrayLike | None,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,
         groups: GroupKeys | None = None,
-    ) -> Solution:
-        """Return what would be known had these rows never been seen."""
+    ) -> LinearFit:
+        """Return the fit without these rows."""
+        rows = self.align(rows)
         if groups is not None:
             return self._with_state(self._grouped_solver().forget_groups(self.state, rows, labels, groups, weight))
-        learner = self.mergeable_solver("forget")
-        return self._with_state(learner.forget(self.state, rows, labels, weight, row_numbers))
+        solver = self.mergeable_solver("forget")
+        return self._with_state(solver.forget(self.state, rows, labels, weight, row_numbers))
 
     def path(self, alphas: list[float]) -> Floats:
-        """Return the weights for many penalties, one a row."""
+        """Return the weights for many penalties, one per row."""
         return self.mergeable_solver("path").path(self.state, alphas)
 
-    def mergeable_solver(self, wanted_by: str) -> MergeableSolver[Any]:
-        """Return the learner if it learns by sums alone, as those do that can merge, forget and give a path."""
-        if isinstance(self.learner, MergeableSolver) and self.map is None:
-            return self.learner
+    def shard(self, first_row: int) -> LinearFit:
+        """Return the empty fit of a shard whose first row has this number."""
+        return replace(self, state=self.state.numbered_from(first_row))
+
+    def gather(self, first_row: int) -> LinearFit:
+        """Return the fit of a shard, ready to be merged with the others.
+
+        Row numbers add up when shards merge, so those of the rows before are subtracted.
+        """
+        return replace(self, state=self.state.subtract(self.state.empty_copy().numbered_from(first_row)))
+
+    def look(self, n_rows: int) -> LinearScorer | None:
+        """Return the scorer of the rows to come; None where it costs more than the rows so far."""
+        return self.scorer if n_rows >= self.solver.rows_worth_a_solve(self.n_features) else None
+
+    def scorer_of(self, arrays: NamedArrays) -> LinearScorer:
+        """Return the scorer that gave these arrays, which may have fewer features."""
+        scorer = LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
+        if scorer.weights.size > self.n_features:
+            raise ValueError(f"expected {self.n_features} weights at most, got {scorer.weights.size}")
+        return scorer
+
+    def mergeable_solver(self, operation: str) -> MergeableSolver[Any]:
+        """Return the solver if it keeps sums alone, as those do that can merge, forget and give a path."""
+        if isinstance(self.solver, MergeableSolver) and self.map is None:
+            return self.solver
         if self.map is not None:
             raise UnsupportedOperationError(
-                f"{wanted_by} is not possible where rows go through a {type(self.map).__name__}"
+                f"{operation} is not possible where rows go through a {type(self.map).__name__}"
             )
-        if self.published.get("solver_") == "exact":
+        if self.attributes.get("solver_") == "exact":
             raise UnsupportedOperationError(
-                f"{wanted_by} needs a given forgetting_factor: with 'auto' the order of rows counts"
+                f"{operation} needs a given forgetting_factor: with 'auto' the order of rows counts"
             )
         raise UnsupportedOperationError(
-            f"{wanted_by} needs solver='exact': what {self._solver()} has learned depends on each row in turn"
+            f"{operation} needs solver='exact': the state of {self._described()} depends on each row in turn"
         )
 
+    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
+        """Return the solver's settings, and the arrays of its state, its map and its scorer."""
+        settings = {name: plain(value) for name, value in self.solver.settings().items()}
+        header: Json = {"solver": self.solver.name, "settings": settings, "fitted": dict(self.attributes)}
+        arrays: Arrays = {f"state.{name}": array for name, array in self.solver.to_arrays(self.state).items()}
+        if self.map is not None:
+            header["map"] = type(self.map).__name__
+            arrays |= {f"map.{name}": array for name, array in self.map.to_arrays().items()}
+        if with_scorer:
+            arrays |= {f"scorer.{name}": array for name, array in self.scorer.to_arrays().items()}
+        return header, arrays
+
+    @classmethod
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+        """Return the fit that gave these parts; raise ValueError unless one can have."""
+        checked = json_as(LinearHeader, header, "fit")
+        scorer = _scorer(arrays, n_features) if "scorer.weights" in arrays else None
+        attributes = checked["fitted"]
+        if checked["solver"] is None or not can_train:
+            if scorer is None:
+                raise ValueError("expected the weights of a scorer")
+            return BatchFit(scorer, attributes)
+        solver = _solver(checked["solver"], checked["settings"])
+        mapped: LinearMap | None = None
+        if "map" in checked:
+            mapped = MAPS[checked["map"]].from_arrays(with_prefix("map.", arrays))
+            if mapped.n_inputs != n_features:
+                raise ValueError(f"expected a map of {n_features} features, got one of {mapped.n_inputs}")
+        width = n_features if mapped is None else mapped.n_features
+        state = solver.from_arrays(width, with_prefix("state.", arrays))
+        # The scorer is not computed again: scoring needs no statistics.
+        return cls(solver, state, n_features, mapped, attributes, scorer)
+
+    def _reindex(self, positions: ArrayLike, n_features: int) -> LinearFit:
+        """Return the fit with each feature at its position among more, which were zero in every row."""
+        state = self.mergeable_solver("merge").reindex(self.state, positions, n_features)
+        return replace(self._with_state(state), width=n_features)
+
     def _grouped_solver(self) -> GroupedSolver[Any]:
-        """Return the learner if it can keep the rows of a group together."""
-        if isinstance(self.learner, GroupedSolver) and self.map is None:
-            return self.learner
-        raise UnsupportedOperationError(f"groups are for folds, of which {self._solver()} has none")
+        """Return the solver if it can keep the rows of a group together."""
+        if isinstance(self.solver, GroupedSolver) and self.map is None:
+            return self.solver
+        raise UnsupportedOperationError(f"groups are for folds, of which {self._described()} has none")
 
-    def _solver(self) -> str:
-        """Return what learned, by the names of the parameters that asked for it."""
-        solver, rank = (self.published.get(name) for name in ("solver_", "rank_"))
+    def _described(self) -> str:
+        """Return the solver by the names of the parameters that asked for it."""
+        solver, rank = (self.attributes.get(name) for name in ("solver_", "rank_"))
         if solver is None:
-            return repr(self.learner.name)
-        return repr(solver) if rank is None or solver == self.learner.name else f"{solver!r} with rank {rank}"
+            return repr(self.solver.name)
+        return repr(solver) if rank is None or solver == self.solver.name else f"{solver!r} with rank {rank}"
 
-    def _with_state(self, state: Any) -> Solution:
+    def _with_state(self, state: Any) -> LinearFit:
         return replace(self, state=state, known_scorer=None)
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The scorer that rows taken all at once have given: nothing can be learned on from there."""
-
-    scorer: LinearScorer
-    published: Settings = field(default_factory=dict)
-
-
-Kind = TypeVar("Kind")
-Held = TypeVar("Held")
+def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
+    weights = arrays["scorer.weights"]
+    if weights.shape != (n_features,) or weights.dtype != np.float64:
+        raise ValueError(f"expected {n_features} weights, got shape {weights.shape}")
+    return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
 
 
-class HeldSolution(Generic[Kind, Held]):
-    """A recipe and its solution, which is not there before the first rows.
-
-    Examples
-    --------
-    >>> from opauc.linear.fit import HeldSolution
-    >>> HeldSolution("recipe", None).begun, HeldSolution("recipe", 3).solution
-    (False, 3)
-    """
-
-    def __init__(self, recipe: Kind, solution: Held | None = None) -> None:
-        self.recipe = recipe
-        self._solution = solution
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is a solution yet."""
-        return self._solution is not None
-
-    @property
-    def solution(self) -> Held:
-        """What has been learned so far."""
-        if self._solution is None:
-            raise ValueError("nothing has been learned yet")
-        return self._solution
+def _solver(name: str, settings: Settings) -> AnySolver:
+    """Return the solver of that name, every setting checked."""
+    kind = SOLVERS[name]
+    missing = [part.name for part in fields(kind) if part.name not in settings]
+    if missing:
+        raise ValueError(f"{name}: lacks the setting {missing[0]}")
+    solver: AnySolver = from_params(name, kind, settings)
+    return solver

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from opauc.core.transaction import reading
 from opauc.linear.drift import Drifting
+from opauc.linear.estimator import SumsClassifier
 from opauc.linear.progressive_selection import ProgressiveSelection, Standing
-from opauc.linear.resolve import OpaucRecipe
-from opauc.linear.sums_estimator import StatisticClassifier
+from opauc.linear.resolve import LinearFactory, opauc_factory
 from opauc.types import RandomState
 
 
-class OPAUC(StatisticClassifier):
+class OPAUC(SumsClassifier):
     """Linear scorer that minimizes the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
@@ -122,7 +122,7 @@ class OPAUC(StatisticClassifier):
     True
     """
 
-    _published: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
+    _resolved: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
     _unsaved: ClassVar[tuple[str, ...]] = ("device",)
     _all_rows: ClassVar[str] = "every row of positive weight"
 
@@ -162,24 +162,20 @@ class OPAUC(StatisticClassifier):
     def selection_(self) -> Standing:
         """How the candidates of progressive selection stand."""
         with reading(self):
-            learner = self.solution_.learner
+            learner = self._fitted.solver
             if isinstance(learner, ProgressiveSelection):
-                return learner.standing(self.solution_.state)
+                return learner.standing(self._fitted.state)
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     @property
     def forgetting_factor_(self) -> float:
         """The factor on the weight of all earlier rows at each new row."""
         with reading(self):
-            learner = self.solution_.learner
+            learner = self._fitted.solver
             if isinstance(learner, Drifting):
-                return learner.standing(self.solution_.state).forgetting_factor
+                return learner.standing(self._fitted.state).forgetting_factor
         return float(self.forgetting_factor)
 
-    def _recipe(self) -> OpaucRecipe:
-        parameters, name = self.get_params(deep=False), type(self).__name__
-        if self.device is None:
-            return OpaucRecipe(parameters, name)
-        from opauc.engines.torch.resolve import DeviceRecipe  # torch, which others do not wait for
-
-        return DeviceRecipe(parameters, name, self.device)
+    def _factory(self) -> LinearFactory:
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "device"}
+        return opauc_factory(parameters, type(self).__name__, self.device)

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.transaction import changing
+from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import ExactCV, Selection
 from opauc.linear.grid import GridSelection, GridSolver
-from opauc.linear.resolve import OpaucCVRecipe
-from opauc.linear.sums_estimator import StatisticClassifier
+from opauc.linear.resolve import LinearFactory, opauc_cv_factory
 from opauc.types import Array, Floats, RandomState
 
 
-class OPAUCCV(StatisticClassifier):
+class OPAUCCV(SumsClassifier):
     """OPAUC with nothing to tune: cross-validated in one pass, with no row kept and none read twice.
 
     The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the
@@ -153,10 +153,10 @@ class OPAUCCV(StatisticClassifier):
         """
         with changing(self):
             self._fit(X, y, sample_weight, groups)
-            learner = self._learner()
-            if isinstance(learner, ExactCV) and not learner.judged_folds(self.solution_.state):
+            learner = self._cv_solver()
+            if isinstance(learner, ExactCV) and not learner.judged_folds(self._fitted.state):
                 warnings.warn(
-                    f"folds={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
+                    f"cv={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",
                     UserWarning,
                     stacklevel=2,
@@ -254,24 +254,20 @@ class OPAUCCV(StatisticClassifier):
     @property
     def coef_path_(self) -> Floats:
         """Weights for each penalty, one a row, or for each pair."""
-        learner, state = self._learner(), self.solution_.state
+        learner, state = self._cv_solver(), self._fitted.state
         if isinstance(learner, ExactCV):
             return self.path(learner.selection(state).alphas.tolist())
         return learner.candidates(state).weights
 
     def _selection(self) -> Selection | GridSelection:
-        return self._learner().selection(self.solution_.state)
+        return self._cv_solver().selection(self._fitted.state)
 
-    def _learner(self) -> ExactCV | GridSolver[Any]:
+    def _cv_solver(self) -> ExactCV | GridSolver[Any]:
         check_is_fitted(self)
-        learner = self.solution_.learner
+        learner = self._fitted.solver
         assert isinstance(learner, ExactCV | GridSolver), "no other is ever chosen"
         return learner
 
-    def _recipe(self) -> OpaucCVRecipe:
-        parameters, name = self.get_params(deep=False), type(self).__name__
-        if self.device is None:
-            return OpaucCVRecipe(parameters, name)
-        from opauc.engines.torch.resolve import DeviceCVRecipe  # torch, which others do not wait for
-
-        return DeviceCVRecipe(parameters, name, self.device)
+    def _factory(self) -> LinearFactory:
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "device"}
+        return opauc_cv_factory(parameters, type(self).__name__, self.device)

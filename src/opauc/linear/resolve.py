@@ -1,188 +1,251 @@
-"""What `OPAUC` learns with, from its parameters and the number of features."""
+"""From the parameters of linear estimators to the solver they ask for, and to the fit it begins."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from opauc.core.batch import ResumePosition
-from opauc.core.fit import Learned
+from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition
+from opauc.core.labels import ClassLabels
+from opauc.core.model import RowReading
 from opauc.core.parameters import Count, Option, Threads, checked, from_params, is_whole
-from opauc.core.registry import SOLVERS
-from opauc.core.solver import AnySolver
+from opauc.core.registry import DEVICE_SOLVERS, SOLVERS
+from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.data.encode.encoder import check_onehot_state
-from opauc.linear.choice import FULL_COVARIANCE_BYTES, Choice, refuse_wide
+from opauc.errors import UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
-from opauc.linear.fit import Solution
+from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import DescentGrid
-from opauc.linear.model_file import Model
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGrid
-from opauc.linear.training import Training, bytes_of_state
-from opauc.types import Array, Settings
+from opauc.types import Rows, Settings
 
-
-class LinearRecipe:
-    """From the parameters of an estimator to the learner they ask for, and to the loop it learns in."""
-
-    owner: str
-    parameters: Settings
-
-    @abstractmethod
-    def choose(self, n_features: int, dtype: str) -> Choice:
-        """Return the learner for rows of so many features."""
-
-    def training(self, solution: Learned | None) -> Training:
-        """Return the loop in which a solution goes on learning, or a first one begins."""
-        return Training(self, cast(Solution | None, solution))
-
-    def model(self, solution: Learned, classes: Array) -> Model:
-        """Return the model of what has been learned."""
-        return Model(self.owner, dict(self.parameters), cast(Solution, solution), classes, solution.n_features)
-
-    def refuse_other(self, solution: Learned, resume_position: ResumePosition) -> None:
-        """Raise where what was learned, up to that resume_position, is of another learner."""
-        if resume_position.encoding is not None:
-            check_onehot_state(resume_position.encoding)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # whoever began was warned
-            choice = self.choose(solution.n_features, "float64")
-        known = cast(Solution, solution)
-        if type(choice.learner) is not type(known.learner) or (choice.published or {}) != known.published:
-            raise ValueError("its parameters ask for another learner than the one that began")
-
-
-CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": DescentGrid}
-
-
-@dataclass(frozen=True)
-class OpaucCVRecipe(LinearRecipe):
-    """The learner of a solver that chooses its settings itself.
-
-    Examples
-    --------
-    >>> from opauc.linear.resolve import OpaucCVRecipe
-    >>> given = {"solver": "sgd", "rank": None, "alphas": [0.1], "etas": [0.01], "cv": 5}
-    >>> OpaucCVRecipe(given).choose(3, "float64").learner
-    DescentGrid(etas=(0.01,), alphas=(0.1,), average=True)
-    """
-
-    parameters: Settings
-    owner: str = "OPAUCCV"
-
-    def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
-        """Return the learner; the parameters of both solvers are checked."""
-        solver = checked(self.owner, "solver", self.parameters["solver"], Option(tuple(CV_SOLVERS)))
-        found = {name: from_params(self.owner, kind, self.parameters) for name, kind in CV_SOLVERS.items()}
-        rank = self.parameters["rank"]
-        if rank is None:
-            learner = found[solver]
-            refuse_wide(
-                self.owner, n_features, ". Set solver='sgd' and rank to a small int.", n_matrices=learner.n_covariances
-            )
-            return Choice(learner, published={"solver_": solver, "rank_": None})
-        if not is_whole(rank) or int(rank) < 0:
-            raise ValueError(
-                f"The 'rank' parameter of {self.owner} must be None or an int in the range [0, inf). "
-                f"Got {rank!r} instead."
-            )
-        if solver != "sgd":
-            raise ValueError(f"rank={rank} needs solver='sgd', here it is {solver!r}")
-        sketched = from_params(self.owner, SketchedGrid, self.parameters)
-        _refuse_large(self.owner, sketched, n_features)
-        return Choice(sketched, published={"solver_": solver, "rank_": int(rank)})
-
-
-def _refuse_large(owner: str, learner: AnySolver, n_features: int) -> None:
-    """Raise where the weights of all pairs would take too much memory."""
-    size = bytes_of_state(learner, n_features)
-    if size > FULL_COVARIANCE_BYTES:
-        raise ValueError(
-            f"the weights of all pairs and sketches of {n_features} features take {size / 2**30:.1f} GiB; {owner} uses "
-            f"at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB. Give fewer etas or alphas, or a smaller rank."
-        )
-
-
+# The covariance matrices of one model may take this much memory.
+FULL_COVARIANCE_BYTES = 2 * 2**30
 # Rank of the sketch where rank="auto" has to have one.
 SKETCH_RANK = 50
 SELECTION = "progressive_selection"
 SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
-# The parameters of OPAUC and what they are unless given.
+# The parameters of OPAUC and their defaults.
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
 }  # fmt: skip
+CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": DescentGrid}
+
+# Name of the estimator, its parameters, number of features and type of the rows: the solver.
+Resolve: TypeAlias = Callable[[str, Settings, int, str], Resolved]
 
 
-@dataclass(frozen=True)
-class OpaucRecipe(LinearRecipe):
-    """The solver and rank that the parameters ask for, or that suit the number of features.
+@dataclass(frozen=True, eq=False)
+class LinearFactory:
+    """How the parameters of a linear estimator become a fit.
+
+    `resolve` checks every parameter and picks the solver for rows of so many
+    features. `shard` is set for the fit of one of several shards, `device` for
+    a solver that does its work on a torch device.
 
     Examples
     --------
-    >>> from opauc.linear.resolve import OpaucRecipe
-    >>> choice = OpaucRecipe({}).choose(1_000_000, "float64")
-    >>> choice.published
+    >>> import numpy as np
+    >>> from opauc.linear.resolve import opauc_factory
+    >>> opauc_factory({}).prepare(None, np.empty((0, 1_000_000))).fitted_attributes
     {'solver_': 'progressive_selection', 'rank_': 0}
     """
 
+    estimator: str
     parameters: Settings
-    owner: str = "OPAUC"
+    resolve: Resolve
+    shard: ShardPosition | None = None
+    device: str | None = None
 
-    def choose(self, n_features: int, dtype: str) -> Choice:
-        """Return the learner for rows of so many features, with its solver and rank."""
-        given = {**DEFAULTS, **self.parameters}
-        asked = checked(self.owner, "solver", given["solver"], SOLVER_OPTION)
-        rank = self._rank(given["rank"], asked, n_features)
-        solver = _solver(asked, given["rank"], rank)
-        checked(self.owner, "n_jobs", given["n_jobs"], Threads())
-        checked(self.owner, "horizon", given["horizon"], Count())
-        fading = given["forgetting_factor"] == "auto"
-        # Whatever the solver takes no notice of must be right all the same.
-        descent = from_params(self.owner, SGD, {**given, "forgetting_factor": 1.0} if fading else given)
-        if fading and solver != "exact":
-            raise ValueError(f"forgetting_factor='auto' needs solver='exact'; here the solver is {solver!r}")
-        if rank is not None and (fading or descent.forgetting_factor != 1.0):
-            raise ValueError(
-                f"forgetting_factor={given['forgetting_factor']} needs full covariance, rank=None; here the rank is {rank}"
+    def resolved(self, n_features: int, dtype: str = "float64") -> Resolved:
+        """Return the solver for rows of so many features."""
+        resolved = self.resolve(self.estimator, self.parameters, n_features, dtype)
+        if self.device is not None:
+            resolved = _on_device(resolved, self.device)
+        if self.shard is not None:
+            solver = shard_solver(resolved).of_shard(self.shard.key, self.shard.number)
+            resolved = resolved._replace(solver=solver)
+        return resolved
+
+    def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> LinearFit:  # noqa: ARG002
+        """Return a first fit, or the fit under the parameters of now, as wide as the rows."""
+        if fit is None:
+            begun = LinearFit.start(self.resolved(rows.shape[1], str(rows.dtype)), rows.shape[1])
+            return begun if self.shard is None else begun.shard(self.shard.first_row)
+        width = max(rows.shape[1], fit.n_features)
+        now = self.under(fit, width, str(rows.dtype))
+        return now if width == fit.n_features else now.widen(width)
+
+    def under(self, fit: Fit, n_features: int, dtype: str = "float64") -> LinearFit:
+        """Return the fit under the parameters of now, which must ask for the same solver."""
+        assert isinstance(fit, LinearFit), "estimators of this family have no other"
+        resolved = self.resolved(n_features, dtype)
+        if resolved.solver.name != fit.solver.name:
+            raise IncompatibleSolverError(fit, resolved.attributes or {})
+        return fit.with_solver(resolved)
+
+    def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
+        """Raise ValueError where the fit is of another solver than the parameters ask for."""
+        if position.encoding is not None:
+            check_onehot_state(position.encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever began was warned
+            resolved = self.resolved(fit.n_features)
+        if (
+            not isinstance(fit, LinearFit)
+            or type(resolved.solver) is not type(fit.solver)
+            or (resolved.attributes or {}) != fit.attributes
+        ):
+            raise ValueError("its parameters ask for another solver than the one that began")
+
+    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:  # noqa: ARG002
+        """Return what is known before the pass: what the user says."""
+        return Opening(self, reading, labels)
+
+    def sharding(self, rows: Rows) -> Sharding:
+        """Return what shards must know of each other; raise UnsupportedOperationError where they do not merge."""
+        solver = shard_solver(self.resolved(rows.shape[1], str(rows.dtype)))
+        return Sharding(solver.shard_key(), solver.numbers_rows, bytes_of_state(solver, rows.shape[1]))
+
+    def for_shard(self, shard: ShardPosition) -> LinearFactory:
+        """Return the factory of one of several shards."""
+        return replace(self, shard=shard)
+
+
+def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
+    """Return how the parameters of `OPAUC` become a fit."""
+    return LinearFactory(estimator, parameters, resolve_opauc, device=device)
+
+
+def opauc_cv_factory(parameters: Settings, estimator: str = "OPAUCCV", device: str | None = None) -> LinearFactory:
+    """Return how the parameters of `OPAUCCV` become a fit.
+
+    Examples
+    --------
+    >>> from opauc.linear.resolve import opauc_cv_factory
+    >>> opauc_cv_factory({"cv": 3}).resolved(4).solver.cv
+    3
+    """
+    return LinearFactory(estimator, {"solver": "exact", "rank": None, **parameters}, resolve_opauc_cv, device=device)
+
+
+def solver_factory(estimator: str, kind: type[AnySolver], parameters: Settings) -> LinearFactory:
+    """Return how parameters that have the names of a solver's settings become its fit.
+
+    Examples
+    --------
+    >>> from opauc.linear.exact import Exact
+    >>> from opauc.linear.resolve import solver_factory
+    >>> solver_factory("LSSVM", Exact, {"alpha": 0.5}).resolved(3).solver
+    Exact(alpha=0.5, forgetting_factor=1.0, n_jobs=1, standardize=False)
+    """
+    return LinearFactory(estimator, parameters, partial(_resolve_kind, kind))
+
+
+def fixed_factory(solver: AnySolver, attributes: Settings | None = None) -> LinearFactory:
+    """Return the factory of one solver, whatever the rows."""
+    resolved = Resolved(solver, attributes=attributes)
+    return LinearFactory(solver.name, {}, lambda *_: resolved)
+
+
+def _resolve_kind(
+    kind: type[AnySolver],
+    estimator: str,
+    parameters: Settings,
+    n_features: int,
+    dtype: str,  # noqa: ARG001
+) -> Resolved:
+    solver: AnySolver = from_params(estimator, kind, parameters)
+    check_covariance_size(estimator, n_features, n_matrices=solver.n_covariances)
+    return Resolved(solver)
+
+
+def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:
+    """Return the solver and rank that the parameters of `OPAUC` ask for, or that suit the number of features."""
+    given = {**DEFAULTS, **parameters}
+    asked = checked(estimator, "solver", given["solver"], SOLVER_OPTION)
+    rank = _rank(estimator, given["rank"], asked, n_features)
+    solver = _solver_name(asked, given["rank"], rank)
+    checked(estimator, "n_jobs", given["n_jobs"], Threads())
+    checked(estimator, "horizon", given["horizon"], Count())
+    drifts = given["forgetting_factor"] == "auto"
+    # Parameters that the solver does not use must be right all the same.
+    descent = from_params(estimator, SGD, {**given, "forgetting_factor": 1.0} if drifts else given)
+    if drifts and solver != "exact":
+        raise ValueError(f"forgetting_factor='auto' needs solver='exact'; here the solver is {solver!r}")
+    if rank is not None and (drifts or descent.forgetting_factor != 1.0):
+        raise ValueError(
+            f"forgetting_factor={given['forgetting_factor']} needs full covariance, rank=None; here the rank is {rank}"
+        )
+    settings = {**given, "rank": rank, "dtype": dtype}
+    found = from_params(estimator, SOLVERS["drifting" if drifts else _registered_name(solver, rank)], settings)
+    if drifts:
+        check_covariance_size("forgetting_factor='auto'", n_features, ". Give a number.", found.n_covariances)
+    return Resolved(found, attributes={"solver_": solver, "rank_": rank})
+
+
+def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
+    """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
+    solver = checked(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
+    solvers = {name: from_params(estimator, kind, parameters) for name, kind in CV_SOLVERS.items()}
+    rank = parameters["rank"]
+    if rank is None:
+        check_covariance_size(
+            estimator, n_features, ". Set solver='sgd' and rank to a small int.", solvers[solver].n_covariances
+        )
+        return Resolved(solvers[solver], attributes={"solver_": solver, "rank_": None})
+    if not is_whole(rank) or int(rank) < 0:
+        raise ValueError(
+            f"The 'rank' parameter of {estimator} must be None or an int in the range [0, inf). Got {rank!r} instead."
+        )
+    if solver != "sgd":
+        raise ValueError(f"rank={rank} needs solver='sgd', here it is {solver!r}")
+    sketched = from_params(estimator, SketchedGrid, parameters)
+    size = bytes_of_state(sketched, n_features)
+    if size > FULL_COVARIANCE_BYTES:
+        raise ValueError(
+            f"the weights of all pairs and sketches of {n_features} features take {size / 2**30:.1f} GiB; {estimator} "
+            f"uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB. Give fewer etas or alphas, or a smaller rank."
+        )
+    return Resolved(sketched, attributes={"solver_": solver, "rank_": int(rank)})
+
+
+def _rank(estimator: str, rank: object, solver: str, n_features: int) -> int | None:
+    """Return the rank meant: None for full covariance matrices, which must fit their budget."""
+    number = int(rank) if is_whole(rank) else -1
+    if not (rank is None or rank == "auto" or number >= 0):
+        raise ValueError(
+            f"The 'rank' parameter of {estimator} must be None, 'auto' or an int in the range [0, inf). "
+            f"Got {rank!r} instead."
+        )
+    if solver == SELECTION:
+        if rank not in ("auto", 0):
+            raise ValueError(f"solver={solver!r} keeps no covariance: rank must be 'auto' or 0, got {rank!r}")
+        return 0
+    if number >= 0:
+        if number > n_features:
+            warnings.warn(
+                f"rank={rank} is more than n_features={n_features}: full covariance, rank=None, is smaller and exact",
+                UserWarning,
+                stacklevel=7,
             )
-        settings = {**given, "rank": rank, "dtype": dtype}
-        learner = from_params(self.owner, SOLVERS["drifting" if fading else _file_name(solver, rank)], settings)
-        if fading:
-            refuse_wide("forgetting_factor='auto'", n_features, ". Give a number.", n_matrices=learner.n_covariances)
-        return Choice(learner, published={"solver_": solver, "rank_": rank})
-
-    def _rank(self, rank: object, solver: str, n_features: int) -> int | None:
-        """Return the rank meant: None for full covariance matrices, which must fit their budget."""
-        number = int(rank) if is_whole(rank) else -1
-        if not (rank is None or rank == "auto" or number >= 0):
-            raise ValueError(
-                f"The 'rank' parameter of {self.owner} must be None, 'auto' or an int in the range [0, inf). "
-                f"Got {rank!r} instead."
-            )
-        if solver == SELECTION:
-            if rank not in ("auto", 0):
-                raise ValueError(f"solver={solver!r} keeps no covariance: rank must be 'auto' or 0, got {rank!r}")
-            return 0
-        if number >= 0:
-            if number > n_features:
-                warnings.warn(
-                    f"rank={rank} is more than n_features={n_features}: full covariance, rank=None, is smaller and "
-                    "exact",
-                    UserWarning,
-                    stacklevel=7,
-                )
-            return number
-        if rank == "auto" and 16 * n_features**2 > FULL_COVARIANCE_BYTES:
-            return SKETCH_RANK if solver == "exact" else 0
-        refuse_wide("rank=None", n_features, ". Set rank to 0 or a small int, or to 'auto'.")
-        return None
+        return number
+    if rank == "auto" and 16 * n_features**2 > FULL_COVARIANCE_BYTES:
+        return SKETCH_RANK if solver == "exact" else 0
+    check_covariance_size("rank=None", n_features, ". Set rank to 0 or a small int, or to 'auto'.")
+    return None
 
 
-def _solver(asked: str, asked_rank: object, rank: int | None) -> str:
-    """Return the solver meant: selection is what serves best where nothing was asked for and nothing full fits."""
+def _solver_name(asked: str, asked_rank: object, rank: int | None) -> str:
+    """Return the solver meant: progressive selection where nothing was asked for and full covariance does not fit."""
     if asked != "auto":
         return asked
     if rank is None:
@@ -190,24 +253,57 @@ def _solver(asked: str, asked_rank: object, rank: int | None) -> str:
     return SELECTION if asked_rank == "auto" else "sgd"
 
 
-def _file_name(solver: str, rank: int | None) -> str:
-    """Return the name of the learner's file."""
+def _registered_name(solver: str, rank: int | None) -> str:
+    """Return the registered name of the solver."""
     if rank is None or solver == SELECTION:
         return solver
     return "class_means" if rank == 0 and solver == "sgd" else f"sketched_{solver}"
 
 
-def recipe_of(estimator: str, parameters: Settings) -> LinearRecipe:
-    """Return how an estimator that learns from files does so.
+def _on_device(resolved: Resolved, device: str) -> Resolved:
+    """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
+    solver, attributes = resolved.solver, resolved.attributes or {}
+    if solver.name not in DEVICE_SOLVERS:
+        needed = "sgd" if isinstance(solver, ExactCV | SketchedGrid) else "exact"
+        raise ValueError(
+            f"device={device!r} needs solver={needed!r} with full covariance, rank=None; here it is "
+            f"{attributes.get('solver_')!r} with rank {attributes.get('rank_')}"
+        )
+    return resolved._replace(solver=DEVICE_SOLVERS[solver.name].of_solver(solver, device))
 
-    Examples
-    --------
-    >>> from opauc.linear.resolve import recipe_of
-    >>> recipe_of("OPAUCCV", {"cv": 3}).choose(4, "float64").learner.cv
-    3
+
+def shard_solver(resolved: Resolved) -> MergeableSolver[Any]:
+    """Return the solver; raise UnsupportedOperationError unless the sums of shards add up to those of all rows."""
+    solver = resolved.solver
+    if not isinstance(solver, MergeableSolver) or resolved.draw is not None:
+        name = (resolved.attributes or {}).get("solver_", solver.name)
+        raise UnsupportedOperationError(
+            f"{name!r} processes rows one after the other, here they are processed in shards; that takes solver='exact'"
+        )
+    if not solver.shards_merge:
+        raise UnsupportedOperationError("rows processed in shards cannot fade: forgetting_factor must be 1.0")
+    return solver
+
+
+def bytes_of_state(solver: AnySolver, width: int) -> float:
+    """Return the size of the state, from those of narrow ones: a polynomial of second degree in the width."""
+    widths = (16, 32, 48)
+    sizes = [sum(array.nbytes for array in solver.to_arrays(solver.start(narrow)).values()) for narrow in widths]
+    return float(np.polyval(np.polyfit(widths, sizes, 2), width))
+
+
+def check_covariance_size(what: str, n_features: int, advice: str = "", n_matrices: int = 2) -> None:
+    """Raise ValueError where so many covariance matrices would take too much memory.
+
+    >>> from opauc.linear.resolve import check_covariance_size
+    >>> check_covariance_size("OPAUCCV", 8_000, n_matrices=10)
+    Traceback (most recent call last):
+        ...
+    ValueError: 10 covariance matrices of 8000 features take 4.8 GiB; OPAUCCV uses at most 2 GiB
     """
-    if estimator == "OPAUCCV":
-        return OpaucCVRecipe({"solver": "exact", "rank": None, **parameters})
-    if estimator != "OPAUC":
-        raise ValueError(f"{estimator} does not learn from files")
-    return OpaucRecipe(parameters)
+    size = 8 * n_matrices * n_features**2
+    if size > FULL_COVARIANCE_BYTES:
+        raise ValueError(
+            f"{'two' if n_matrices == 2 else n_matrices} covariance matrices of {n_features} features take "
+            f"{size / 2**30:.1f} GiB; {what} uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB{advice}"
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from opauc.core.fit import Learned
+from opauc.core.fit import Fit
 from opauc.core.scorer import Scorer
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.progressive_auc import ProgressiveAuc, ProgressPoint
@@ -38,14 +38,14 @@ class Progress:
     pace: tuple[tuple[int, int], ...] = ((0, 0),)  # rows scored and rows learned, at each look
     running: float | None = None
 
-    def before(self, rows: Rows, labels: Labels, solution: Learned) -> Progress:
+    def before(self, rows: Rows, labels: Labels, fit: Fit) -> Progress:
         """Return the progress with rows scored that are about to be learned, but those known from a sample."""
         if self.scorer is None:
             return self
         known = self.scorer.n_inputs
         first = slice(max(SCORED, labels.size // ONE_IN))
         scored, actual = rows[first] if known == rows.shape[1] else rows[first, :known], labels[first]
-        if (new := solution.fresh(scored)) is not None:
+        if (new := fit.new_rows(scored)) is not None:
             scored, actual = scored[new], actual[new]
         fresh = np.concatenate([self.labels, actual])
         scores = np.concatenate([self.scores, self.scorer.scores(scored)])
@@ -54,14 +54,14 @@ class Progress:
         auc = self.auc.update(fresh, scores)
         return replace(self, auc=auc, labels=fresh[:0], scores=scores[:0], running=_estimate(auc))
 
-    def after(self, solution: Learned, seen: int) -> Progress:
+    def after(self, fit: Fit, seen: int) -> Progress:
         """Return the progress after a look at the weights, if enough rows have been learned for one."""
         if seen < self.next_look:
             return self
         return replace(
             self,
-            scorer=solution.look(seen) or self.scorer,
-            next_look=int(solution.look_growth * seen) + 1,
+            scorer=fit.look(seen) or self.scorer,
+            next_look=int(fit.look_growth * seen) + 1,
             pace=(*self.pace, (self.auc.n_rows + self.labels.size, seen)),
         )
 
@@ -89,7 +89,7 @@ class Progress:
         return {"next_look": self.next_look, "pace": self.pace}, arrays
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays, solution: Learned) -> Progress:
+    def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> Progress:
         """Return the progress of a model that gave these parts, refused unless one can have."""
         labels, scores, pace = arrays["scored.labels"], arrays["scored.scores"], header["pace"]
         if labels.dtype != np.int8 or scores.dtype != np.float64 or not labels.ndim == scores.ndim == 1:
@@ -101,7 +101,7 @@ class Progress:
         if not 0 < header["next_look"] < MOST_ROWS or pace[-1][1] >= MOST_ROWS:
             raise ValueError(f"next_look: expected a number of rows, got {header['next_look']}")
         auc, look = ProgressiveAuc.from_arrays(_under("progress.", arrays)), _under("look.", arrays)
-        scorer = solution.scorer_of(look) if look else None
+        scorer = fit.scorer_of(look) if look else None
         return cls(
             auc=auc,
             labels=labels,

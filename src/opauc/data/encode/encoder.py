@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypedDict
 
 import numpy as np
@@ -17,6 +17,8 @@ from opauc.types import GroupKeys, Json, Rows
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+    from opauc.data.schema.infer import ColumnProfile
 
 
 class OneHotState(TypedDict):
@@ -101,6 +103,10 @@ class Encoder(Protocol):
 
     def learned(self) -> Callable[[], EncoderState]:
         """Return a function that gives what was learned up to this call, whatever is learned later."""
+
+    @property
+    def column_profiles(self) -> Sequence[ColumnProfile]:
+        """The inferred type of each column, where types are inferred."""
 
     @property
     def category_counts(self) -> Mapping[str, int]:

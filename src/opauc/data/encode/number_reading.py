@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias, TypedDict
 
+from opauc.core.json_schema import json_as
+from opauc.core.labels import ClassLabels
+from opauc.core.model import MergedReading, RowReading
 from opauc.data import BadRows, DataStream, ReadOptions, ResumePosition
 from opauc.data.columns import TableColumns
-from opauc.data.encode.ordinal import OrdinalEncoder
+from opauc.data.encode.encoder import UnknownCategories
+from opauc.data.encode.ordinal import OrdinalEncoder, describe_pooled_categories
 from opauc.data.schema.table import TableSchema
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Json, Settings
 
 Path: TypeAlias = str | os.PathLike[str]
 START = ResumePosition()
+
+
+class SavedOrdinalReading(TypedDict):
+    """The reading in the header of a file."""
+
+    options: Json
+    label: str | None
+    columns: Json | None
+    positive: str | int | float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +48,74 @@ class OrdinalReading:
            [nan,  1.]]), array(['no', 'yes'], dtype='<U3'))
     """
 
+    kind: ClassVar[str] = "ordinal"
+
     options: ReadOptions
     label: str | None = None
     columns: TableSchema | None = None
     positive: object = None
 
     @classmethod
-    def of_json(cls, saved: Settings, columns: TableSchema | None) -> Self:
-        """Return what `to_json` gave, of columns that are known."""
-        if not saved:
-            return cls(ReadOptions(), None, columns)
-        encoding = saved.get("encoding") or {}
-        return cls(ReadOptions.of_json(saved["options"]), encoding.get("label"), columns, saved.get("positive"))
+    def from_json(cls, saved: Settings) -> Self:
+        """Return what `to_json` gave; raise ValueError unless it can have."""
+        checked = json_as(SavedOrdinalReading, saved, "reading")
+        columns = None if checked["columns"] is None else TableSchema.of_json(checked["columns"])
+        return cls(ReadOptions.of_json(checked["options"]), checked["label"], columns, checked["positive"])
 
     def to_json(self) -> Json:
-        """Return all there is but the columns as JSON has it."""
-        return {"options": self.options.to_json(), "encoding": {"label": self.label}, "positive": self.positive}
+        """Return all of it as JSON."""
+        columns = None if self.columns is None else self.columns.to_json()
+        return {
+            "options": self.options.to_json(), "label": self.label, "columns": columns, "positive": self.positive
+        }  # fmt: skip
+
+    def feature_names(self) -> list[str] | None:
+        """Return the names of the columns that are used, None of arrays."""
+        return None if self.columns is None else [column.name for column in self.columns.columns]
+
+    @property
+    def input_names(self) -> tuple[str, ...] | None:
+        """Names of the numbers that a row becomes, None of arrays."""
+        return None if self.columns is None else self.columns.inputs
+
+    def training_stream(
+        self, paths: Sequence[Path], position: ResumePosition, bad_rows: BadRows | None = None
+    ) -> DataStream:
+        """Return the stream of files to train on, from a position on."""
+        encoder = self.at(position).encoder(rows_before=position.rows)
+        return DataStream(paths, self.options, encoder, position, bad_rows)
+
+    def training_encoder(self) -> OrdinalEncoder:
+        """Return the encoder of rows to train on."""
+        return self.encoder()
+
+    def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OrdinalReading:
+        """Return the reading with what the encoder knew at a position of the stream."""
+        state = position.numbered()
+        positive = self.positive if labels is None else labels.positive
+        if state is None:
+            return replace(self, positive=positive)
+        columns = self.columns if state.get("table") is None else TableSchema.of_json(state["table"])
+        label = self.label if state["label"] is None else state["label"]
+        return replace(self, label=label, columns=columns, positive=positive)
+
+    def describe_unknown(self, unknown: Mapping[str, UnknownCategories]) -> list[str]:
+        """Return a sentence for each column with categories that have no level of their own."""
+        return describe_pooled_categories(unknown)
+
+    def merge(self, other: RowReading, n_features: int) -> MergedReading:  # noqa: ARG002
+        """Return how the rows of both are read: their categories must have the same numbers."""
+        assert isinstance(other, OrdinalReading), "the fits of both are additive"
+        if self.positive != other.positive:
+            raise IncompatibleMomentsError("the models were trained with different positive labels")
+        mine, theirs = (
+            None if reading.columns is None else reading.columns.to_json()["columns"] for reading in (self, other)
+        )
+        if mine != theirs:
+            raise IncompatibleMomentsError(
+                "models of different bases do not merge; begin each shard with the same basis"
+            )
+        return MergedReading(self, None)
 
     def asked_columns(self, labeled: bool = True, kept: Sequence[str] = ()) -> TableColumns:
         """Return what readers should look for before anything is known of the columns."""
@@ -84,6 +150,7 @@ class OrdinalReading:
         *,
         labeled: bool = False,
         kept: Sequence[str] = (),
+        grouped: bool = False,  # noqa: ARG002
     ) -> DataStream:
         """Return the stream of files read as those of the training were; nothing new is learned of their columns."""
         encoder = self.encoder(labeled, self.columns is not None, kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from opauc.data.arrow_columns import Words
     from opauc.data.formats.csv.wide import WideTable
+    from opauc.data.schema.infer import ColumnProfile
 
 LEFT_OUT = Hint("features")
 
@@ -115,6 +116,11 @@ class OneHotEncoder:
         """How many features rows have by now."""
         categories = len(self._vocabulary) if self.hashing is None else self.hashing.n_columns
         return len(self._numeric or ()) + (categories if self._categorical else 0)
+
+    @property
+    def column_profiles(self) -> Sequence[ColumnProfile]:
+        """Nothing: columns are what the user says."""
+        return ()
 
     @property
     def category_counts(self) -> Mapping[str, int]:

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, TypeAlias, cast
+from typing import ClassVar, NamedTuple, Self, TypeAlias, TypedDict, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_array
 
+from opauc.core.batch import ResumePosition
+from opauc.core.json_schema import json_as
+from opauc.core.labels import ClassLabels
+from opauc.core.model import MergedReading, RowReading
 from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
-from opauc.data.encode.categories import merge_onehot_states
-from opauc.data.encode.encoder import UnknownCategories
+from opauc.data.encode.categories import describe_unknown_categories, merge_onehot_states
+from opauc.data.encode.encoder import UnknownCategories, check_onehot_state
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
-from opauc.errors import InputError
+from opauc.errors import Hint, InputError
 from opauc.types import Json, Rows, Settings
 
 # The path of a file: anything else is data in memory.
 Path: TypeAlias = str | os.PathLike[str]
 
 
-class MergedFeatures(NamedTuple):
-    """How the rows of both models are to be read, and where each feature of the other stands among those of both.
+class SavedOneHotReading(TypedDict):
+    """The reading in the header of a file."""
 
-    The features of the first stand where they stood.
-    """
-
-    features: OneHotReading
-    places: NDArray[np.int64]
+    options: Json
+    encoding: Json | None
+    positive: str | int | float | None
 
 
 class ReadRows(NamedTuple):
@@ -64,14 +65,18 @@ class OneHotReading:
     array([[5., 0., 1.]])
     """
 
+    kind: ClassVar[str] = "onehot"
+
     options: ReadOptions
     encoding: OneHotState | None = None
     positive: object = None
 
     @classmethod
-    def of_json(cls, saved: Settings) -> Self:
-        """Return what `to_json` gave."""
-        return cls(ReadOptions.of_json(saved["options"]), saved.get("encoding"), saved.get("positive"))
+    def from_json(cls, saved: Settings) -> Self:
+        """Return what `to_json` gave; raise ValueError unless it can have."""
+        checked = json_as(SavedOneHotReading, saved, "reading")
+        encoding = None if checked["encoding"] is None else check_onehot_state(checked["encoding"])
+        return cls(ReadOptions.of_json(checked["options"]), encoding, checked["positive"])
 
     def to_json(self) -> Json:
         """Return all there is as JSON has it."""
@@ -124,8 +129,32 @@ class OneHotReading:
         """Return the features of all rows of a table or file, those of new categories among them."""
         return self._read(data, frozen=False)
 
-    def merged(self, other: OneHotReading, n_features: int) -> MergedFeatures:
-        """Return what both have learned, where the other has so many features; refused, in words, unless they match."""
+    def training_stream(
+        self, paths: Sequence[Path], position: ResumePosition, bad_rows: BadRows | None = None
+    ) -> DataStream:
+        """Return the stream of files to train on, from a position on; new categories become new features."""
+        stream = DataStream(paths, self.options, self.at(position).training_encoder(), position, bad_rows)
+        if self.options.groups is not None and not stream.has_columns:
+            hint = Hint("groups")
+            raise InputError(f"{', '.join(map(str, paths))}: only tables have columns of groups {hint}", hint)
+        return stream
+
+    def training_encoder(self) -> OneHotEncoder:
+        """Return the encoder of rows to train on, which goes on learning categories."""
+        return self._encoder(labeled=True, frozen=False, groups=self.options.groups)
+
+    def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OneHotReading:
+        """Return the reading with what the encoder knew at a position of the stream."""
+        positive = self.positive if labels is None else labels.positive
+        return replace(self, encoding=position.learned() or self.encoding, positive=positive)
+
+    def describe_unknown(self, unknown: Mapping[str, UnknownCategories]) -> list[str]:
+        """Return a sentence for each column with categories that were not met in training."""
+        return describe_unknown_categories(unknown)
+
+    def merge(self, other: RowReading, n_features: int) -> MergedReading:
+        """Return how the rows of both are read, where the other has so many features; raise unless they match."""
+        assert isinstance(other, OneHotReading), "the fits of both are linear"
         for name, mine, theirs in (
             ("positive", self.positive, other.positive),
             ("hash_bits", self.options.hash_bits, other.options.hash_bits),
@@ -133,7 +162,7 @@ class OneHotReading:
             if mine != theirs:
                 raise InputError(f"the models were trained with {name}={mine} and with {name}={theirs}")
         if self.encoding is None and other.encoding is None:
-            return MergedFeatures(self, np.arange(n_features))
+            return MergedReading(self, np.arange(n_features))
         if self.encoding is None or other.encoding is None:
             raise InputError("one model was trained on a table, the other on LIBSVM rows")
         bits = self.options.hash_bits
@@ -141,8 +170,8 @@ class OneHotReading:
             self.encoding, other.encoding, None if bits is None else HashedFeatures(bits).n_columns
         )
         if both.places.size != n_features:  # sparse arrays have no columns to be told of
-            return MergedFeatures(self, np.arange(n_features))
-        return MergedFeatures(replace(self, encoding=both.encoding), both.places)
+            return MergedReading(self, np.arange(n_features))
+        return MergedReading(replace(self, encoding=both.encoding), both.places)
 
     def _columns_known(self) -> bool:
         return self.encoding is not None and self.encoding["named"] and self.encoding["numeric"] is not None

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opauc.core.labels import ClassLabels
+from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
 from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
 from opauc.engines.extras import needed
@@ -25,8 +27,10 @@ from opauc.engines.partitions import (
     look_at,
     published,
     refuse_unsharded,
+    spread_numbers,
     taken,
 )
+from opauc.engines.shards import plan_training
 from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
 
@@ -116,7 +120,10 @@ def fit_dask(
     if paths is not None:
         if y is not None or sample_weight is not None:
             raise InputError("the labels of files are in them: y and sample_weight must be None")
-        return published(model, train_files(model._file_shards(paths, reading or ReadOptions()), scheduler))
+        factory, options = model._shard_factory(), reading or ReadOptions()
+        kind = READINGS["ordinal" if type(model).__name__ == "OnePassGAM" else "onehot"]
+        plan = plan_training(factory, paths, kind(options), ClassLabels())
+        return published(model, train_files(plan, scheduler))
     return published(model, _learned(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
 
 
@@ -140,8 +147,9 @@ class DaskRows:
         """Return how many rows there are."""
         return sum(self.counts)
 
-    def drawn(self, numbers: Numbers) -> RawChunk:
-        """Return the rows of these numbers."""
+    def sample(self, size: int, seed: int) -> RawChunk:
+        """Return a sample of the rows from all over."""
+        numbers = spread_numbers(self.n_rows(), size, seed)
         take, chosen = delayed(_taken, pure=False), []
         for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
             here = numbers[slice(*np.searchsorted(numbers, [begin, begin + count]))]
@@ -159,7 +167,7 @@ def _learned(model: Estimator, rows: DaskRows) -> TrainedShards:
     plan = _plan(model, rows)
     numbered = plan.sharding.numbers_rows
     first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
-    learn = delayed(plan.learned, pure=False)
+    learn = delayed(plan.train, pure=False)
     tasks = [
         learn(number, first_row, [(part.X, part.y, part.sample_weight)])
         for number, (part, first_row) in enumerate(zip(rows.parts, first_rows, strict=False))

@@ -25,6 +25,7 @@ from opauc.engines.partitions import (
     joined_chunks,
     published,
     refuse_unsharded,
+    spread_numbers,
     taken,
 )
 from opauc.engines.spark.scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
@@ -109,7 +110,8 @@ class ScoringModel(Protocol):
 
     def _feature_names(self) -> tuple[str, ...] | None: ...
 
-    def _raw_columns(self) -> TableSchema | None: ...
+    @property
+    def _columns(self) -> TableSchema | None: ...
 
 
 def fit_spark(
@@ -172,7 +174,7 @@ def fit_spark(
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
-        yield value_batch(number, lambda: plan.learned(number, first_rows.get(number, 0), _chunks(batches, columns)))
+        yield value_batch(number, lambda: plan.train(number, first_rows.get(number, 0), _chunks(batches, columns)))
 
     learned = merged_partitions(rows.mapInArrow(task, SCHEMA))
     return published(model, TrainedShards(None) if learned is None else learned)
@@ -186,7 +188,7 @@ def score_spark(
     `features` are as in `fit_spark`; by default those of the model by their
     names, or the one column of vectors.
     """
-    scorer, raw = model._scorer(), model._raw_columns()
+    scorer, raw = model._scorer(), model._columns
     names = model._feature_names() if raw is None else [column.name for column in raw.columns]
     columns = _columns(frame, names if features is None else features)
     if raw is None and not columns.vectors and len(columns.features) != scorer.n_inputs:
@@ -274,8 +276,9 @@ class SparkRows:
         """Return how many rows there are."""
         return sum(self.counts.values())
 
-    def drawn(self, numbers: Numbers) -> RawChunk:
-        """Return the rows of these numbers."""
+    def sample(self, size: int, seed: int) -> RawChunk:
+        """Return a sample of the rows from all over."""
+        numbers = spread_numbers(self.n_rows(), size, seed)
         columns, first_rows = self.columns, self.first_rows
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

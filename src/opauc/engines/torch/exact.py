@@ -14,6 +14,7 @@ from opauc.core.mergeable import Statistic
 from opauc.core.solver import MergeableSolver
 from opauc.engines.extras import needed
 from opauc.engines.torch.moments import DeviceMoments
+from opauc.engines.torch.rows import checked_device
 from opauc.engines.torch.sums import TorchSums
 from opauc.linear.exact import Exact
 from opauc.linear.moments.classes import ClassMoments
@@ -86,6 +87,15 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
 
     exact: Exact = Exact()  # noqa: RUF009  a frozen value
     device: str = "cuda"
+
+    @classmethod
+    def of_solver(cls, solver: Exact, device: str) -> DeviceExact:
+        """Return the solver that does the work of another on a device, which must be there."""
+        if solver.forgetting_factor != 1.0:
+            raise ValueError(
+                f"device={device!r} does not forget: forgetting_factor must be 1.0, got {solver.forgetting_factor}"
+            )
+        return cls(solver, checked_device(device))
 
     def settings(self) -> Json:
         """Return the hyper-parameters as files have them."""

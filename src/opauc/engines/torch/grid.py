@@ -11,7 +11,7 @@ from torch import Tensor
 
 from opauc.engines.extras import needed
 from opauc.engines.torch.grid_plan import GridPlan, GridProgress, Numbers, planned
-from opauc.engines.torch.rows import as_tensor, free_gib
+from opauc.engines.torch.rows import as_tensor, checked_device, free_gib
 from opauc.errors import EngineError
 from opauc.linear.grid import DescentGrid
 from opauc.linear.kernels.grid import ALL_PAIRS, BEYOND, PAIRS, STEPS, Contest, GridState
@@ -196,6 +196,11 @@ class DeviceGrid(DescentGrid):
     name: ClassVar[str] = "descent_grid"
 
     device: str = "cuda"
+
+    @classmethod
+    def of_solver(cls, solver: DescentGrid, device: str) -> DeviceGrid:
+        """Return the solver that does the work of another on a device, which must be there."""
+        return cls(solver.etas, solver.alphas, solver.average, checked_device(device))
 
     def settings(self) -> Json:
         """Return the hyper-parameters as files have them."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.core.mergeable import FeatureSpread
-from opauc.linear.fit import Solved
-from opauc.linear.model_file import Model
+from opauc.core.model import Model
+from opauc.linear.fit import LinearFit
+from opauc.linear.scorer import LinearScorer
 from opauc.report.weights import MOST_WEIGHTS, WeightRow
 from opauc.types import Floats
 
@@ -20,9 +21,11 @@ class ShownWeights(NamedTuple):
     order: str
 
 
-def shown_weights(model: Model) -> ShownWeights:
+def largest_weights(model: Model) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
-    weights, spread = model.scorer.weights, spread_of(model)
+    scorer = model.scorer
+    assert isinstance(scorer, LinearScorer), "asked for by its family"
+    weights, spread = scorer.weights, spread_of(model)
     effects = None if spread is None else weights * spread.deviations
     rows = [
         WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
@@ -34,7 +37,7 @@ def shown_weights(model: Model) -> ShownWeights:
 
 def spread_of(model: Model) -> FeatureSpread | None:
     """Return how much the features varied among the rows learned, None where the model does not know."""
-    return None if isinstance(model.solution, Solved) else model.solution.feature_spread
+    return model.fit.feature_spread if isinstance(model.fit, LinearFit) else None
 
 
 def largest_places(values: Floats, most: int = MOST_WEIGHTS) -> list[int]:
@@ -55,5 +58,5 @@ def feature_name(model: Model, number: int) -> str:
     """Return the name of a feature, or its number as the rows it came from count."""
     if model.feature_names is not None:
         return model.feature_names[number]
-    first = 0 if model.reading and model.reading["options"]["zero_based"] else 1
+    first = 0 if model.reading is not None and model.reading.options.zero_based else 1
     return f"feature {number + first}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from opauc.api.competitors import feature_method_names, find_feature_method, find_table_method, table_method_names
+from opauc.api.solver_method import SolverMethod
 from opauc.core.registry import SOLVERS
 from opauc.errors import InputError
-from opauc.linear.training import SolverMethod
 from opauc.metrics import Method
 from opauc.metrics.exact_auc import Flags
 
@@ -17,8 +18,8 @@ class WantedMethods(NamedTuple):
 
     Examples
     --------
-    >>> from opauc.cli.compared_methods import WantedMethods
-    >>> wanted = WantedMethods.of("exact, gam")
+    >>> from opauc.api.compare_methods import WantedMethods
+    >>> wanted = WantedMethods.of(["exact", "gam"])
     >>> wanted
     WantedMethods(of_features=['exact'], of_tables=['gam'])
     >>> [method.name for method in wanted.feature_methods() + wanted.table_methods(None)]
@@ -29,15 +30,15 @@ class WantedMethods(NamedTuple):
     of_tables: list[str]
 
     @classmethod
-    def of(cls, names: str | None) -> WantedMethods:
-        """Return the methods of a list with commas; where that is None, all that are installed and not slow."""
+    def of(cls, names: Sequence[str] | None) -> WantedMethods:
+        """Return the methods of these names; where that is None, all that are installed and not slow."""
         learners, tables = SOLVERS, table_method_names()
         known = [*tables, *learners, *feature_method_names()]
         quick = [name for name in known if name not in learners or not learners[name].is_slow]
-        wanted = quick if names is None else list(dict.fromkeys(name.strip() for name in names.split(",")))
+        wanted = quick if names is None else list(dict.fromkeys(names))
         strangers = [name for name in wanted if name not in known]
         if strangers:
-            raise InputError(f"no learner is called {strangers[0]!r}; there are {', '.join(known)}")
+            raise InputError(f"no method is called {strangers[0]!r}; there are {', '.join(known)}")
         absent = [name for name in wanted if not _is_installed(name)]
         if absent and names is not None:
             raise InputError(f"{absent[0]} needs a package that is not installed")

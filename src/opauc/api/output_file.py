@@ -16,7 +16,7 @@ def named_after(data: Sequence[str]) -> Path:
 
     Examples
     --------
-    >>> from opauc.cli.output_file import named_after
+    >>> from opauc.api.output_file import named_after
     >>> str(named_after(["tables/titanic.csv.gz"])), str(named_after(["-"])), str(named_after(["logs/*.csv", "x.csv"]))
     ('titanic.opauc', 'model.opauc', 'model.opauc')
     """
@@ -25,7 +25,7 @@ def named_after(data: Sequence[str]) -> Path:
     return Path(f"{stem if plain else 'model'}{MODEL_SUFFIX}")
 
 
-def refuse_unwritable(*targets: Path) -> None:
+def check_writable(*targets: Path) -> None:
     """Say now, not after hours, that a file cannot be written there, or that two would be the same."""
     found: set[Path] = set()
     for target in targets:

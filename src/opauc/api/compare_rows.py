@@ -9,24 +9,23 @@ from itertools import islice
 
 import numpy as np
 
-from opauc.additive.file_sample import ALL_WAIT
+from opauc.additive.factory import ALL_WAIT, schema_at
 from opauc.additive.settings import AdditiveSettings, with_init_size
-from opauc.additive.training import columns_at
-from opauc.cli.console import Reporter, number_of
+from opauc.api.observer import Observer
 from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, chunks_of_known_classes
+from opauc.core.row_blocks import widen_rows
 from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.open_stream import open_stream
 from opauc.data.sample import SampledFiles, sample_rows
 from opauc.data.schema.infer import ColumnProfile
-from opauc.linear.training import as_wide
 from opauc.metrics import NumberedRows
 from opauc.metrics.exact_auc import Flags
 from opauc.types import Floats, Rows
 
-LEARNING, SCORING = "learning", "scoring"
+LEARNING, SCORING = "training", "scoring"
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Passes(ABC):
     options: ReadOptions
     bad_rows: BadRows
     labels: ClassLabels
-    reporter: Reporter
+    observer: Observer
     title: str = field(default=LEARNING, init=False)
 
     @property
@@ -61,7 +60,7 @@ class Passes(ABC):
         """Yield the chunks with their labels as 0 and 1."""
         stream = self.stream(self.bad_rows.anew())
         last = None
-        with self.reporter.progress(self.title, stream.total_bytes) as show:
+        with self.observer.progress(self.title, stream.total_bytes) as show:
             for chunk, labels in chunks_of_known_classes(stream.chunks(), self.labels):
                 self.labels, last = labels, chunk
                 rows, table = self.views(chunk)
@@ -91,7 +90,7 @@ class FeaturePasses(Passes):
     def views(self, chunk: Batch) -> tuple[Rows, Floats | None]:
         """Return the features of a chunk."""
         self.width = max(self.width, chunk.rows.shape[1])
-        return as_wide(chunk.rows, self.width), None
+        return widen_rows(chunk.rows, self.width), None
 
     def keep(self, last: Batch) -> None:
         """Keep what features there are."""
@@ -128,13 +127,13 @@ class TablePasses(Passes):
 
     def keep(self, last: Batch) -> None:
         """Keep what categories there are, and say what the methods were given."""
-        self._reading = replace(self._reading, columns=columns_at(last.resume_position))
+        self._reading = replace(self._reading, columns=schema_at(last.resume_position))
         n_columns, n_features = self._categorical.size, self._features.n_features
         takers = ", ".join(self.of_tables)
-        self.reporter.say(
+        self.observer.say(
             "rows",
-            (f"{takers}: {number_of(n_columns, 'column')} as they come; the others: " if takers else "")
-            + f"{number_of(n_features, 'feature')} (numbers scaled, missing ones marked, one for each category)",
+            (f"{takers}: {_count(n_columns, 'column')} unscaled; the others: " if takers else "")
+            + f"{_count(n_features, 'feature')} (numbers scaled, missing ones marked, one for each category)",
             columns=n_columns, features=n_features, of_tables=list(self.of_tables),
         )  # fmt: skip
 
@@ -154,3 +153,7 @@ class TablePasses(Passes):
         label = encoder.pinned_columns.label
         known = replace(reading, columns=encoder.numbers, label=None if label is None else str(label))
         return known, np.concatenate([np.empty((0, len(encoder.feature_names()))), *map(np.asarray, parts)])
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -9,10 +9,12 @@ import numpy as np
 
 from opauc.additive.basis.column_names import AS_CODE, WITH_OTHERS
 from opauc.additive.explain import Term, Terms
-from opauc.additive.model_file import AdditiveModel
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, ModelSelection
 from opauc.additive.shares import code_shares, row_shares
 from opauc.additive.shifts import find_drift
+from opauc.additive.state import AdditiveFit
+from opauc.core.model import Model
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.report.terms import CandidateRow, ExplainedPart, ExplainedRow, ShownTerm, TermsSection
 from opauc.report.text import share
 from opauc.types import Floats, Json
@@ -30,13 +32,23 @@ RUNGS = {
 }
 
 
-def effects_of(model: AdditiveModel) -> Terms:
-    """Return the effects of a model by the names that its table had, or numbers."""
-    names = model.inputs
-    return Terms(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.words())
+def input_names(model: Model) -> tuple[str, ...]:
+    """Return the names of the numbers that a row becomes."""
+    reading = model.reading
+    if isinstance(reading, OrdinalReading) and reading.columns is not None:
+        return reading.columns.inputs
+    return model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
 
 
-def additive_part(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:
+def terms_of(model: Model) -> Terms:
+    """Return the terms of an additive model by the names that its table had, or numbers."""
+    assert isinstance(model.fit, AdditiveFit), "asked for by its family"
+    names, reading = input_names(model), model.reading
+    columns = reading.columns if isinstance(reading, OrdinalReading) else None
+    return Terms(model.fit, names, [{}] * len(names) if columns is None else columns.words())
+
+
+def terms_section(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:
     """Return all that a page shows of an additive model."""
     shown, selection = shown_terms(effects), effects.solution.final.selection
     return TermsSection(
@@ -122,7 +134,7 @@ def shown_value(number: float, words: Mapping[int, str]) -> str:
 
     Examples
     --------
-    >>> from opauc.cli.shown_terms import shown_value
+    >>> from opauc.api.describe_terms import shown_value
     >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(float("nan"), {})
     ('red', '(others)', 'missing')
     >>> shown_value(2.54321, {}), shown_value(123456.0, {})

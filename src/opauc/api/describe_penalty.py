@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from opauc.cli.shown_weights import feature_name, largest_places, spread_of
-from opauc.linear.fit import Solved
-from opauc.linear.model_file import Model
+from opauc.api.describe_weights import feature_name, largest_places, spread_of
+from opauc.core.model import Model
+from opauc.linear.fit import LinearFit
 from opauc.report.penalty_charts import PenaltyChoice
 from opauc.types import Json
 
@@ -15,11 +15,11 @@ DRAWN_FEATURES = 8
 
 def penalty_choice(model: Model) -> PenaltyChoice | None:
     """Return what the choice came to; None of a model whose penalty was given."""
-    solution = model.solution
-    if isinstance(solution, Solved) or (found := solution.selection) is None:
+    fit = model.fit
+    if not isinstance(fit, LinearFit) or (found := fit.selection) is None:
         return None
     spread = spread_of(model)
-    path = solution.path(found.alphas.tolist())
+    path = fit.path(found.alphas.tolist())
     effects = path if spread is None else path * spread.deviations
     drawn = [j for j in largest_places(effects[found.chosen], DRAWN_FEATURES) if effects[found.chosen, j]]
     sign = -1.0 if found.criterion == "pair_loss" else 1.0

@@ -1,0 +1,116 @@
+"""How the parameters of `OnePassGAM` become a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_init_size, with_positions
+from opauc.additive.state import AdditiveFit
+from opauc.core.batch import ResumePosition
+from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
+from opauc.core.labels import ClassLabels
+from opauc.core.model import RowReading
+from opauc.core.parameters import from_params
+from opauc.data.encode.encoder import OrdinalState
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.schema.table import TableSchema
+from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
+from opauc.types import Rows, Settings, random_key
+
+GAM = "OnePassGAM"
+# So few rows are all in the initial sample and are fitted together.
+ALL_WAIT = USUAL_CARD * 5 // 4
+# Rows of a shard at least: merging the sums of two costs as much as some hundred rows. A row costs far more to process
+# than to skip, so that row groups may be cut.
+ROWS_PER_SHARD, PIECES = 16_384, 4
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveFactory:
+    """How the parameters of `OnePassGAM` become a fit; `initial` is one with a basis and no rows to begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.factory import AdditiveFactory
+    >>> from opauc.core.loop import Trainer
+    >>> trainer = Trainer(AdditiveFactory({}))
+    >>> trainer.train_rows(np.array([[0.0], [1.0], [2.0], [4.0]] * 9), np.array([0, 0, 1, 1] * 9, np.int8))
+    >>> trainer.fit.counts
+    ClassCounts(negative=18.0, positive=18.0)
+    """
+
+    parameters: Settings
+    initial: AdditiveFit | None = None
+    inputs: Sequence[str] | None = None
+    categorical: NDArray[np.bool_] | None = None
+    n_rows: int = 0  # known to come, 0 where that is not known
+    estimator: str = GAM
+
+    def settings(self) -> AdditiveSettings:
+        """Return the parameters, checked."""
+        return from_params(self.estimator, AdditiveSettings, dict(self.parameters))
+
+    def start(self, categorical: NDArray[np.bool_], inputs: Sequence[str]) -> AdditiveFit:
+        """Return the fit before any row of such inputs."""
+        settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows)
+        return AdditiveFit.start(settings, categorical, random_key(self.parameters.get("random_state")))
+
+    def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
+        """Return the fit to begin with, or the fit under the parameters of now."""
+        if fit is not None:
+            assert isinstance(fit, AdditiveFit), "estimators of this family have no other"
+            if self.initial is not None or self.inputs is None:
+                return fit
+            return fit.with_settings(with_positions(self.settings(), self.inputs))
+        if self.initial is not None:
+            return self.initial
+        schema, width = None if position is None else schema_at(position), rows.shape[1]
+        if schema is not None:
+            return self.start(schema.categorical, schema.inputs)
+        categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
+        return self.start(categorical, self.inputs or tuple(f"x{j}" for j in range(width)))
+
+    def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
+        """Raise ValueError where the fit is of other columns than those read up to the position."""
+        schema = schema_at(position)
+        if not isinstance(fit, AdditiveFit) or (
+            schema is not None and not np.array_equal(schema.categorical, fit.categorical)
+        ):
+            raise ValueError("expected the same inputs to be categories in the table and in the fit")
+
+    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
+        """Return the basis of an initial sample of the files, where they can be sampled before the pass."""
+        from opauc.additive.file_sample import open_files
+
+        assert isinstance(reading, OrdinalReading), "tables of this family are read so"
+        return open_files(self, paths, reading, labels)
+
+    def sharding(self, rows: Rows) -> Sharding:  # noqa: ARG002
+        """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
+        if self.initial is None:
+            raise UnsupportedOperationError(
+                f"up to {ALL_WAIT:,} rows, and rows that cannot be sampled before the pass (compressed files, labels "
+                "of more than two classes), fix no basis for shards: they are processed by one core"
+            )
+        return Sharding(min_rows=ROWS_PER_SHARD, pieces=PIECES)
+
+    def for_shard(self, shard: ShardPosition) -> AdditiveFactory:  # noqa: ARG002
+        """Return itself: whichever shard it is, it begins with the basis."""
+        if self.initial is None:
+            raise IncompatibleMomentsError("shards need a basis to begin with")
+        return self
+
+    def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:
+        """Return the factory of fits that begin with the basis of another and merge with it."""
+        return replace(self, initial=fit.empty_copy())
+
+
+def schema_at(position: ResumePosition) -> TableSchema | None:
+    """Return what the columns of the rows up to a position are; None for those of arrays."""
+    state: OrdinalState | None = position.numbered()
+    return None if state is None or state.get("table") is None else TableSchema.of_json(state["table"])

@@ -1,0 +1,242 @@
+"""How well a model ranks the rows of files, in memory that does not grow with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opauc.api.describe import describe_fit
+from opauc.api.engines import ALL_CORES, CLUSTERS, DEVICE, check_engine, cluster
+from opauc.api.example_rows import ExampleRows
+from opauc.api.observer import CallbackObserver, Observer, Progress
+from opauc.api.scored_stream import Purpose, ScoredStream, report_unknown, report_unreadable
+from opauc.api.stopwatch import stopwatch
+from opauc.api.tables import scores_of_table
+from opauc.api.train import is_paths, shard_progress
+from opauc.core.atomic_write import atomic_write
+from opauc.core.labels import shown_label
+from opauc.core.model import Model
+from opauc.core.scorer import Scorer
+from opauc.data.bad_rows import BadRows
+from opauc.errors import InputError
+from opauc.metrics import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
+from opauc.metrics.intervals import AucInterval
+from opauc.report import Report, render_report
+from opauc.types import Array, Settings
+
+# Up to so many rows scores are kept and ranked exactly; beyond that only the streaming AUC goes on.
+EXACT_ROWS = 10**6
+
+
+class Evaluation(NamedTuple):
+    """How a model ranks rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import opauc
+    >>> table = pd.DataFrame({"age": [20.0, 30.0, 60.0, 70.0] * 30, "bought": [0, 0, 1, 1] * 30})
+    >>> evaluation = opauc.evaluate(opauc.train(table, label="bought"), table, label="bought")
+    >>> evaluation.auc, evaluation.rows
+    (1.0, 120)
+    """
+
+    ranking: Ranking
+    calibration: CalibrationBins
+    rows: int
+    bad_rows: int
+    seconds: float
+    examples: ExampleRows = ExampleRows()
+
+    @property
+    def auc(self) -> float:
+        """The AUC."""
+        return self.ranking.confidence.auc
+
+    @property
+    def interval(self) -> AucInterval:
+        """The AUC with its confidence limits."""
+        return self.ranking.confidence
+
+
+def evaluate(
+    model: Any,
+    data: Any,
+    label: str | int | None = None,
+    *,
+    format: str | None = None,  # noqa: A002
+    bad_rows: BadRows | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    report: str | os.PathLike[str] | None = None,
+) -> Evaluation:
+    """Return how well a model ranks labeled rows.
+
+    Parameters
+    ----------
+    model : estimator or path
+        A fitted estimator of this library, or the file of one.
+    data : path, sequence of paths, or table
+        Files, glob patterns, folders or "-"; or a data frame with the label in a column.
+    label : str or int, optional
+        The label column of a data frame; that of files is known to a model trained from files.
+    format : str, optional
+        Format of the files; by default inferred.
+    bad_rows : BadRows, optional
+        What becomes of rows that cannot be read; by default the first one is an error.
+    on_progress : callable, optional
+        Called with a `Progress` after every batch.
+    report : path, optional
+        Where to write a report page, for files.
+
+    Returns
+    -------
+    evaluation : Evaluation
+        The AUC with its confidence interval, curves, calibration.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import opauc
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,bought\\n" + b"30,no\\n45,yes\\n50,yes\\n25,no\\n" * 30), file.flush()
+    ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
+    1.0
+    """
+    if not is_paths(data):
+        actual, scores, probabilities = scores_of_table(model, data, label)
+        bins = CalibrationBins.empty().update(actual, probabilities)
+        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0)
+    known = model if isinstance(model, str | os.PathLike) else model._to_model()
+    purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
+    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+    scored = ScoredStream(known, paths, format, bad_rows or BadRows(), purpose)
+    evaluation = evaluate_stream(scored, CallbackObserver(on_progress))
+    if report is not None:
+        name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
+        write_report(Path(report), name, scored, evaluation)
+    return evaluation
+
+
+def evaluate_on(
+    engine: str,
+    address: str | None,
+    scored: ScoredStream,
+    paths: Sequence[str],
+    format_: str | None,
+    observer: Observer,
+) -> Evaluation:
+    """Score files on an engine and rank all their rows."""
+    check_engine(engine, address, additive=False)
+    if engine == DEVICE:
+        from opauc.engines.torch.scorer import DeviceScorer
+
+        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, DEVICE))
+    assert engine in CLUSTERS, "checked before"
+    from opauc.engines.files import score_files
+
+    with cluster(engine, address, ALL_CORES, observer) as workers, stopwatch(observer.compiling) as seconds:
+        with shard_progress("scoring", paths, observer) as on_progress:
+            found = score_files(scored.model, paths, workers, format_, scored.stream.bad_rows, on_progress)
+        report_unknown(found.unknown, scored.reading, observer)
+        report_unreadable(found.unreadable, observer)
+        check_both_classes(scored, *found.auc.counts.tolist())
+        scored.stream.bad_rows.first = list(found.first_bad)
+        return Evaluation(Ranking.of_stream(found.auc), found.bins, found.rows, found.bad_rows, seconds())
+
+
+def evaluate_stream(scored: ScoredStream, observer: Observer, scorer: Scorer | None = None) -> Evaluation:
+    """Score all rows, by the model's own scorer unless one does its work elsewhere, and rank them."""
+    labels, scorer = scored.labels, scorer or scored.model.scorer
+    stream, bins, rows, examples = StreamingAuc.empty(), CalibrationBins.empty(), 0, ExampleRows()
+    kept: list[tuple[Array, Array]] | None = []
+    with stopwatch(observer.compiling) as seconds:
+        with observer.progress("scoring", scored.stream.total_bytes) as show:
+            for part in scored.scored(scorer):
+                actual = labels.encoded(part.batch)
+                stream = stream.update(actual, part.scores)
+                bins = bins.update(actual, scorer.probabilities(part.scores))
+                if isinstance(part.rows, np.ndarray):
+                    examples = examples.after(part.rows, actual, part.scores, rows)
+                rows += actual.size
+                if kept is not None:
+                    kept.append((actual, part.scores))
+                    kept = kept if rows <= EXACT_ROWS else None
+                show(rows, part.batch.bytes_read, stream.estimate())
+        scored.report_unknown(observer)
+        check_both_classes(scored, *stream.counts.tolist())
+        if kept:
+            actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+            ranking = Ranking.of(actual, scores)
+        else:
+            ranking = Ranking.of_stream(stream)
+        return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds(), examples)
+
+
+def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> None:
+    """Raise unless there are rows of both classes: without pairs there is no AUC."""
+    if negatives and positives:
+        return
+    rows, sources = negatives + positives, ", ".join(scored.stream.sources)
+    if not rows:
+        raise InputError(f"{sources}: there are no rows; AUC needs rows of both classes")
+    only = shown_label(scored.model.classes[int(positives > 0)])
+    raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labeled {only}")
+
+
+def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation) -> None:
+    """Write the report page."""
+    page = render_report(report_of(name, scored, found))
+    with atomic_write(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
+    """Return all that the page shows."""
+    model = scored.model
+    curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
+    shown = describe_fit(model, found.examples)
+    settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
+    return Report(
+        title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
+        ranking=found.ranking,
+        model=_described(model.estimator, model.fit.fitted_attributes),
+        n_features=model.n_features,
+        calibration=found.calibration,
+        learning_curve=curve,
+        penalty=shown.penalty,
+        additive=shown.terms,
+        weights=shown.weights,
+        weight_order=shown.weight_order,
+        data={
+            "Sources": ", ".join(scored.stream.sources),
+            "Rows": found.rows,
+            "Rows skipped": found.bad_rows,
+            "Negative class": shown_label(model.classes[0]),
+            "Positive class": shown_label(model.classes[1]),
+        },
+        settings=settings,
+        timings={"Reading and scoring": found.seconds},
+        provenance=provenance_rows(model),
+    )
+
+
+def _described(estimator: str, chosen: Settings) -> str:
+    """Return the estimator, with the solver and rank where it resolved them."""
+    solver = f", solver {chosen['solver_']}" if "solver_" in chosen else ""
+    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
+    return f"{estimator}{solver}{rank}"
+
+
+def provenance_rows(model: Model) -> dict[str, object]:
+    """Return where the rows of the model came from, as rows of a table."""
+    known = model.provenance
+    table: dict[str, object] = {"Library": f"opauc {known['library']}"} if "library" in known else {}
+    if "rows" in known:
+        table["Training rows"] = known["rows"]
+    for record in known.get("inputs", ()):
+        table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
+    return table

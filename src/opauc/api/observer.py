@@ -1,0 +1,86 @@
+"""Who watches long work: the command, or a callback of a Python user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, Protocol
+
+
+class Progress(NamedTuple):
+    """How far the work is: rows, bytes of the files of how many (None where unknown), and the running AUC."""
+
+    rows: int
+    bytes_read: int
+    total_bytes: int | None
+    auc: float | None = None
+
+
+class Show(Protocol):
+    """Shows how far the work is."""
+
+    def __call__(self, rows: int, bytes_read: int, auc: float | None = None) -> None:
+        """Show so many rows, bytes of the files and the running AUC."""
+
+
+class Observer(Protocol):
+    """What functions of this package report to."""
+
+    def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
+        """Report one fact: a text with lines below it for people, an event with facts for programs."""
+
+    def warn(self, text: str) -> None:
+        """Report what may be wrong."""
+
+    def skipped(self, rows: int, first: Sequence[str]) -> None:
+        """Report how many rows could not be used, and the first of them."""
+
+    def compiling(self, sentence: str) -> None:
+        """Report that the wait is for the compiler."""
+
+    def progress(self, title: str, total_bytes: int | None) -> AbstractContextManager[Show]:
+        """Give a function that shows how far the work is."""
+
+
+class CallbackObserver:
+    """Passes progress to a callback and warnings to Python's `warnings`; says nothing else.
+
+    Examples
+    --------
+    >>> from opauc.api.observer import CallbackObserver
+    >>> seen = []
+    >>> with CallbackObserver(seen.append).progress("training", 100) as show:
+    ...     show(5, 50, 0.75)
+    >>> seen
+    [Progress(rows=5, bytes_read=50, total_bytes=100, auc=0.75)]
+    """
+
+    def __init__(self, on_progress: Callable[[Progress], None] | None = None) -> None:
+        self._on_progress = on_progress
+
+    def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
+        """Say nothing."""
+
+    def warn(self, text: str) -> None:
+        """Warn."""
+        import warnings
+
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+    def skipped(self, rows: int, first: Sequence[str]) -> None:
+        """Warn of rows that could not be used."""
+        if rows:
+            self.warn(f"skipped {rows:,} bad rows, the first: {first[0] if first else ''}")
+
+    def compiling(self, sentence: str) -> None:
+        """Say nothing: the logger `opauc` does."""
+
+    @contextmanager
+    def progress(self, title: str, total_bytes: int | None) -> Iterator[Show]:  # noqa: ARG002
+        """Give a function that calls the callback."""
+
+        def show(rows: int, bytes_read: int, auc: float | None = None) -> None:
+            if self._on_progress is not None:
+                self._on_progress(Progress(rows, bytes_read, total_bytes, auc))
+
+        yield show

@@ -1,0 +1,218 @@
+"""What a user can set when training from files, as one typed value: the parameters, resolved to a fit factory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
+
+from opauc.core.fit import FitFactory
+from opauc.core.labels import ClassLabels
+from opauc.core.registry import FACTORIES
+from opauc.data.find_sources import are_tables
+from opauc.data.options import ReadOptions
+from opauc.errors import InputError, Parameter, ParameterError
+from opauc.types import Json
+
+AUTO, GAM, SELECTION = "auto", "gam", "progressive_selection"
+SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
+# Options that only linear solvers use: whoever gives one asks for a linear model.
+LINEAR_OPTIONS = (
+    "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
+    "criterion", "one_standard_error",
+)  # fmt: skip
+LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
+# Options that only a penalty to be chosen uses.
+CV_OPTIONS = ("cv", "criterion", "one_standard_error")
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How to train from files or frames.
+
+    Parameters
+    ----------
+    solver : str, optional
+        "gam" (`OnePassGAM`), or a linear solver: "exact", "sgd", "progressive_selection", or "auto", whichever suits
+        the number of features. By default "gam" for tables; "auto" for sparse rows, and wherever an option of the
+        linear solvers is given.
+    alpha : float or "auto"
+        Ridge penalty of linear solvers; "auto" chooses it by cross-validation inside the pass.
+    rank : "auto", None or int
+        None keeps full covariance matrices, an int a sketch of that rank.
+    eta0, learning_rate, average, standardize, forgetting_factor, horizon
+        As in `OPAUC`.
+    cv, criterion, one_standard_error
+        As in `OPAUCCV`, with alpha="auto".
+    random_state : int
+        Seed of the initial sample, or of the random signs of a sketch.
+    n_jobs : int
+        Threads, or workers of a cluster; -1 uses all cores. With more than one, "gam" and "exact" process shards of
+        the files apart.
+    positive : str, optional
+        Label of the positive rows; all others are negative.
+    classes : pair of labels, optional
+        Both class labels.
+    basis_from : path, optional
+        A model of `OnePassGAM` whose basis and reading to use: models trained so can be merged.
+    checkpoint : path, optional
+        Checkpoint file. By default the output with ".checkpoint" appended.
+    checkpoint_every : int, optional
+        Rows between two checkpoints. By default as many as keep their cost at 2 % of the time.
+    resume : bool
+        Whether to resume from the checkpoint, if there is one.
+    engine : {"dask", "spark", "cuda"}, optional
+        Where the work is done; by default on this machine.
+    scheduler : str, optional
+        Address of a Dask scheduler or a Spark master.
+
+    Examples
+    --------
+    >>> from opauc.api.options import TrainOptions
+    >>> TrainOptions(alpha=0.5).factory().parameters["alpha"]
+    0.5
+    >>> TrainOptions(alpha="auto").factory().estimator
+    'OPAUCCV'
+    """
+
+    solver: str | None = None
+    alpha: float | str = 1e-4
+    rank: str | int | None = AUTO
+    eta0: float = 1e4
+    learning_rate: str = "theorem"
+    average: bool = True
+    standardize: bool = True
+    forgetting_factor: float | str = 1.0
+    horizon: int = 1000
+    cv: int = 5
+    criterion: str = "pair_loss"
+    one_standard_error: bool = False
+    random_state: int = 0
+    n_jobs: int = 1
+    positive: str | None = None
+    classes: Sequence[str] | Sequence[float] | None = None
+    basis_from: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: int | None = None
+    resume: bool = False
+    engine: str | None = None
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.solver is not None and self.solver not in SOLVERS:
+            raise ParameterError(Parameter("solver"), f" must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
+        if not self.n_jobs:
+            raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
+
+    def given(self) -> set[str]:
+        """Return the names of the options that differ from their defaults."""
+        return {
+            field.name
+            for field in fields(self)
+            if field.default is not MISSING and getattr(self, field.name) != field.default
+        }
+
+    def labels(self) -> ClassLabels:
+        """Return the classes as far as they are given."""
+        try:
+            return ClassLabels.announced(self.classes, self.positive)
+        except ValueError as error:
+            raise ParameterError(Parameter("classes"), f": {error}") from error
+
+    def is_additive(self, paths: Sequence[str], reading: ReadOptions, given: Collection[str]) -> bool:
+        """Tell whether to train an additive model: asked for, or the data is a table and nothing else is."""
+        linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
+        if linear and (self.solver == GAM or self.basis_from is not None):
+            raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
+        if self.basis_from is not None:
+            if self.solver not in (None, GAM):
+                raise ParameterError(
+                    Parameter("basis_from"), " is for additive models; ", Parameter("solver", self.solver),
+                    " trains a linear model",
+                )  # fmt: skip
+            return True
+        if self.solver is not None or linear:
+            return self.solver == GAM
+        return bool(reading.numeric) or are_tables(paths, reading.format)
+
+    def factory(self, additive: bool = False, given: Collection[str] = ()) -> FitFactory:
+        """Return how the options become a fit; options that play no part beside the others are refused."""
+        if additive:
+            gam: FitFactory = FACTORIES["OnePassGAM"]({"random_state": self.random_state})
+            return gam
+        solver = self.solver or AUTO
+        if "standardize" in given and (self.rank not in (AUTO, None) or solver == SELECTION):
+            raise ParameterError(
+                Parameter("standardize"), " is for full covariance; a sketch and progressive selection train in the "
+                "units of the data",
+            )  # fmt: skip
+        if self.alpha == AUTO:
+            return self._choosing(solver, given)
+        self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
+        parameters: Json = {
+            "alpha": self.alpha, "solver": solver, "rank": self.rank, "eta0": self.eta0,
+            "learning_rate": self.learning_rate, "average": self.average, "standardize": self.standardize,
+            "forgetting_factor": self.forgetting_factor, "n_jobs": self.n_jobs,
+            **({"horizon": self.horizon} if self.forgetting_factor == AUTO else {}),
+            "random_state": self.random_state,
+        }  # fmt: skip
+        return self._on_device("OPAUC", parameters)
+
+    def _choosing(self, solver: str, given: Collection[str]) -> FitFactory:
+        """Return the factory that chooses the penalty inside the pass, and the step size too where there is one."""
+        for name, allowed in (("solver", (AUTO, "exact", "sgd")), ("forgetting_factor", (1.0,))):
+            value = solver if name == "solver" else self.forgetting_factor
+            if value not in allowed:
+                raise ParameterError(
+                    Parameter("alpha", AUTO), " is for solver exact or sgd, and forgets nothing; leave ",
+                    Parameter(name), " out",
+                )  # fmt: skip
+        solver = "sgd" if solver == "sgd" else "exact"
+        parameters: Json = {"solver": solver, "alphas": None, "rank": None if self.rank == AUTO else self.rank}
+        parameters["n_jobs"] = self.n_jobs
+        if solver == "exact":
+            if self.rank not in (AUTO, None):
+                raise ParameterError(
+                    Parameter("alpha", AUTO), " with a ", Parameter("rank"), " needs ", Parameter("solver", "sgd")
+                )
+            parameters |= {name: getattr(self, name) for name in (*CV_OPTIONS, "standardize")}
+        else:
+            parameters["average"] = self.average
+            self._check_cv_options("", Parameter("solver", "exact"))
+            if "groups" in given:
+                raise ParameterError(Parameter("groups"), " is for ", Parameter("solver", "exact"))
+        return self._on_device("OPAUCCV", {**parameters, "random_state": self.random_state})
+
+    def _check_cv_options(self, needed: str, *parts: Parameter) -> None:
+        for name in CV_OPTIONS:
+            if name in self.given():
+                raise ParameterError(Parameter(name), f" is for {needed}", *parts)
+
+    def _on_device(self, estimator: str, parameters: Json) -> FitFactory:
+        device = "cuda" if self.engine == "cuda" else None
+        factory: Any = FACTORIES[estimator](parameters, device=device)
+        if device is not None and estimator == "OPAUCCV" and parameters["solver"] != "sgd":
+            raise ParameterError(
+                Parameter("engine", "cuda"), " with ", Parameter("alpha", AUTO), " needs ", Parameter("solver", "sgd")
+            )
+        made: FitFactory = factory
+        return made
+
+
+def split_options(options: Json) -> tuple[ReadOptions, TrainOptions]:
+    """Return keyword arguments as options of reading and of training; an unknown name is a TypeError."""
+    import difflib
+
+    reading, training = ({field.name for field in fields(kind)} for kind in (ReadOptions, TrainOptions))
+    for name in options:
+        if name not in reading | training:
+            near = difflib.get_close_matches(name, sorted(reading | training), 1)
+            raise TypeError(f"unknown option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    try:
+        read = ReadOptions(**{name: value for name, value in options.items() if name in reading})
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return read, replace(TrainOptions(), **{name: value for name, value in options.items() if name in training})

@@ -1,0 +1,101 @@
+"""Rows of files with the scores that a model gives them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from opauc.api.observer import Observer
+from opauc.core.batch import Batch
+from opauc.core.labels import ClassLabels
+from opauc.core.model import Model, RowReading, load_model
+from opauc.core.row_blocks import widen_rows
+from opauc.core.scorer import Scorer
+from opauc.data.bad_rows import BadRows
+from opauc.data.encode.encoder import UnknownCategories
+from opauc.data.encode.table_features import OneHotReading
+from opauc.data.options import ReadOptions
+from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.types import Floats, Rows
+
+
+class ScoredBatch(NamedTuple):
+    """A batch, its rows as wide as the model, and their scores."""
+
+    batch: Batch
+    rows: Rows
+    scores: Floats
+
+
+class Purpose(Enum):
+    """What rows are read for: predicting needs no labels; a report and forgetting need the whole fit."""
+
+    PREDICT, EVALUATE, REPORT, FORGET = range(4)
+
+
+class ScoredStream:
+    """Data read as that of the model was, and scored batch by batch."""
+
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str],
+        paths: Sequence[str],
+        format_: str | None,
+        bad_rows: BadRows,
+        purpose: Purpose,
+        kept: Sequence[str] = (),
+    ) -> None:
+        can_train = purpose in (Purpose.REPORT, Purpose.FORGET)
+        self.model = model if isinstance(model, Model) else load_model(model, can_train)
+        self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
+        self.stream = self.reading.stream(
+            paths, format_, bad_rows, labeled=purpose is not Purpose.PREDICT, kept=kept,
+            grouped=purpose is Purpose.FORGET,
+        )  # fmt: skip
+        if kept and not self.stream.has_columns:
+            raise InputError(f"{', '.join(map(str, paths))}: only tables have columns that can be passed through")
+
+    @property
+    def labels(self) -> ClassLabels:
+        """The classes of the model."""
+        return self.model.labels
+
+    def batches(self) -> Iterator[tuple[Batch, Rows]]:
+        """Yield the batches, and their rows as wide as the model."""
+        width = self.model.fit.n_features
+        for batch in self.stream.chunks():
+            try:
+                yield batch, widen_rows(batch.rows, width)
+            except IncompatibleMomentsError as error:
+                raise InputError(f"{batch.source}: {error}") from error
+
+    def scored(self, scorer: Scorer | None = None) -> Iterator[ScoredBatch]:
+        """Yield the batches with their scores, by another scorer than the model's where one works elsewhere."""
+        scorer = scorer or self.model.scorer
+        for batch, rows in self.batches():
+            yield ScoredBatch(batch, rows, scorer.scores(rows))
+
+    def report_unknown(self, observer: Observer) -> None:
+        """Report how many rows had categories that the model does not know, and values that cannot be read."""
+        report_unknown(self.stream.unknown_categories, self.reading, observer)
+        report_unreadable(self.stream.unreadable_values, observer)
+
+
+def report_unknown(unknown: Mapping[str, UnknownCategories], reading: RowReading, observer: Observer) -> None:
+    """Report how many rows had categories that a model does not know."""
+    sentences = reading.describe_unknown(unknown)
+    for (column, (rows, examples)), text in zip(unknown.items(), sentences, strict=True):
+        observer.say("unknown_categories", text, column=column, rows=rows, examples=list(examples))
+
+
+def report_unreadable(values: Mapping[str, int], observer: Observer) -> None:
+    """Report how many values of columns of numbers and dates were something else and count as missing."""
+    for name, count in values.items():
+        observer.say(
+            "unreadable",
+            f"column {name}: {count:,} value{'' if count == 1 else 's'} could not be read as the others are; taken as "
+            "missing",
+            column=name, values=count,
+        )  # fmt: skip

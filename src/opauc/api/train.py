@@ -1,0 +1,386 @@
+"""Train a model from files, folders, streams or frames, in one pass and constant memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from opauc.api.engines import CLUSTERS, check_engine, cluster
+from opauc.api.observer import CallbackObserver, Observer, Progress
+from opauc.api.options import TrainOptions, split_options
+from opauc.api.output_file import check_writable
+from opauc.api.saving import estimator_of
+from opauc.api.stopping import stopping
+from opauc.api.stopwatch import stopwatch
+from opauc.core.checkpoints import Checkpoints
+from opauc.core.fit import FitFactory, Opening
+from opauc.core.labels import ClassLabels
+from opauc.core.loop import Trainer
+from opauc.core.model import Model, RowReading, load_model, save_model
+from opauc.core.registry import READINGS
+from opauc.data import BadRows, ReadOptions
+from opauc.data.columns import quoted_list
+from opauc.data.find_sources import find_sources
+from opauc.engines.files import train_files
+from opauc.engines.shards import plan_training
+from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError
+from opauc.metrics.intervals import AucInterval
+from opauc.metrics.progress import Progress as ProgressiveValidation
+from opauc.types import Json
+from opauc.version import __version__
+
+# Options of reading that go with the basis of another model: they may be repeated, not changed.
+BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A training run and its result.
+
+    `model` is None where a signal stopped the run; a checkpoint was written
+    then if `trainer` had begun.
+    """
+
+    model: Model | None
+    rows: int
+    bad_rows: int = 0
+    first_bad: Sequence[str] = ()
+    auc: AucInterval | None = None  # progressive: rows scored before they were trained on
+    shards: int | None = None
+    column_profiles: Sequence[Any] = ()
+    unreadable: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    checkpoint_seconds: float = 0.0
+    begun: bool = True
+
+
+def train(
+    data: Any,
+    label: str | int | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    bad_rows: BadRows | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> Any:
+    """Train a model on labeled rows in one pass and return the fitted estimator.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, or table
+        Files, glob patterns, folders or "-" for standard input, of any format and compressed or not; or a data frame
+        of pandas, polars or pyarrow.
+    label : str or int, optional
+        The label column, by name or by position. By default the one named label, target, class or y.
+    output : path, optional
+        Where to save the model as well.
+    bad_rows : BadRows, optional
+        What becomes of rows that cannot be read; by default the first one is an error.
+    on_progress : callable, optional
+        Called with a `Progress` after every batch.
+    **options
+        Fields of `ReadOptions` and `TrainOptions`: `solver="exact"`, `categorical=["shop"]`, `n_jobs=-1`, ...
+
+    Returns
+    -------
+    model : OnePassGAM, OPAUC or OPAUCCV
+        The fitted estimator: `OnePassGAM` for tables unless the options ask for a linear solver.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import opauc
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,city,bought\\n" + b"30,Bern,no\\n45,Chur,yes\\n50,Bern,yes\\n25,Chur,no\\n" * 30)
+    ...     _ = file.flush()
+    ...     model = opauc.train(file.name, label="bought")
+    >>> type(model).__name__, model.predict([{"age": 48, "city": "Bern"}])
+    ('OnePassGAM', array(['yes'], dtype='<U3'))
+    """
+    reading, training = split_options({**options, **({} if label is None else {"label": label})})
+    if not is_paths(data):
+        return _train_table(data, reading, training, output)
+    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+    result = run_training(
+        paths, reading, training, None if output is None else Path(output), set(options) | training.given(),
+        bad_rows or BadRows(), CallbackObserver(on_progress),
+    )  # fmt: skip
+    if result.model is None:
+        raise KeyboardInterrupt
+    return estimator_of(result.model)
+
+
+def is_paths(data: object) -> bool:
+    """Tell whether data is the path of a file or a sequence of such."""
+    if isinstance(data, str | os.PathLike):
+        return True
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, str | os.PathLike) for one in data)
+
+
+def _train_table(data: Any, reading: ReadOptions, options: TrainOptions, output: str | os.PathLike[str] | None) -> Any:
+    """Fit the estimator that the options ask for to a table in memory."""
+    from opauc.api.saving import save
+    from opauc.api.tables import split_label
+
+    additive = options.solver in (None, "gam") and not options.given() & {"alpha", "rank"}
+    factory = options.factory(additive)
+    X, y = split_label(data, reading.label)
+    model = estimator_class(factory.estimator)(**factory.parameters)
+    if options.positive is not None:
+        y = (y == options.positive).astype(int)
+    model.fit(X, y)
+    if output is not None:
+        save(model, output)
+    return model
+
+
+def estimator_class(name: str) -> Any:
+    """Return an estimator class by its name."""
+    from opauc.core.registry import ESTIMATORS
+
+    return ESTIMATORS[name]
+
+
+def run_training(
+    paths: Sequence[str],
+    reading: ReadOptions,
+    options: TrainOptions,
+    output: Path | None,
+    given: Collection[str],
+    bad_rows: BadRows,
+    observer: Observer,
+) -> Training:
+    """Train on files and write the model; what `train` and the command do.
+
+    `given` are the names of the options that the user gave, whatever they say.
+    """
+    target = None if output is None else output
+    checkpoint = options.checkpoint or (None if target is None else f"{target}.checkpoint")
+    if target is not None:
+        check_writable(target, *([Path(checkpoint)] if checkpoint is not None else []))
+    labels = options.labels()
+    additive = options.is_additive(paths, reading, given)
+    check_engine(options.engine, options.scheduler, additive)
+    opening, factory = _begin(reading, options, labels, additive, given)
+    safe = options.resume or options.checkpoint is not None or options.checkpoint_every is not None
+    if options.engine in CLUSTERS or (options.engine is None and options.n_jobs != 1 and not safe):
+        if options.engine is not None and safe:
+            raise ParameterError(
+                Parameter("engine", options.engine), ": checkpoints are for rows in order; a cluster repeats lost work "
+                "by itself",
+            )  # fmt: skip
+        # Where no cluster was asked for and shards do not merge, rows are processed in order below.
+        with nullcontext() if options.engine else suppress(UnsupportedOperationError):
+            return _train_shards(paths, opening, factory, options, target, bad_rows, observer)
+    plan: Json = {
+        "data": list(paths), "reading": reading.to_json(), "positive": options.positive,
+        "classes": None if options.classes is None else list(options.classes), **factory.parameters,
+    }  # fmt: skip
+    if options.basis_from is not None:
+        plan["basis_from"] = os.fspath(options.basis_from)
+    checkpoints = None
+    if checkpoint is not None:
+        checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
+    with stopwatch(observer.compiling) as seconds:
+        trainer, start = _resume_or_start(paths, opening, factory, options, checkpoints, observer)
+        stream = start.reading.training_stream(paths, trainer.position, bad_rows)
+        stopped = _run(trainer, stream, start, checkpoints, observer)
+        if stopped:
+            return Training(None, trainer.rows, begun=trainer.begun)
+        model = trainer.finish(start.reading, provenance_of(trainer))
+        if target is not None:
+            save_model(model, target)
+        result = Training(
+            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.ranked(), None,
+            start.column_profiles, dict(stream.unreadable_values), seconds(),
+            0.0 if checkpoints is None else checkpoints.seconds,
+        )  # fmt: skip
+    if checkpoints is not None:
+        checkpoints.remove()
+    return result
+
+
+def _begin(
+    reading: ReadOptions,
+    options: TrainOptions,
+    labels: ClassLabels,
+    additive: bool,
+    given: Collection[str],
+) -> tuple[RowReading, FitFactory]:
+    """Return how rows are to be read, and how the options become a fit."""
+    factory = options.factory(additive, given)
+    if options.basis_from is None:
+        kind = READINGS["ordinal" if additive else "onehot"]
+        return kind(reading, positive=labels.positive), factory
+    template = load_model(options.basis_from)
+    if template.fit.family != "additive" or template.reading is None:
+        raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
+    _check_settled(template, options, reading, labels, given)
+    known: Any = template.reading
+    return known.further(reading), factory.with_basis_of(template.fit)  # type: ignore[attr-defined]
+
+
+def _resume_or_start(
+    paths: Sequence[str],
+    reading: RowReading,
+    factory: FitFactory,
+    options: TrainOptions,
+    checkpoints: Checkpoints | None,
+    observer: Observer,
+) -> tuple[Trainer, Opening]:
+    """Return the trainer where its checkpoint left it, or at its beginning."""
+    if options.resume and checkpoints is not None:
+        if checkpoints.path.exists():
+            trainer = checkpoints.resume()
+            if trainer.factory.estimator != factory.estimator:
+                raise InputError(
+                    "the checkpoint is of another estimator; resume with the same settings, or start afresh"
+                )
+            if options.engine is not None:
+                trainer.factory = factory  # where the work is done is no part of a checkpoint
+            observer.say("resumed", f"resuming after row {trainer.rows:,}", rows=trainer.rows)
+            return trainer, Opening(trainer.factory, reading.at(trainer.position, trainer.labels), trainer.labels)
+        text = f"no checkpoint {checkpoints.path}: starting from the first row"
+        observer.say("not_resumed", text, checkpoint=str(checkpoints.path))
+    opening = factory.open_files(paths, reading, options.labels() if options.basis_from is None else _labels(reading))
+    return Trainer(opening.factory, opening.labels, monitor=ProgressiveValidation()), opening
+
+
+def _labels(reading: RowReading) -> ClassLabels:
+    return ClassLabels(positive=reading.positive)
+
+
+def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoints | None, observer: Observer) -> bool:
+    """Train on all batches; return True if a signal asked to stop, with a checkpoint written."""
+    profiles = list(opening.column_profiles)
+    if profiles:
+        report_columns(profiles, observer)
+    with stopping() as stop, observer.progress("training", stream.total_bytes) as show:
+        many: set[str] = set()
+        for batch in stop.until_asked(stream.chunks()):
+            many |= report_many_categories(stream, many, observer)
+            if not profiles and (profiles := list(stream.column_profiles)):
+                report_columns(profiles, observer)
+            trainer.train(batch)
+            show(trainer.rows, batch.bytes_read, trainer.monitor.running_auc())
+            if checkpoints is not None and trainer.begun and not stop.asked and checkpoints.due(trainer.rows):
+                checkpoints.write(trainer)
+        if stop.asked and trainer.begun and checkpoints is not None:
+            checkpoints.write(trainer)
+    return bool(stop.asked)
+
+
+def _train_shards(
+    paths: Sequence[str],
+    reading: RowReading,
+    factory: FitFactory,
+    options: TrainOptions,
+    output: Path | None,
+    bad_rows: BadRows,
+    observer: Observer,
+) -> Training:
+    """Train on shards of the files; workers are started once the files show that shards will do."""
+    try:
+        with stopwatch(observer.compiling) as seconds:
+            plan = plan_training(factory, paths, reading, options.labels())
+            report_columns(plan.column_profiles, observer)
+            before = seconds()
+        workers: AbstractContextManager[Any] = cluster(options.engine, options.scheduler, options.n_jobs, observer)
+        with workers as scheduler, stopwatch(observer.compiling) as seconds:
+            with shard_progress("training", plan.paths, observer) as on_progress:
+                trained = train_files(plan, scheduler, bad_rows, on_progress)
+            assert trained.model is not None, "train_files raises where there are no rows"
+            if output is not None:
+                save_model(trained.model, output)
+            return Training(
+                trained.model, trained.rows, trained.bad_rows, trained.first_bad, None, trained.shards,
+                plan.column_profiles, dict(trained.unreadable), before + seconds(),
+            )  # fmt: skip
+    except OpaucError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+@contextmanager
+def shard_progress(
+    title: str, paths: Sequence[str | os.PathLike[str]], observer: Observer
+) -> Iterator[Callable[[int, int], None]]:
+    """Give a function of the number of shards and of those done that shows them as a share of the bytes."""
+    total = sum(os.path.getsize(path) for path in find_sources(paths) if os.path.isfile(path))
+    with observer.progress(title, total) as show:
+        yield lambda shards, done: show(0, total * done // shards)
+
+
+def provenance_of(trainer: Trainer) -> Json:
+    """Return where the rows of a model come from: nothing that depends on when or how fast it was trained."""
+    return {
+        "library": __version__,
+        "rows": trainer.rows,
+        "skipped_rows": trainer.position.bad_rows,
+        "inputs": list(trainer.position.records),
+        "learning_curve": [list(point) for point in trainer.monitor.curve(trainer.rows)],
+    }
+
+
+# So many categories of one column are reported: it may be a name, or the number of a row.
+MANY_CATEGORIES = 300
+
+
+def report_columns(profiles: Sequence[Any], observer: Observer) -> None:
+    """Report how many columns of each type there are, and which are dropped."""
+    if not profiles:
+        return
+    used: dict[str, int] = {}
+    for one in profiles:
+        if one.column is not None:
+            used[one.kind] = used.get(one.kind, 0) + 1
+    dropped = {one.name: one.kind for one in profiles if one.column is None}
+    plural = {"category": "categories"}
+    text = ", ".join(f"{n} {plural.get(kind, kind + 's') if n > 1 else kind}" for kind, n in used.items())
+    rest = "; dropped: " + ", ".join(f"{name} ({kind})" for name, kind in dropped.items()) if dropped else ""
+    observer.say("columns", f"columns: {text}{rest}", used=used, dropped=dropped)
+
+
+def report_many_categories(stream: Any, reported: set[str], observer: Observer) -> set[str]:
+    """Report columns, once each, that have so many categories that they may be names or row numbers."""
+    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
+    for name in many:
+        if name not in reported:
+            observer.say(
+                "many_categories",
+                f"column {name}: {many[name]:,} categories so far, a feature each; --hash-bits spreads them over "
+                f"fewer, --drop {quoted_list([name])} leaves the column out",
+                column=name, categories=many[name],
+            )  # fmt: skip
+    return set(many)
+
+
+def _check_settled(
+    template: Model, options: TrainOptions, reading: ReadOptions, labels: ClassLabels, given: Collection[str]
+) -> None:
+    """Raise unless the options that are given are those that the model to take the basis from was trained with."""
+    known: Any = template.reading
+    asked: Json = {name: getattr(reading, name) for name in BASIS_READING}
+    asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist())}
+    asked["random_state"] = options.random_state
+    settled: Json = {name: getattr(known.options, name) for name in BASIS_READING}
+    label = asked["label"]
+    if label not in (settled["label"], known.label) and (settled["label"], known.label) != (None, None):
+        label = settled["label"] if known.label is None else known.label
+    settled |= {"label": label, "positive": known.positive, "classes": tuple(template.classes.tolist())}
+    settled["random_state"] = template.parameters.get("random_state")
+    others = [name for name in asked if name in given and asked[name] != settled[name]]
+    if others:
+        parts: list[str | Parameter] = []
+        for name in others:
+            parts += [", " if parts else "", Parameter(name)]
+        parts.append((" is" if len(others) == 1 else " are") + " settled by ")
+        parts += [Parameter("basis_from"), f": rows are read as those of {options.basis_from} were, with "]
+        for name in others:
+            parts += ["" if name == others[0] else ", ", Parameter(name, settled[name])]
+        raise ParameterError(*parts)

@@ -1,0 +1,245 @@
+"""The one training loop: labels, width, batches, progressive validation, stop and resume."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from opauc.core.batch import Batch, ResumePosition
+from opauc.core.fit import Fit, FitFactory, IncompatibleSolverError
+from opauc.core.labels import ClassLabels, LabelQueue, shown_label
+from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
+from opauc.core.registry import FACTORIES
+from opauc.core.transaction import Transaction
+from opauc.errors import Hint, InputError
+from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+
+
+class Monitor(Protocol):
+    """What watches the training: rows are scored by earlier weights before they are trained on."""
+
+    @property
+    def next_look(self) -> int:
+        """Rows after which the weights are looked at again."""
+
+    def before(self, rows: Rows, labels: Labels, fit: Fit) -> Self:
+        """Return the monitor with rows scored that are about to be trained on."""
+
+    def after(self, fit: Fit, n_rows: int) -> Self:
+        """Return the monitor after a look at the weights, if enough rows have been processed for one."""
+
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return it as parts of a header and arrays."""
+
+    @classmethod
+    def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> Self:
+        """Return the monitor that gave these parts; raise ValueError unless one can have."""
+
+
+class NoMonitor:
+    """A monitor that scores nothing."""
+
+    next_look = sys.maxsize
+
+    def before(self, rows: Rows, labels: Labels, fit: Fit) -> Self:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def after(self, fit: Fit, n_rows: int) -> Self:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return nothing."""
+        return {}, {}
+
+    @classmethod
+    def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> Self:  # noqa: ARG003
+        """Return it."""
+        return cls()
+
+
+class Trainer:
+    """Trains a fit on batches in order.
+
+    After any exception, Ctrl-C included, it is as it was before the batch. All
+    of it depends on the rows and their batches alone, so that training resumed
+    from `parts` ends in the same bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.core.loop import Trainer
+    >>> from opauc.linear.resolve import opauc_factory
+    >>> trainer = Trainer(opauc_factory({"alpha": 0.5, "standardize": False}))
+    >>> trainer.train_rows(np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> trainer.fit.scorer.weights.round(4).tolist()
+    [0.4444]
+    """
+
+    def __init__(
+        self,
+        factory: FitFactory,
+        labels: ClassLabels | None = None,
+        fit: Fit | None = None,
+        monitor: Any = None,
+    ) -> None:
+        self.factory = factory
+        self.queue = LabelQueue(labels or ClassLabels())
+        self.position = ResumePosition()
+        self.monitor: Any = NoMonitor() if monitor is None else monitor
+        self._fit = fit
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a fit yet."""
+        return self._fit is not None
+
+    @property
+    def fit(self) -> Fit:
+        """The fit so far."""
+        if self._fit is None:
+            raise ValueError("nothing has been trained yet")
+        return self._fit
+
+    @property
+    def rows(self) -> int:
+        """Rows of the stream processed so far."""
+        return self.position.rows
+
+    @property
+    def labels(self) -> ClassLabels:
+        """The classes as far as they are known."""
+        return self.queue.labels
+
+    def train_rows(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        groups: GroupKeys | None = None,
+        within: Transaction | None = None,
+    ) -> None:
+        """Train on rows in memory, as part of a larger change if there is one; rows of weight zero are dropped."""
+        with Transaction(self) if within is None else nullcontext(within) as transaction:
+            self._prepare(rows, None, transaction)
+            self._step(self.fit.align(rows), labels, weight, groups)
+
+    def train(self, batch: Batch) -> None:
+        """Train on a batch of a stream, or keep it while only one class has been seen."""
+        with Transaction(self) as transaction:
+            self.queue = self.queue.with_chunk(batch)
+            while (first := self.queue.ready()) is not None:
+                try:
+                    self._train_batch(first, transaction)
+                except MemoryError as error:
+                    raise too_wide(first) from error
+                self.queue = self.queue.without_first()
+
+    def finish(self, reading: RowReading, provenance: Settings | None = None) -> Model:
+        """Return the model after the last batch; raise unless rows of both classes have come."""
+        counts = self.fit.counts if self.begun else (0.0, 0.0)
+        if min(counts) == 0:
+            seen = self.rows + self.queue.rows
+            only = "" if seen == 0 else f", all labeled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
+            raise InputError(f"training needs rows of two classes, got {seen} rows{only}")
+        return finish_model(self.factory, self.fit, self.labels, reading.at(self.position, self.labels), provenance)
+
+    def parts(self) -> tuple[Json, Arrays]:
+        """Return all of it as a header and arrays."""
+        model = Model(
+            self.factory.estimator, dict(self.factory.parameters), self.fit, self.labels.classes, self.fit.n_features
+        )
+        header, arrays = model_parts(model, with_scorer=False)
+        more, more_arrays = self.monitor.to_parts()
+        stream = {"resume_position": self.position.to_json(), "positive": self.labels.positive}
+        return {**header, **more, **stream}, {**arrays, **more_arrays}
+
+    @classmethod
+    def of_parts(cls, header: Settings, arrays: NamedArrays, monitor: type[Any] = NoMonitor) -> Trainer:
+        """Return the trainer that gave these parts; raise ValueError unless one can have."""
+        model = model_from_parts(header, arrays, kind=CheckpointHeader)
+        position = ResumePosition.of_json(header["resume_position"])
+        factory: FitFactory = FACTORIES[model.estimator](model.parameters)
+        factory.check_resumed(model.fit, position)
+        trainer = cls(factory, ClassLabels(model.classes, header["positive"]), model.fit)
+        trainer.position, trainer.monitor = position, monitor.of_parts(header, arrays, model.fit)
+        return trainer
+
+    def _train_batch(self, batch: Batch, transaction: Transaction) -> None:
+        labels = self.labels.encoded(batch)
+        self._prepare_batch(batch, transaction)
+        rows, begin, seen = self.fit.align(batch.rows), 0, batch.first_row
+        while begin < labels.size:
+            end = min(labels.size, max(begin + 1, begin + self.monitor.next_look - seen))
+            block = rows[begin:end] if end - begin < labels.size else rows
+            self.monitor = self.monitor.before(block, labels[begin:end], self.fit)
+            groups = None if batch.groups is None else batch.groups[begin:end]
+            self._step(block, labels[begin:end], None, groups)
+            seen, begin = seen + end - begin, end
+            self.monitor = self.monitor.after(self.fit, seen)
+        self.position = batch.resume_position
+
+    def _prepare_batch(self, batch: Batch, transaction: Transaction) -> None:
+        """Prepare for a batch of a stream; what is wrong is said with its source."""
+        width, before = batch.rows.shape[1], self._fit
+        if before is not None and width != before.n_features and isinstance(batch.rows, np.ndarray):
+            raise InputError(f"{batch.source}: has {width} features, those before had {before.n_features}")
+        try:
+            self._prepare(batch.rows, batch.resume_position, transaction)
+        except IncompatibleSolverError as error:
+            began = error.before.fitted_attributes
+            raise InputError(
+                f"{batch.source}: a row from line {batch.first_line} on has feature {width}, too many for what began "
+                f"with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); say at the start that "
+                "there will be so many"
+            ) from error
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if isinstance(batch.rows, np.ndarray) and width != self.fit.n_features:
+            raise InputError(f"{batch.source}: has {width} features, those before had {self.fit.n_features}")
+
+    def _prepare(self, rows: Rows, position: ResumePosition | None, transaction: Transaction) -> None:
+        """Begin with the first rows, or widen the fit for features that turn up; nothing is trained yet."""
+        before = self._fit
+        self._fit = self.factory.prepare(before, rows, position)
+        if before is not None and self._fit.n_features == before.n_features:
+            # By the parameters of now: what a step writes over depends on them.
+            transaction.guard(self._fit.rollback(rows))
+
+    def _step(self, rows: Rows, labels: Labels, weight: Floats | None, groups: GroupKeys | None) -> None:
+        """Train on rows that have been prepared for."""
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            rows, labels, weight = rows[kept], labels[kept], weight[kept]
+            groups = None if groups is None else groups[kept]
+        if labels.size:
+            self._fit = self.fit.update(rows, labels, weight, groups)
+
+
+def finish_model(
+    factory: FitFactory, fit: Fit, labels: ClassLabels, reading: RowReading, provenance: Settings | None = None
+) -> Model:
+    """Return the model of a fit after its last row."""
+    fit, reading = fit.finish(reading)
+    names = reading.feature_names()
+    return Model(
+        factory.estimator, dict(factory.parameters), fit, labels.classes,
+        fit.n_features if names is None else len(names), None if names is None else tuple(names), reading,
+        dict(provenance or {}),
+    )  # fmt: skip
+
+
+def too_wide(batch: Batch) -> InputError:
+    """Return the error of a row with more features than there is memory for."""
+    rows, message = batch.rows, f"not enough memory for {batch.rows.shape[1]:,} features"
+    if isinstance(rows, np.ndarray) or not rows.nnz:
+        return InputError(f"{batch.source}: {message}")
+    widest = int(np.searchsorted(rows.indptr, rows.indices.argmax(), "right")) - 1
+    hint = Hint("hash_bits")
+    return InputError(f"{batch.source}, line {batch.line_of(widest)}: {message}; hash them into fewer {hint}", hint)

@@ -1,0 +1,319 @@
+"""A trained model without the estimator around it: its fit, its classes, how its rows are read; and its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Any, ClassVar, NamedTuple, Protocol, SupportsIndex, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.core.batch import ResumePosition, SourceRecord
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
+from opauc.core.fit import Fit
+from opauc.core.json_schema import json_as
+from opauc.core.labels import ClassLabels
+from opauc.core.registry import FITS, READINGS
+from opauc.core.saved_labels import SavedLabels, labels_in, labels_out
+from opauc.core.scorer import Scorer
+from opauc.errors import IncompatibleMomentsError, OpaucError, UnreadableFileError
+from opauc.types import Array, Arrays, Json, NamedArrays, Settings
+
+# What a model file says it is.
+MODEL = "model"
+# Numbers of a point of the learning curve: rows, the AUC, and its bounds.
+POINT_SIZE = 4
+
+
+class MergedReading(NamedTuple):
+    """How the rows of two models are read, and where each feature of the second stands; None where it stands."""
+
+    reading: RowReading
+    positions: NDArray[np.int64] | None
+
+
+class RowReading(Protocol):
+    """How the rows of a model are read: the options, what the encoder knows of the columns, the positive label."""
+
+    # The name in model files.
+    kind: ClassVar[str]
+
+    @property
+    def options(self) -> Any:
+        """The `ReadOptions` of the files."""
+
+    @property
+    def positive(self) -> object:
+        """The label of the positive rows where all others are negative; None where there are two labels."""
+
+    def to_json(self) -> Json:
+        """Return all of it as JSON."""
+
+    @classmethod
+    def from_json(cls, saved: Settings) -> RowReading:
+        """Return what `to_json` gave; raise ValueError unless it can have."""
+
+    def feature_names(self) -> list[str] | None:
+        """Return the names of the features, None where they have none."""
+
+    def stream(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        format_: str | None = None,
+        bad_rows: Any = None,
+        *,
+        labeled: bool = False,
+        kept: Sequence[str] = (),
+        grouped: bool = False,
+    ) -> Any:
+        """Return the stream of files that are read as those of the training were."""
+
+    def training_stream(
+        self, paths: Sequence[str | os.PathLike[str]], position: ResumePosition, bad_rows: Any = None
+    ) -> Any:
+        """Return the stream of files to train on, from a position on; the encoder goes on learning columns."""
+
+    def training_encoder(self) -> Any:
+        """Return the encoder of rows to train on."""
+
+    def frozen_encoder(self) -> Any:
+        """Return the encoder of labeled rows that learns nothing new of their columns."""
+
+    def at(self, position: ResumePosition, labels: ClassLabels) -> RowReading:
+        """Return the reading with what the encoder knew at a position of the stream."""
+
+    def merge(self, other: RowReading, n_features: int) -> MergedReading:
+        """Return how the rows of both are read, where the other has so many features."""
+
+    def describe_unknown(self, unknown: Mapping[str, Any]) -> list[str]:
+        """Return a sentence for each column with categories that were not met in training."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All of a fitted estimator without the estimator around it.
+
+    `reading` is None for a model fitted to arrays, `provenance` empty for one
+    fitted to data in memory. `n_features` is the number of columns it was given.
+    """
+
+    estimator: str
+    parameters: Settings
+    fit: Fit
+    classes: Array
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+    reading: RowReading | None = None
+    provenance: Settings = field(default_factory=dict)
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer of rows."""
+        return self.fit.scorer
+
+    @property
+    def labels(self) -> ClassLabels:
+        """The classes, and how labels are told apart."""
+        return ClassLabels(self.classes, None if self.reading is None else self.reading.positive)
+
+    def merge(self, other: Model) -> Model:
+        """Return the model of the rows of both, with the features of both and the provenance of the first.
+
+        Models of tables match their features by the names of columns and
+        categories; others must have the same features.
+        """
+        check_same_classes(self.classes, other.classes)
+        if self.fit.family != other.fit.family:
+            raise IncompatibleMomentsError(
+                f"cannot merge {self.estimator} and {other.estimator}: they are models of different kinds"
+            )
+        if self.reading is None or other.reading is None:
+            check_same_names(self.feature_names, other.feature_names)
+            return replace(self, fit=self.fit.merge(other.fit))
+        reading, positions = self.reading.merge(other.reading, other.fit.n_features)
+        if positions is not None and self.fit.n_features == other.fit.n_features == positions.size:
+            positions = None if np.array_equal(positions, np.arange(positions.size)) else positions
+        fit, names = self.fit.merge(other.fit, positions), reading.feature_names()
+        grown = fit.n_features != self.fit.n_features
+        return replace(
+            self,
+            fit=fit,
+            n_features=fit.n_features if grown else self.n_features,
+            feature_names=tuple(names) if grown and names and self.feature_names is not None else self.feature_names,
+            reading=reading,
+        )
+
+
+def check_same_classes(mine: Array, theirs: Array) -> None:
+    """Raise unless two models have the same classes."""
+    if not np.array_equal(mine, theirs):
+        raise IncompatibleMomentsError(f"cannot merge models of classes {mine.tolist()} and {theirs.tolist()}")
+
+
+def check_same_names(mine: Sequence[str] | None, theirs: Sequence[str] | None) -> None:
+    """Raise unless the features have the same names, with the first that differ.
+
+    >>> from opauc.core.model import check_same_names
+    >>> check_same_names(["a", "b"], ["a", "c"])
+    Traceback (most recent call last):
+        ...
+    opauc.errors.IncompatibleMomentsError: cannot merge models of features with different names: b and c
+    """
+    if mine != theirs:
+        pairs = zip_longest(mine or (), theirs or (), fillvalue="none")
+        one, other = next((one, other) for one, other in pairs if one != other)
+        raise IncompatibleMomentsError(f"cannot merge models of features with different names: {one} and {other}")
+
+
+class Forgotten(TypedDict):
+    """Rows that were removed, by the names of their files."""
+
+    data: list[str]
+    rows: int
+
+
+class ForgottenFiles(Forgotten, total=False):
+    """The same with the hashes of the files."""
+
+    sha256: list[str]
+
+
+class Provenance(TypedDict, total=False):
+    """Where the rows of a model come from."""
+
+    library: str
+    rows: int
+    skipped_rows: int
+    inputs: list[SourceRecord]
+    learning_curve: list[list[float]]
+    forgotten: list[ForgottenFiles]
+
+
+class Header(TypedDict):
+    """The header of a model file and of a checkpoint."""
+
+    estimator: str
+    parameters: dict[str, bool | int | float | str | list[Any] | None]
+    family: str
+    fit: Json
+    n_features: int
+    classes: SavedLabels
+    feature_names: list[str] | None
+    reading: Json | None
+
+
+class ModelHeader(Header, total=False):
+    """The header of a model file."""
+
+    provenance: Provenance
+
+
+class CheckpointHeader(Header):
+    """The header of a checkpoint."""
+
+    plan: Json
+    resume_position: Json
+    positive: str | int | float | None
+    next_look: int
+    pace: list[list[int]]
+
+
+def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
+    """Return the header and the arrays from which `model_from_parts` makes the model again."""
+    fit, arrays = model.fit.to_parts(with_scorer)
+    header: Json = {
+        "estimator": model.estimator,
+        "parameters": {name: plain(value) for name, value in model.parameters.items()},
+        "family": model.fit.family,
+        "fit": fit,
+        "n_features": model.n_features,
+        "classes": labels_out(model.classes),
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "reading": None if model.reading is None else {"kind": model.reading.kind, **model.reading.to_json()},
+    }
+    return header, arrays
+
+
+def model_from_parts(
+    header: Settings, arrays: NamedArrays, can_train: bool = True, kind: type[Header] = ModelHeader
+) -> Model:
+    """Return the model that a file holds; raise ValueError unless its parts fit together."""
+    checked = json_as(kind, header, "header")
+    width, names, saved = checked["n_features"], checked["feature_names"], checked["reading"]
+    if not 0 < width < 2**31:
+        raise ValueError(f"expected a number of features, got {width!r}")
+    if names is not None and len(names) != width:
+        raise ValueError(f"expected {width} feature names, got {len(names)}")
+    provenance: Settings = dict(checked.get("provenance", {}))  # type: ignore[call-overload]
+    for point in provenance.get("learning_curve", ()):
+        if len(point) != POINT_SIZE or not (point[0] >= 0 and all(0 <= share <= 1 for share in point[1:])):
+            raise ValueError(f"learning_curve: expected rows, an AUC and its bounds, got {point[:POINT_SIZE]}")
+    reading: RowReading | None = None
+    if saved is not None:
+        reading = READINGS[json_as(str, saved.get("kind"), "reading")].from_json(
+            {name: value for name, value in saved.items() if name != "kind"}
+        )
+    fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
+    fit.check_reading(reading)
+    if reading is not None and names is not None and reading.feature_names() not in (None, names):
+        raise ValueError("the names of its features are not those of the columns that its rows were read from")
+    return Model(
+        checked["estimator"], checked["parameters"], fit, labels_in(checked["classes"]), width,
+        None if names is None else tuple(names), reading, provenance,
+    )  # fmt: skip
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file appears whole or not at all."""
+    header, arrays = model_parts(model)
+    write_checksummed(path, MODEL, {**header, "provenance": dict(model.provenance)}, arrays)
+
+
+def load_model(path: str | os.PathLike[str], can_train: bool = True) -> Model:
+    """Return the model in a file; one that only scores leaves out what only training needs."""
+    return model_in(path, *read_checksummed(path), can_train)
+
+
+def model_in(
+    path: str | os.PathLike[str], kind: str, header: Settings, arrays: NamedArrays, can_train: bool = True
+) -> Model:
+    """Return the model that was read from a file as its kind, header and arrays."""
+    if kind != MODEL:
+        raise UnreadableFileError(f"{path}: holds a {kind}, expected a model")
+    with unreadable(path):
+        return model_from_parts(header, arrays, can_train)
+
+
+@contextmanager
+def unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever the body raises for the content of a file into one error that names the file."""
+    try:
+        yield
+    except UnreadableFileError:
+        raise
+    except KeyError as error:
+        if isinstance(error, OpaucError):
+            raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
+        raise UnreadableFileError(f"{path}: cannot be used: it lacks {error}") from error
+    except (OpaucError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError) as error:
+        raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
+
+
+def with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
+    """Return the arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def plain(value: object) -> object:
+    """Return a parameter as JSON; a random state has left its mark in the fit."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return int(value) if isinstance(value, SupportsIndex) else None
