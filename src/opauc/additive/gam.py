@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.explain import Effect, Explanation, Terms
+from opauc.additive.explain import Terms
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
 from opauc.additive.model_file import AdditiveModel
@@ -22,6 +22,7 @@ from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, with_init_size, with_positions
 from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveSolution
+from opauc.additive.terms import Explanation, Term
 from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.core.parameters import from_params
@@ -66,7 +67,7 @@ class AdditiveClassifier(ScoringClassifier):
         with reading(self):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self.columns_, learn=False)
-            return self._effects().explained(rows)
+            return self._effects().explain(rows)
 
     @property
     def basis_(self) -> Basis:
@@ -75,10 +76,10 @@ class AdditiveClassifier(ScoringClassifier):
             return self.solution_.current.basis
 
     @property
-    def terms_(self) -> list[Effect]:
+    def terms_(self) -> list[Term]:
         """Every effect with standard errors, the most important first."""
         with reading(self):
-            return self._effects().all()
+            return self._effects().list_terms()
 
     @property
     def term_importances_(self) -> dict[str, float]:
@@ -288,9 +289,9 @@ class OnePassGAM(ShardedAdditive):
     ----------
     basis_ : Basis
         What the columns are; `basis_.probe` says what trying trees showed.
-    terms_ : list of Effect
+    terms_ : list of Term
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
-        "age, with others" is what trees do by their splits on age, which has no curve; "shop, as a code" is what each
+        "age (trees)" is what trees do by their splits on age, which has no curve; "shop (categorical)" is what each
         whole number of a column does by itself, where such numbers turn out to be codes.
     term_importances_ : dict of str to float
         Standard deviation of each effect.

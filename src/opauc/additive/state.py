@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.initial_fit import BasisModel, encoded, fit_basis
+from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import SampledRows, WarmUpBuffer, as_known
 from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.scorer import MappedScorer
@@ -206,7 +206,7 @@ class AdditiveSolution:
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""
-        return encoded(basis, rows, labels, weight, self.fresh(rows))
+        return encode_rows(basis, rows, labels, weight, self.fresh(rows))
 
     def _with_waiting(self, other: AdditiveSolution) -> AdditiveSolution:
         rows = other.waiting
