@@ -1,6 +1,7 @@
 """Numbers that decide which model is fitted.
 
-A policy is passed down to whatever decides by it: a test or an experiment injects another one.
+A policy is passed down to the functions that decide by it: a test or an experiment injects another one.
+`python -m experiments.tables` measures what a change does to the AUC on real tables.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SearchPolicy:
     candidate_fdr: float = 0.8  # false discovery rate of all candidates: the penalties shrink the false ones
     min_rare_rows: float = 1000.0  # weight of the rarer class below which only certain pairs are candidates
     # Columns of an input in its pairs.
-    pair_categories: int = 6  # categories that are told apart, the pooled one among them
+    pair_categories: int = 6  # categories with a column, counting the pooled ones as one
     max_pair_categories: int = 20  # the same where the pairs of the input gain more with them
     min_pair_knots: int = 4  # knots of a numeric input where the rarer class has fewer than `min_rare_rows`
     max_pair_knots: int = 7  # knots of a numeric input where the budget allows

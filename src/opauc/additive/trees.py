@@ -322,8 +322,8 @@ class TreeSearch:
         """Return the basis with leaf indicators, and its fit.
 
         As many trees as the candidate has are grown on all rows from the fit. If
-        the candidate's own trees fit all rows better, they are used: with fewer rows a
-        split may be found that greedy growth on all rows misses.
+        the candidate's own trees fit all rows better, they are used: greedy growth on
+        all rows may miss a split that growth on fewer rows has by chance.
         """
         all_rows = np.arange(fit.scores.size)
         regrown = tuple(self.rows.grow_trees(fit.scores, all_rows, candidate.n_trees, candidate.growth))
