@@ -104,7 +104,7 @@ def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, o
     for name in ("a (trees)", "b (trees)", "c (trees)"):
         importance = model_with_trees.term_importances_[name]
         (line,) = [line for line in printed.splitlines() if line.startswith(name)]
-        assert line.split()[3:] == ["trees", f"{importance:.3f}"]
+        assert line.split()[2:] == ["trees", f"{importance:.3f}"]
         assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
 
 
