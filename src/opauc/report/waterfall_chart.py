@@ -44,7 +44,7 @@ def part_label(part: ExplainedPart) -> str:
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, " (trees)"))
-    'native-countr… (trees)'
+    'native-country (trees)'
     >>> part_label(ExplainedPart("shop", "1207", 0.1, " (categorical)"))
     'shop = 1207 (cat.)'
     """
