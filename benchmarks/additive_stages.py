@@ -16,26 +16,25 @@ from experiments.tables import WARM_UP, gam, named_table
 from opauc.metrics import exact_auc
 
 USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
-ADDITIVE, LEARNER = "opauc.training.additive", "opauc.learners.additive"
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
-    "effects": [(f"{ADDITIVE}.initial_fit", "", "_effects")],
+    "main effects": [("opauc.additive.initial_fit", "", "_choose_main_effects")],
     "encoding": [("opauc.additive.basis.basis", "Basis", "rows")],
-    "pair search": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_candidates")],
-    "pair columns": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_with_pairs")],
-    "part fits": [(f"{LEARNER}.penalized_fit", "", "_steps")],
+    "pair search": [("opauc.additive.search", "InteractionSearch", "_find_candidates")],
+    "pair columns": [("opauc.additive.search", "InteractionSearch", "_add_pairs")],
+    "part fits": [("opauc.additive.fit", "", "_steps")],
     "full fits": [
-        (f"{ADDITIVE}.interaction_search", "", "finished_fit"),
-        (f"{LEARNER}.penalized_fit", "", "finished_fit"),
+        ("opauc.additive.search", "", "finished_fit"),
+        ("opauc.additive.fit", "", "finished_fit"),
     ],
-    "REML": [(f"{LEARNER}.penalized_fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
+    "REML": [("opauc.additive.fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
     "Grams": [("opauc.additive.sums", "LinearizedSums", "update_all")],
-    "codes": [(f"{ADDITIVE}.tree_search", "TreeSearch", "of")],
-    "trees tried": [(f"{ADDITIVE}.tree_search", "TreeSearch", "tried")],
-    "trees": [(f"{ADDITIVE}.tree_search", "TreeSearch", "fitted")],
+    "bin codes": [("opauc.additive.trees", "TreeSearch", "of")],
+    "tree candidates": [("opauc.additive.trees", "TreeSearch", "choose_candidate")],
+    "trees": [("opauc.additive.trees", "TreeSearch", "add_trees")],
     "ladder": [
         ("opauc.additive.model", "AdditiveLogistic", "with_ladder"),
-        (f"{LEARNER}.ladder", "CandidateModels", "update"),
+        ("opauc.additive.selection", "CandidateModels", "update"),
     ],
     "final": [("opauc.additive.model", "AdditiveLogistic", "final")],
 }

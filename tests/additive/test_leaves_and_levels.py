@@ -38,8 +38,8 @@ def stay(request, monkeypatch):
     """Whether leaves are to keep the values they were grown with while rows are few."""
     monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
     monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
-    tried = tree_search.tried
-    monkeypatch.setattr(tree_search, "tried", lambda *rows: tried(*rows)._replace(stay=request.param))
+    evaluate = tree_search.evaluate_candidate
+    monkeypatch.setattr(tree_search, "evaluate_candidate", lambda *rows: evaluate(*rows)._replace(frozen=request.param))
     return request.param
 
 
@@ -106,5 +106,5 @@ def test_arrays_give_the_same_solution_back_and_effects_add_up(stay):
     assert again.current.basis.together.stay is stay
     assert_array_equal(again.scorer.scores(TEST), solution.scorer.scores(TEST))
     effects = Terms(solution, ("who", "where", "a", "b", "c"), ({},) * 5)
-    assert_allclose(effects.explained(TEST).scores(), solution.scorer.scores(TEST), atol=1e-9)
-    assert {"a, with others", "b, with others", "c, with others"} <= set(effects.importances())
+    assert_allclose(effects.explain(TEST).scores(), solution.scorer.scores(TEST), atol=1e-9)
+    assert {"a (trees)", "b (trees)", "c (trees)"} <= set(effects.importances())

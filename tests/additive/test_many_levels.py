@@ -75,8 +75,8 @@ def test_arrays_give_the_same_solution_back(learned):
 def test_effects_add_up_to_the_score_and_name_every_level(learned):
     effects = Terms(learned, ("who", "where", "age"), ({}, {}, {}))
     rows = np.vstack([drawn(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
-    assert_allclose(effects.explained(rows).scores(), learned.scorer.scores(rows), atol=1e-9)
-    found = {effect.name: effect for effect in effects.all()}
+    assert_allclose(effects.explain(rows).scores(), learned.scorer.scores(rows), atol=1e-9)
+    found = {effect.name: effect for effect in effects.list_terms()}
     basis = learned.current.basis
     for j, name in enumerate(("who", "where")):
         [shown] = found[name].at
@@ -89,7 +89,7 @@ def test_effects_add_up_to_the_score_and_name_every_level(learned):
     margin = np.where(labels == 1, chance, 1 - chance)
     odds = np.log(margin / (1 - margin))
     curvature = np.where(odds >= 0, margin * (1 - margin), (margin - 0.5) / odds)
-    explained = effects.explained(rows)
+    explained = effects.explain(rows)
     means = np.average(explained.contributions, axis=0, weights=curvature)
     assert_allclose(means, 0.0, atol=1e-8)
     spreads = np.sqrt(np.average(explained.contributions**2, axis=0, weights=curvature))

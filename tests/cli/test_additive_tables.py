@@ -288,7 +288,7 @@ def test_numbers_that_are_codes_are_said_to_be_and_serve_from_a_file(opauc):
     assert (code["column"], code["values"]) == ("person", 200)
     assert auc_of(opauc, "model", "test.csv") > 0.8
     inspected = opauc("inspect", "model")
-    assert "person, as a code" in inspected.out
+    assert "person (categorical)" in inspected.out
     page = opauc("report", "model", "test.csv", "-o", "page.html")
     assert page.code == 0, page.err
-    assert "person, as a code" in Path("page.html").read_text()
+    assert "person (categorical)" in Path("page.html").read_text()

@@ -101,10 +101,10 @@ def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, o
     library.save(model_with_trees, tmp_path / "model.opauc")
     printed = opauc("inspect", tmp_path / "model.opauc").out
     found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["effects"]
-    for name in ("a, with others", "b, with others", "c, with others"):
+    for name in ("a (trees)", "b (trees)", "c (trees)"):
         importance = model_with_trees.term_importances_[name]
         (line,) = [line for line in printed.splitlines() if line.startswith(name)]
-        assert line.split()[3:] == ["trees", f"{importance:.3f}"]
+        assert line.split()[2:] == ["trees", f"{importance:.3f}"]
         assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
 
 
@@ -114,7 +114,7 @@ def test_a_row_explained_says_what_the_row_had_where_features_act_with_others(mo
     table = pa.table({"a": [0.5], "b": [-0.25], "c": [2.0]})
     assert found.score() == pytest.approx(model_with_trees.decision_function(table)[0])
     told = [str(part) for part in found.parts]
-    assert {"a = 0.5", "a = 0.5, with others", "b = -0.25, with others", "c = 2, with others"} <= set(told)
+    assert {"a = 0.5", "a = 0.5 (trees)", "b = -0.25 (trees)", "c = 2 (trees)"} <= set(told)
     assert len(set(told)) == len(told)
 
 

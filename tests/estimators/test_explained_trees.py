@@ -51,8 +51,8 @@ def test_a_score_is_the_sum_of_its_parts():
 
 def test_features_that_act_together_have_large_shares_and_the_one_that_acts_alone_a_small_one():
     found = learned().term_importances_
-    shares = [found[f"{name}, with others"] for name in NAMES[1:4]]
-    assert min(shares) > 3.0 * found["x0, with others"]
+    shares = [found[f"{name} (trees)"] for name in NAMES[1:4]]
+    assert min(shares) > 3.0 * found["x0 (trees)"]
     assert min(shares) > 3.0 * max(found[name] for name in NAMES[1:4])
 
 
@@ -60,18 +60,18 @@ def test_a_feature_has_a_share_if_some_split_is_on_it():
     model = learned()
     split_on = np.unique(model.basis_.together.splits.inputs)
     assert 4 not in split_on
-    shares = [name for name in model.term_importances_ if name.endswith(", with others")]
-    assert shares == [f"x{j}, with others" for j in split_on]
+    shares = [name for name in model.term_importances_ if name.endswith(" (trees)")]
+    assert shares == [f"x{j} (trees)" for j in split_on]
     assert "all features together" not in model.term_importances_
 
 
 def test_a_share_has_no_curve():
     model = learned()
     effects = {effect.name: effect for effect in model.terms_}
-    share = effects["x2, with others"]
+    share = effects["x2 (trees)"]
     assert share.inputs == ("x2",)
     assert (share.at, share.value.size, share.error.size) == ((), 0, 0)
-    assert share.importance == model.term_importances_["x2, with others"]
+    assert share.importance == model.term_importances_["x2 (trees)"]
     assert effects["x2"].at != ()
 
 
@@ -104,7 +104,7 @@ def test_shards_and_forgetting_lead_to_the_same_explanation():
 def test_shares_of_trees_that_the_guard_left_out_are_nothing():
     model = begun().partial_fit(ROWS[3000:], 1 - LABELS[3000:])  # what was learned of the first rows misleads
     assert model.selection_.rung != "full"
-    shares = [size for name, size in model.term_importances_.items() if name.endswith(", with others")]
+    shares = [size for name, size in model.term_importances_.items() if name.endswith(" (trees)")]
     assert shares
     assert not any(shares)
     assert_allclose(model.explain(TEST).scores(), model.decision_function(TEST), atol=1e-9, rtol=0)

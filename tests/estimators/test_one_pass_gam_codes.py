@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM, load, save
 
 N_PERSONS, N_ROWS = 300, 9000
-CODE = "person, as a code"
+CODE = "person (categorical)"
 
 
 def drawn(seed, n_rows):
@@ -47,7 +47,7 @@ def test_the_code_is_an_effect_of_its_own_with_a_level_for_each_person(model):
     assert set(effect.at[0]) == set(map(str, ROWS.person.unique()))
     assert effect.value.shape == effect.error.shape == (N_PERSONS,)
     assert ((effect.error > 0.1) & (effect.error < 1.0)).all()
-    assert "age, as a code" not in model.term_importances_
+    assert "age (categorical)" not in model.term_importances_
 
 
 def test_explanations_add_up_and_importances_are_how_far_they_spread(model):

@@ -1,5 +1,8 @@
 """`OnePassGAM` where three features act together: trees are grown, and all laws of the sums hold with their leaves."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,8 @@ from opauc import IncompatibleMomentsError, OnePassGAM
 from opauc.additive import fit as penalized_fit
 from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaves import Leaves
+from opauc.additive.initial_fit import fit_basis
+from opauc.additive.policy import TREE_POLICY
 from opauc.additive.state import AdditiveSolution
 
 
@@ -42,8 +47,8 @@ def _small_cards(monkeypatch):
 @pytest.fixture(params=[False, True])
 def stay(request, monkeypatch):
     """Whether leaves are to keep the values they were grown with while rows are few."""
-    tried = tree_search.tried
-    monkeypatch.setattr(tree_search, "tried", lambda *rows: tried(*rows)._replace(stay=request.param))
+    evaluate = tree_search.evaluate_candidate
+    monkeypatch.setattr(tree_search, "evaluate_candidate", lambda *rows: evaluate(*rows)._replace(frozen=request.param))
     return request.param
 
 
@@ -82,7 +87,7 @@ def test_they_are_refused_where_features_act_alone_and_the_card_says_so():
     model = gam().fit(rows, labels)
     assert model.basis_.together is None
     assert model.basis_.probe.share < 0.05
-    assert not [name for name in model.term_importances_ if name.endswith("with others")]
+    assert not [name for name in model.term_importances_ if name.endswith(" (trees)")]
 
 
 @pytest.mark.parametrize(("max_columns", "taken"), [(30, False), (100, False), (200, True)])
@@ -208,7 +213,8 @@ def test_models_that_differ_in_one_split_do_not_merge(monkeypatch):
     model = begun()
     other = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     model.empty_copy().merge(other.empty_copy())
-    monkeypatch.setattr(tree_search, "MOST_LEAVES", 80)
+    few_leaves = partial(fit_basis, tree_policy=replace(TREE_POLICY, max_leaf_columns=80))
+    monkeypatch.setattr("opauc.additive.state.fit_basis", few_leaves)
     assert model.basis_.together.n_entries > 4
     fewer = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     with pytest.raises(IncompatibleMomentsError, match="different bases"):
@@ -220,10 +226,10 @@ def test_explanations_name_what_each_feature_does_with_others_and_add_up(stay):
     assert model.basis_.together.stay is stay
     explained = model.explain(TEST[:50])
     assert_allclose(explained.scores(), model.decision_function(TEST[:50]), atol=1e-9)
-    shares = ["a, with others", "b, with others", "c, with others"]
+    shares = ["a (trees)", "b (trees)", "c (trees)"]
     assert set(shares) <= set(explained.names)
     assert {effect.name for effect in model.terms_[:3]} == set(shares)
-    assert not {"same, with others", "all features together"} & set(explained.names)
+    assert not {"same (trees)", "all features together"} & set(explained.names)
 
 
 def test_the_guard_has_a_rung_without_leaves(stay):

@@ -29,7 +29,7 @@ def surface(one="age", two="job", at=((18.0, 40.0, 70.0), ("clerk", "cook")), **
 
 
 def in_trees(name="age", importance=0.15):
-    return ShownTerm(f"{name}, with others", (name,), (), np.empty(0), np.empty(0), importance)
+    return ShownTerm(f"{name} (trees)", (name,), (), np.empty(0), np.empty(0), importance)
 
 
 def additive_part(**changes):
@@ -48,7 +48,7 @@ def additive_part(**changes):
         *(curve(f"feature {k}", importance=0.1 / (k + 1)) for k in range(500)),
     ]
     rows = [
-        ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1), ("", ", as a code", ", with others")[k % 3])
+        ExplainedPart(f"feature {k}", "x" * k, (-1) ** k / (k + 1), ("", " (categorical)", " (trees)")[k % 3])
         for k in range(40)
     ]
     parts = {

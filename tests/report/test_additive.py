@@ -133,11 +133,11 @@ def test_a_row_explained_adds_up_to_its_score_and_each_bar_begins_where_the_last
     assert abs(steps[-1][1] - steps[-2][1]) < 0.6
 
 
-@given(name=st.text("abcdeW漢 ", min_size=1, max_size=40), way=st.sampled_from([", with others", ", as a code"]))
+@given(name=st.text("abcdeW漢 ", min_size=1, max_size=40), way=st.sampled_from([" (trees)", " (categorical)"]))
 def test_the_label_of_what_a_feature_does_in_another_way_has_room_and_is_not_that_of_its_own_effect(name, way):
     label = part_label(ExplainedPart(name, "0.5", 1.0, way))
     assert len(label) <= NAME_LETTERS
-    assert label.endswith({", with others": " & others", ", as a code": " (code)"}[way])
+    assert label.endswith({" (trees)": " (trees)", " (categorical)": " (cat.)"}[way])
     assert label[0] == name[0]
     assert label != part_label(ExplainedPart(name, "0.5", 1.0))
 
@@ -170,7 +170,7 @@ def test_an_effect_without_a_curve_is_a_line_among_the_importances():
 
 def test_what_a_feature_does_in_trees_is_a_line_of_that_feature_among_the_importances():
     section = additive_section(additive_part(effects=[curve(), in_trees()], n_effects=2))
-    assert [*re.findall(r'<bdi>age</bdi></th><td class="soft">([a-z ]+)<', section)] == ["curve", "with others"]
+    assert [*re.findall(r'<bdi>age</bdi></th><td class="soft">([a-z ]+)<', section)] == ["curve", "trees"]
     assert "With others: what trees do" in section
     assert section.count('class="chart"') == 3  # the curve, and two rows
     assert "With others" not in additive_section(additive_part(effects=[curve()], n_effects=1))

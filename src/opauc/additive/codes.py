@@ -1,4 +1,4 @@
-"""Which numbers are codes: values that recur and act each in its own way, as the number of a person or a shop does."""
+"""Numeric inputs that act as codes: whole numbers that recur and each have an effect, as a shop's number does."""
 
 from __future__ import annotations
 
@@ -13,113 +13,121 @@ from opauc.additive.basis.levels import LARGEST_WHOLE
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
+from opauc.additive.policy import CODE_POLICY, CodePolicy
 from opauc.types import Floats
-
-# Residuals of rows that share a value must agree by so many standard errors more than chance has them agree.
-FEWEST_ERRORS = 5.0
-# Values that tell of nearly all inputs whether they are whole numbers.
-A_FEW = 64
 
 
 class RowsByValue(NamedTuple):
-    """Rows that have a value of an input, and a number for each value, the same for the same."""
+    """The rows that have a value of an input, and the group of each: rows of one value share a group."""
 
     rows: NDArray[np.int64]
-    places: NDArray[np.int64]
+    groups: NDArray[np.int64]
 
     @classmethod
-    def of(cls, values: Floats, there: NDArray[np.bool_]) -> RowsByValue:
-        """Return those of whole numbers that are there."""
-        known = values[there]
-        low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
-        near = high - low < known.size
-        places = (known - low).astype(np.int64) if near else np.unique(known, return_inverse=True)[1]
-        return cls(np.flatnonzero(there), places)
+    def of(cls, values: Floats, used: NDArray[np.bool_]) -> RowsByValue:
+        """Return the used rows, grouped by their values, which are whole numbers."""
+        numbers = values[used]
+        low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+        is_dense = high - low < numbers.size
+        groups = (numbers - low).astype(np.int64) if is_dense else np.unique(numbers, return_inverse=True)[1]
+        return cls(np.flatnonzero(used), groups)
 
     @property
     def n_values(self) -> int:
-        """How many values there are."""
-        return int(np.count_nonzero(np.bincount(self.places)))
+        """Number of distinct values."""
+        return int(np.count_nonzero(np.bincount(self.groups)))
 
-    def errors(self, residuals: Floats, variances: Floats) -> float:
-        """Return the sum of the products of two residuals of one value, in its standard errors if all were chance."""
-        own, spread = residuals[self.rows], variances[self.rows]
-        total, totals = np.bincount(self.places, own), np.bincount(self.places, spread)
-        deviation = np.sqrt(2.0 * max(float(totals @ totals - spread @ spread), 0.0))
-        return float(total @ total - own @ own) / max(float(deviation), 1e-300)
+    def agreement(self, residuals: Floats, variances: Floats) -> float:
+        """Return the sum over pairs of rows of one value of the product of their residuals, as a z-score."""
+        own_residuals, own_variances = residuals[self.rows], variances[self.rows]
+        residual_sums = np.bincount(self.groups, own_residuals)
+        variance_sums = np.bincount(self.groups, own_variances)
+        products = float(residual_sums @ residual_sums - own_residuals @ own_residuals)
+        deviation = np.sqrt(2.0 * max(float(variance_sums @ variance_sums - own_variances @ own_variances), 0.0))
+        return products / max(float(deviation), 1e-300)
 
-    def explained(self, residuals: Floats, curvatures: Floats) -> Floats:
-        """Return the residuals less what an effect of each value explains, as large as such products have them."""
-        own, spread = residuals[self.rows], curvatures[self.rows]
-        total, totals = np.bincount(self.places, own), np.bincount(self.places, spread)
-        variance = float(total @ total - own @ own) / max(float(totals @ totals - spread @ spread), 1e-300)
-        less = residuals.copy()
+    def remove_effects(self, residuals: Floats, curvatures: Floats) -> Floats:
+        """Return the residuals without a random effect of each value, whose variance is estimated from them."""
+        own_residuals, own_curvatures = residuals[self.rows], curvatures[self.rows]
+        residual_sums = np.bincount(self.groups, own_residuals)
+        curvature_sums = np.bincount(self.groups, own_curvatures)
+        products = float(residual_sums @ residual_sums - own_residuals @ own_residuals)
+        variance = products / max(float(curvature_sums @ curvature_sums - own_curvatures @ own_curvatures), 1e-300)
+        remaining = residuals.copy()
         if variance > 0.0:
-            less[self.rows] -= spread * (total / (totals + 1.0 / variance))[self.places]
-        return less
+            effects = residual_sums / (curvature_sums + 1.0 / variance)
+            remaining[self.rows] -= own_curvatures * effects[self.groups]
+        return remaining
 
 
-def coded_numbers(effects: Sequence[MainEffect], some: SampleRows, scores: Floats) -> list[int]:
-    """Return the numeric inputs of whole numbers whose values say more than their curves, which the scores have.
+def find_coded_inputs(
+    effects: Sequence[MainEffect], sample: SampleRows, scores: Floats, policy: CodePolicy = CODE_POLICY
+) -> list[int]:
+    """Return the numeric inputs whose values act as codes, given scores that include their curves.
 
-    Were nothing left to be said, the product of the residuals of two rows of
-    one value would be zero on average: their sum is held against its deviation.
-    The input that says most is the first, the next is the one that says most
-    beside it, and all have to say it beside the levels that categories pool.
+    If values had no effects beyond the curve, the product of the residuals of
+    two rows of one value would be zero on average: the sum of these products is
+    compared with its standard deviation. Inputs are selected forward: the one of the
+    largest z-score first, then the one of the largest z-score given the first. All
+    of them must exceed `policy.min_z` given the categories without a column.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.basis.main_effects import main_effects
-    >>> from opauc.additive.codes import coded_numbers
+    >>> from opauc.additive.codes import find_coded_inputs
     >>> from opauc.additive.initial_sample import SampleRows
     >>> rng, ones = np.random.default_rng(0), np.ones(4000)
     >>> rows = rng.integers(0, 200, (4000, 2)).astype(float)
     >>> labels = (rng.normal(size=200)[rows[:, 1].astype(int)] > rng.normal(size=4000)).astype(np.int8)
     >>> effects = main_effects(rows, ones, ones, np.zeros(2, bool), n_knots=8)
-    >>> coded_numbers(effects, SampleRows(rows, labels, ones, ones), np.zeros(4000))
+    >>> find_coded_inputs(effects, SampleRows(rows, labels, ones, ones), np.zeros(4000))
     [1]
     """
-    chance = expit(scores)
-    residuals, curvatures = some.weight * (some.labels - chance), some.weight * chance * (1.0 - chance)
-    variances, left, found = some.weight * curvatures, _candidates(effects, some), list[int]()
-    errors = {j: coded.errors(residuals, variances) for j, coded in left.items()}
-    left = {j: left[j] for j in left if errors[j] > FEWEST_ERRORS}
-    if left:
-        for pooled in _pooled(effects, some):
-            residuals = pooled.explained(residuals, curvatures)
-    while left:
-        errors = {j: coded.errors(residuals, variances) for j, coded in left.items()}
-        best = max(left, key=lambda j: errors[j])
-        if errors[best] <= FEWEST_ERRORS:
+    probabilities = expit(scores)
+    residuals = sample.weight * (sample.labels - probabilities)
+    curvatures = sample.weight * probabilities * (1.0 - probabilities)
+    variances = sample.weight * curvatures
+    candidates = _find_candidates(effects, sample, policy)
+    candidates = {
+        j: values for j, values in candidates.items() if values.agreement(residuals, variances) > policy.min_z
+    }
+    if candidates:
+        for pooled in _pooled_categories(effects, sample):
+            residuals = pooled.remove_effects(residuals, curvatures)
+    selected: list[int] = []
+    while candidates:
+        z_scores = {j: values.agreement(residuals, variances) for j, values in candidates.items()}
+        best = max(candidates, key=lambda j: z_scores[j])
+        if z_scores[best] <= policy.min_z:
             break
-        found.append(best)
-        residuals = left.pop(best).explained(residuals, curvatures)
-    return sorted(found)
+        selected.append(best)
+        residuals = candidates.pop(best).remove_effects(residuals, curvatures)
+    return sorted(selected)
 
 
-def _candidates(effects: Sequence[MainEffect], some: SampleRows) -> dict[int, RowsByValue]:
-    """Return the numeric inputs of whole numbers, but for those each of whose values has a hat of its own."""
-    found = {}
+def _find_candidates(effects: Sequence[MainEffect], sample: SampleRows, policy: CodePolicy) -> dict[int, RowsByValue]:
+    """Return the numeric inputs of whole numbers that have more values than knots."""
+    candidates = {}
     for j, effect in enumerate(effects):
-        values = some.numbers[:, j]
-        if effect.kind == NUMERIC and _whole(values[:A_FEW]) and _whole(values):
-            coded = RowsByValue.of(values, ~np.isnan(values))
-            if coded.n_values > effect.knots.size:
-                found[j] = coded
-    return found
+        values = sample.numbers[:, j]
+        if effect.kind == NUMERIC and _are_whole(values[: policy.n_first_values]) and _are_whole(values):
+            by_value = RowsByValue.of(values, ~np.isnan(values))
+            if by_value.n_values > effect.knots.size:
+                candidates[j] = by_value
+    return candidates
 
 
-def _pooled(effects: Sequence[MainEffect], some: SampleRows) -> list[RowsByValue]:
-    """Return the rows of each categorical input whose levels have no column of their own."""
-    found = []
+def _pooled_categories(effects: Sequence[MainEffect], sample: SampleRows) -> list[RowsByValue]:
+    """Return the rows of each categorical input whose categories have no column."""
+    pooled = []
     for j, effect in enumerate(effects):
         if effect.kind == CATEGORICAL:
-            values = some.numbers[:, j]
-            found.append(RowsByValue.of(values, ~np.isnan(values) & ~np.isin(values, effect.kept)))
-    return found
+            values = sample.numbers[:, j]
+            pooled.append(RowsByValue.of(values, ~np.isnan(values) & ~np.isin(values, effect.kept)))
+    return pooled
 
 
-def _whole(values: Floats) -> bool:
-    """Tell whether all numbers that are there are whole."""
+def _are_whole(values: Floats) -> bool:
+    """Tell whether all numbers that are not missing are whole."""
     return bool((np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) <= LARGEST_WHOLE))).all())

@@ -1,4 +1,4 @@
-"""What an additive model says: curves, surfaces, each input's share in trees, and a row's score as their sum."""
+"""The terms of an additive model: columns, values with standard errors, importances, contributions, and row shares."""
 
 from __future__ import annotations
 
@@ -8,189 +8,196 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.column_names import AS_CODE, OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
+from opauc.additive.basis.column_names import (
+    CATEGORICAL_SUFFIX,
+    OTHERS,
+    TOGETHER,
+    TREES_SUFFIX,
+    level_names,
+    place_names,
+)
 from opauc.additive.basis.leaves import Leaves
+from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
-from opauc.additive.shares import LeafShares, leaf_shares
+from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms import Explanation, Term
 from opauc.types import Floats
 
-# A categorical input's number that no category has: it falls into the pooled level.
+# A category number that no category has: its rows belong to the pooled categories.
 NO_CATEGORY = -1.0
+NO_COLUMNS = slice(0, 0)
+
+# The values at which a term is given, as shown to users, and rows that have these values and no others.
+Grid = tuple[tuple[tuple[float | str, ...], ...], Floats]
 
 
-class Effect(NamedTuple):
-    """One part of the score: of one input (a curve or levels), of two (a surface), or of one among others in trees.
+class TermColumns(NamedTuple):
+    """The columns of a term with their weights in it, and its random effects.
 
-    `at` has the values of the inputs at which the effect is given, numbers or
-    names of levels: one list for a curve, two for a surface. `value` is
-    centered: its mean over the rows is zero. `error` is its standard error. What
-    an input does with others, or all together, has no such values: `at` is
-    empty then.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    at: tuple[tuple[float | str, ...], ...]
-    value: Floats
-    error: Floats
-    importance: float
-
-
-class Explanation(NamedTuple):
-    """Scores as sums: `baseline`, and one contribution a row and effect."""
-
-    names: tuple[str, ...]
-    contributions: Floats  # (n_rows, n_effects)
-    baseline: float
-
-    def scores(self) -> Floats:
-        """Return the score of each row."""
-        scores: Floats = self.baseline + self.contributions.sum(axis=1)
-        return scores
-
-
-class Term(NamedTuple):
-    """What an effect is made of: columns with their weights in it, and finer levels.
-
-    `along` are the inputs along whose values it can be given: `inputs`, or none.
+    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees.
     """
 
     name: str
     inputs: tuple[int, ...]
-    along: tuple[int, ...]
+    grid_inputs: tuple[int, ...]
     columns: slice
     weights: Floats
     levels: slice
 
     @property
     def is_code(self) -> bool:
-        """Whether it is of values told apart beside a curve: it has no columns."""
+        """Whether the term has the effects of single values of a numeric input: it has no columns."""
         return bool(self.columns.start == self.columns.stop)
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The effects of a solution, by the names of its inputs and the words of their category numbers.
+    """The terms of a fitted state, given the names of its inputs and the categories by number.
+
+    Sums over rows are weighted by their curvature, p (1 - p): rows near the decision boundary count most.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from opauc.additive.explain import Terms
     >>> from opauc.additive.settings import AdditiveSettings
     >>> from opauc.additive.state import AdditiveFit
-    >>> from opauc.additive.explain import Terms
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] + np.random.default_rng(1).normal(size=400) > 0).astype(np.int8)
-    >>> learned = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
-    >>> effects = Terms(learned, ("age", "fare"), ({}, {}))
-    >>> effects.importances()["age"] > 5 * effects.importances()["fare"]
+    >>> fitted = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, labels)
+    >>> terms = Terms(fitted, ("age", "fare"), ({}, {}))
+    >>> terms.importances()["age"] > 5 * terms.importances()["fare"]
     True
     """
 
     solution: AdditiveFit
     inputs: Sequence[str]
-    words: Sequence[Mapping[int, str]]
+    categories: Sequence[Mapping[int, str]]
 
     @property
     def basis(self) -> Basis:
-        """What the columns are."""
+        """The basis of the fitted state."""
         return self.solution.current.basis
-
-    @cached_property
-    def terms(self) -> list[Term]:
-        """What the score is a sum of: effects of one input, of pairs, and each input's share in trees."""
-        weights, nothing, coded = self.solution.final.weights, slice(0, 0), self.basis.coded_inputs()
-        found = [
-            Term(
-                " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
-                self.basis.finer.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
-            )
-            for inputs, columns in self.basis.effects.items()
-            if inputs
-        ]  # fmt: skip
-        for j in coded:
-            levels = self.basis.finer.of_input(j)
-            found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
-        if self._leaf_shares is not None:
-            columns, (own, shares, _) = self.basis.effects[()], self._leaf_shares
-            for j, share in zip(own.tolist(), shares.T, strict=True):
-                found.append(Term(self.inputs[j] + WITH_OTHERS, (j,), (), columns, share, nothing))
-        elif self.basis.together is not None:
-            columns, every = self.basis.effects[()], tuple(range(self.basis.n_inputs))
-            found.append(Term(TOGETHER, every, (), columns, weights[columns], nothing))
-        return found
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the effects: "age", "age × fare", "shop, as a code", "age, with others"."""
-        return tuple(term.name for term in self.terms)
+        """Names of the terms: "age", "age × fare", "shop (categorical)", "age (trees)"."""
+        return tuple(term.name for term in self.term_columns)
 
     def importances(self) -> dict[str, float]:
-        """Return the standard deviation of each effect over the rows, those near the boundary counting most."""
-        return dict(zip(self.names, self._spreads().tolist(), strict=True))
+        """Return the standard deviation of each term over the rows."""
+        return dict(zip(self.names, self._deviations().tolist(), strict=True))
 
-    def all(self) -> list[Effect]:
-        """Return every effect, the most important first."""
-        found = []
-        for term, spread, middle in zip(self.terms, self._spreads().tolist(), self._middles().tolist(), strict=True):
-            names, columns, own = tuple(self.inputs[j] for j in term.inputs), term.columns, term.levels
-            if not term.along:
-                found.append(Effect(term.name, names, (), np.empty(0), np.empty(0), spread))
-                continue
-            at, rows = self._codes(term.inputs[0]) if term.is_code else self._grid(term.along)
-            basis = np.asarray(self.basis.rows(rows)[:, columns].todense())
-            levels = self.basis.finer.rows(rows)[:, own]
-            value = basis @ term.weights + levels @ self._of_levels[own] - middle
-            basis -= self._means[columns]  # the error of the centered effect: how high it lies is the intercept's
-            variance = np.einsum("ia,ab,ib->i", basis, self._covariance[columns, columns], basis)
-            error = np.sqrt(np.maximum(variance + levels @ self._variances[own], 0.0))
-            shape = tuple(len(side) for side in at)
-            found.append(Effect(term.name, names, at, value.reshape(shape), error.reshape(shape), spread))
-        return sorted(found, key=lambda effect: -effect.importance)
+    def list_terms(self) -> list[Term]:
+        """Return all terms, the most important first."""
+        deviations, means = self._deviations().tolist(), self._term_means().tolist()
+        terms = [self._describe(*term) for term in zip(self.term_columns, deviations, means, strict=True)]
+        return sorted(terms, key=lambda term: -term.importance)
 
-    def explained(self, rows: Floats) -> Explanation:
-        """Return the scores of rows as sums of effects."""
-        middles, of_columns, of_levels = self._middles(), self._by_column, self._by_level
-        parts = np.empty((rows.shape[0], middles.size))
+    def explain(self, rows: Floats) -> Explanation:
+        """Return the scores of rows as sums of terms."""
+        means, column_weights, level_weights = self._term_means(), self._column_weights, self._level_weights
+        contributions = np.empty((rows.shape[0], means.size))
         for part, block in self.basis.blocks(rows):
-            parts[part] = (block @ of_columns + self.basis.finer.rows(rows[part]) @ of_levels).toarray()
-        constant = self.solution.final.weights[0] + (0.0 if self._leaf_shares is None else self._leaf_shares.roots)
-        return Explanation(self.names, parts - middles, float(constant + middles.sum()))
+            levels = self.basis.finer.rows(rows[part])
+            contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
+        roots = 0.0 if self._leaf_shares is None else self._leaf_shares.roots
+        intercept = self.solution.final.weights[0] + roots
+        return Explanation(self.names, contributions - means, float(intercept + means.sum()))
+
+    @cached_property
+    def term_columns(self) -> list[TermColumns]:
+        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees."""
+        weights, coded = self.solution.final.weights, self.basis.coded_inputs()
+        terms = []
+        for inputs, columns in self.basis.effects.items():
+            if inputs:
+                has_levels = len(inputs) == 1 and inputs[0] not in coded
+                levels = self.basis.finer.of_input(inputs[0]) if has_levels else NO_COLUMNS
+                name = " × ".join(self.inputs[j] for j in inputs)
+                terms.append(TermColumns(name, inputs, inputs, columns, weights[columns], levels))
+        for j in coded:
+            name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.finer.of_input(j)
+            terms.append(TermColumns(name, (j,), (j,), NO_COLUMNS, np.empty(0), levels))
+        if self._leaf_shares is not None:
+            columns = self.basis.effects[()]
+            for j, share in zip(self._leaf_shares.inputs.tolist(), self._leaf_shares.shares.T, strict=True):
+                terms.append(TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), columns, share, NO_COLUMNS))
+        elif self.basis.together is not None:
+            columns, all_inputs = self.basis.effects[()], tuple(range(self.basis.n_inputs))
+            terms.append(TermColumns(TOGETHER, all_inputs, (), columns, weights[columns], NO_COLUMNS))
+        return terms
+
+    def _describe(self, term: TermColumns, deviation: float, mean: float) -> Term:
+        """Return a term with its values along a grid, their standard errors, and its importance."""
+        inputs = tuple(self.inputs[j] for j in term.inputs)
+        if not term.grid_inputs:
+            return Term(term.name, inputs, (), np.empty(0), np.empty(0), deviation)
+        at, rows = self._code_grid(term.inputs[0]) if term.is_code else self._grid(term.grid_inputs)
+        columns = np.asarray(self.basis.rows(rows)[:, term.columns].todense())
+        levels = self.basis.finer.rows(rows)[:, term.levels]
+        value = columns @ term.weights + levels @ self._all_level_weights[term.levels] - mean
+        columns -= self._column_means[term.columns]  # the error of the centered term: the intercept has the rest
+        variance = np.einsum("ia,ab,ib->i", columns, self._covariance[term.columns, term.columns], columns)
+        error = np.sqrt(np.maximum(variance + levels @ self._level_variances[term.levels], 0.0))
+        shape = tuple(len(values) for values in at)
+        return Term(term.name, inputs, at, value.reshape(shape), error.reshape(shape), deviation)
+
+    def _term_means(self) -> Floats:
+        """Return the mean of each term over the rows."""
+        means: Floats = self._column_means @ self._column_weights + self._level_shares @ self._level_weights
+        return means
+
+    def _deviations(self) -> Floats:
+        """Return the standard deviation of each term over the rows."""
+        total = max(self._gram[0, 0], 1e-300)
+        squares = self._column_weights.multiply(self._gram @ self._column_weights).sum(axis=0) / total
+        for number, term in enumerate(self.term_columns):
+            weights = self._all_level_weights[term.levels]
+            if weights.size:  # added to the weight of the column that pools these categories
+                pooled = 0.0 if term.is_code else self.solution.final.weights[self.basis.pooled_column(term.inputs[0])]
+                squares[number] += float(self._level_shares[term.levels] @ (weights * (weights + 2.0 * pooled)))
+        deviations: Floats = np.sqrt(np.maximum(squares - self._term_means() ** 2, 0.0))
+        return deviations
 
     @cached_property
     def _leaf_shares(self) -> LeafShares | None:
-        """The weights of leaves, divided among the inputs; None where there are no trees."""
+        """The leaf weights, divided among the inputs; None where there are no trees."""
         if not isinstance(self.basis.together, Leaves):
             return None
         columns = self.basis.effects[()]
-        return leaf_shares(self.basis.together.splits, self.solution.final.weights[columns], self._means[columns])
+        weights, mass = self.solution.final.weights[columns], self._column_means[columns]
+        return divide_leaf_weights(self.basis.together.splits, weights, mass)
 
     @cached_property
-    def _by_column(self) -> csr_array:
-        """The weight that each column has in each term."""
-        return _placed([(term.columns, term.weights) for term in self.terms], self.basis.n_columns)
+    def _column_weights(self) -> csr_array:
+        """The weight of each column in each term."""
+        return _stack_columns([(term.columns, term.weights) for term in self.term_columns], self.basis.n_columns)
 
     @cached_property
-    def _by_level(self) -> csr_array:
-        """The weight that each finer level has in each term."""
-        return _placed([(term.levels, self._of_levels[term.levels]) for term in self.terms], self.basis.finer.size)
+    def _level_weights(self) -> csr_array:
+        """The weight of each random effect in each term."""
+        parts = [(term.levels, self._all_level_weights[term.levels]) for term in self.term_columns]
+        return _stack_columns(parts, self.basis.finer.size)
 
     @cached_property
-    def _of_levels(self) -> Floats:
-        """The weights of the finer levels."""
+    def _all_level_weights(self) -> Floats:
+        """The weights of the random effects."""
         return self.solution.final.weights[self.basis.n_columns :]
 
     @cached_property
-    def _shares_of_levels(self) -> Floats:
-        """The share of the rows that has each finer level, weighted by their curvature."""
+    def _level_shares(self) -> Floats:
+        """The share of the rows that has each random effect."""
         shares: Floats = self.solution.current.model.levels.curvature / max(self._gram[0, 0], 1e-300)
         return shares
 
     @cached_property
-    def _variances(self) -> Floats:
+    def _level_variances(self) -> Floats:
         return self.solution.current.model.level_variances(self.solution.final)
 
     @cached_property
@@ -202,82 +209,171 @@ class Terms:
         return self.solution.current.model.sums.full_gram()
 
     @cached_property
-    def _means(self) -> Floats:
-        """The mean of each column over the rows, weighted by their curvature."""
+    def _column_means(self) -> Floats:
+        """The mean of each column over the rows."""
         means: Floats = self._gram[0] / max(self._gram[0, 0], 1e-300)
         return means
 
-    def _middles(self) -> Floats:
-        """Return the mean of each effect over the rows."""
-        middles: Floats = self._means @ self._by_column + self._shares_of_levels @ self._by_level
-        return middles
-
-    def _spreads(self) -> Floats:
-        """Return the standard deviation of each effect over the rows."""
-        total = max(self._gram[0, 0], 1e-300)
-        squares = self._by_column.multiply(self._gram @ self._by_column).sum(axis=0) / total
-        for number, term in enumerate(self.terms):
-            own = self._of_levels[term.levels]
-            if own.size:  # beside the weight of the column that they share
-                shared = 0.0 if term.is_code else self.solution.final.weights[self.basis.pooled_column(term.inputs[0])]
-                squares[number] += float(self._shares_of_levels[term.levels] @ (own * (own + 2.0 * shared)))
-        spreads: Floats = np.sqrt(np.maximum(squares - self._middles() ** 2, 0.0))
-        return spreads
-
-    def _codes(self, j: int) -> tuple[tuple[tuple[str, ...], ...], Floats]:
-        """Return the values of an input that are told apart, as they are shown, and rows that have them."""
+    def _code_grid(self, j: int) -> Grid:
+        """Return the values of a coded input, and rows that have them."""
         numbers = self.basis.finer.numbers_of(j)
         rows = np.full((numbers.size, self.basis.n_inputs), np.nan)
         rows[:, j] = numbers
         return (tuple(map(str, numbers.tolist())),), rows
 
-    def _grid(self, inputs: tuple[int, ...]) -> tuple[tuple[tuple[float | str, ...], ...], Floats]:
-        """Return the values at which an effect is given, and rows that have them and nothing else."""
-        sides = [self._side(j, alone=len(inputs) == 1) for j in inputs]
-        points = np.meshgrid(*(numbers for _, numbers in sides), indexing="ij")
+    def _grid(self, inputs: tuple[int, ...]) -> Grid:
+        """Return the values of a main effect or a pair, and a row for each combination of them."""
+        axes = [self._axis(j, in_pair=len(inputs) == 2) for j in inputs]
+        points = np.meshgrid(*(numbers for _, numbers in axes), indexing="ij")
         rows = np.full((points[0].size, self.basis.n_inputs), np.nan)
         for j, values in zip(inputs, points, strict=True):
             rows[:, j] = values.ravel()
-        return tuple(shown for shown, _ in sides), rows
+        return tuple(shown for shown, _ in axes), rows
 
-    def _side(self, j: int, alone: bool) -> tuple[tuple[float | str, ...], Floats]:
-        """Return the values of an input at which its effect is given, as shown and as numbers."""
-        t, kind = self.basis.tables, self.basis.tables.kinds[j]
+    def _axis(self, j: int, in_pair: bool) -> tuple[tuple[float | str, ...], Floats]:
+        """Return the values of an input at which its terms are given, as shown and as numbers."""
+        tables, kind = self.basis.tables, self.basis.tables.kinds[j]
         if kind == CATEGORICAL:
-            return self._levels(j, alone)
+            return self._pair_category_axis(j) if in_pair else self._category_axis(j)
         if kind == BINARY:
-            numbers = t.scales[j, [LOW, HIGH]]
-        elif kind == NUMERIC and alone:
-            knots = t.knots[t.knot_ends[j] : t.knot_ends[j + 1]]
-            numbers = np.unique([*knots, t.scales[j, LOW], t.scales[j, HIGH]])
+            numbers = tables.scales[j, [LOW, HIGH]]
+        elif kind == NUMERIC and not in_pair:
+            numbers = _curve_values(self.basis, j)
         else:
-            numbers = t.pair_knots[t.pair_knot_ends[j] : t.pair_knot_ends[j + 1]]
+            numbers = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
         shown: tuple[float | str, ...] = tuple(numbers.tolist())
-        if alone and t.columns[j, MISSING] >= 0:
+        if not in_pair and tables.columns[j, MISSING] >= 0:
             return (*shown, "missing"), np.append(numbers if kind else [], np.nan)
         return shown, np.asarray(numbers)
 
-    def _levels(self, j: int, alone: bool) -> tuple[tuple[float | str, ...], Floats]:
-        """Return the levels of a categorical input by name, and a category number of each."""
-        t, names = self.basis.tables, level_names(self.basis, j, self.words[j])
+    def _category_axis(self, j: int) -> tuple[tuple[float | str, ...], Floats]:
+        """Return the categories of an input, and a category number for each."""
+        names = level_names(self.basis, j, self.categories[j])
         numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
-        if not alone:
-            places = t.pair_levels[t.pair_level_ends[j] : t.pair_level_ends[j + 1]]
-            firsts = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(t.pair_sizes[j]))])
-            shown = [name.partition("=")[2] or OTHERS for name in place_names(self.basis, j, "", self.words[j])]
-            return tuple(shown), numbers[firsts]
-        finer = self.basis.finer.numbers_of(j)
-        names, numbers = names + [self.words[j].get(n, str(n)) for n in finer.tolist()], np.append(numbers, finer)
-        if t.columns[j, MISSING] >= 0:
+        random_effects = self.basis.finer.numbers_of(j)
+        names += [self.categories[j].get(number, str(number)) for number in random_effects.tolist()]
+        numbers = np.append(numbers, random_effects)
+        if self.basis.tables.columns[j, MISSING] >= 0:
             return (*names, "missing"), np.append(numbers, np.nan)
         return tuple(names), numbers
 
+    def _pair_category_axis(self, j: int) -> tuple[tuple[float | str, ...], Floats]:
+        """Return the categories of an input in its pairs, and a category number for each."""
+        tables = self.basis.tables
+        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
+        places = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
+        levels = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(tables.pair_sizes[j]))])
+        names = place_names(self.basis, j, "", self.categories[j])
+        return tuple(name.partition("=")[2] or OTHERS for name in names), numbers[levels]
 
-def _placed(parts: Sequence[tuple[slice, Floats]], n_rows: int) -> csr_array:
-    """Return the matrix whose columns have these numbers in these rows, and zeros elsewhere."""
+
+def _curve_values(basis: Basis, j: int) -> Floats:
+    """Return the values at which the curve of a numeric input is given: its knots and its range."""
+    tables = basis.tables
+    knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
+    return np.unique([*knots, tables.scales[j, LOW], tables.scales[j, HIGH]])
+
+
+def _stack_columns(parts: Sequence[tuple[slice, Floats]], n_rows: int) -> csr_array:
+    """Return the sparse matrix whose columns have these numbers in these rows, and zeros elsewhere."""
     rows = np.concatenate([np.empty(0, np.int64), *(np.arange(n_rows)[part] for part, _ in parts)])
     columns = np.repeat(np.arange(len(parts)), [numbers.size for _, numbers in parts])
     numbers = np.concatenate([np.empty(0), *(numbers for _, numbers in parts)])
-    placed = csr_array((numbers, (rows, columns)), shape=(n_rows, len(parts)))
-    placed.eliminate_zeros()  # a leaf has shares of few inputs
-    return placed
+    stacked = csr_array((numbers, (rows, columns)), shape=(n_rows, len(parts)))
+    stacked.eliminate_zeros()  # few inputs have a share in a leaf
+    return stacked
+
+
+class LeafShares(NamedTuple):
+    """The inputs that trees split on, the share of each in every leaf weight, and the sum of all root values."""
+
+    inputs: NDArray[np.int32]
+    shares: Floats  # (n_leaves, n_inputs)
+    roots: float  # part of the score of every row
+
+
+def divide_leaf_weights(splits: TreeSplits, weights: Floats, mass: Floats) -> LeafShares:
+    """Return each leaf weight divided among the inputs of the splits that lead to the leaf.
+
+    The value of a node is the mean weight of the leaves below it, weighted by
+    the mass of their rows, or their plain mean where there are none. A split gives its
+    input the difference between the child and the node: a leaf weight is the
+    value of the root and the sum of its shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.explain import divide_leaf_weights
+    >>> from opauc.additive.kernels.trees import TreeSplits
+    >>> children = np.array([[~0, 1], [~1, ~2]], np.int32)
+    >>> splits = TreeSplits(np.array([4, 7], np.int32), np.zeros(2, np.uint8), children, np.zeros(1, np.int32))
+    >>> inputs, shares, roots = divide_leaf_weights(splits, np.array([0.0, 1.0, 5.0]), np.array([2.0, 1.0, 1.0]))
+    >>> inputs.tolist(), roots
+    ([4, 7], 1.5)
+    >>> shares
+    array([[-1.5,  0. ],
+           [ 1.5, -2. ],
+           [ 1.5,  2. ]])
+    """
+    n_splits, n_leaves = splits.inputs.size, weights.size
+    mass = np.maximum(mass, 0.0)  # subtracting rows may leave sums that are rounded below zero
+    # Nodes are the splits, then the leaves from the last to the first: leaf k is node ~k, as in `children`.
+    sums = np.zeros((n_splits + n_leaves, 4))
+    sums[n_splits:] = np.stack([mass * weights, mass, weights, np.ones(n_leaves)], axis=1)[::-1]
+    for split in range(n_splits - 1, -1, -1):
+        sums[split] = sums[splits.children[split]].sum(axis=0)
+    weighted, total, plain, count = sums.T
+    values = np.where(total > 0.0, weighted / np.where(total > 0.0, total, 1.0), plain / count)
+    values[n_splits:] = weights[::-1]
+    inputs, positions = np.unique(splits.inputs, return_inverse=True)
+    shares = np.zeros((values.size, inputs.size))
+    for split, (children, position) in enumerate(zip(splits.children, positions, strict=True)):
+        shares[children] = shares[split]
+        shares[children, position] += values[children] - values[split]
+    return LeafShares(inputs, shares[n_splits:][::-1], float(values[splits.roots].sum()))
+
+
+def code_row_shares(bin_counts: BinCounts, code_counts: Floats) -> Floats:
+    """Return the share of the rows that have each value of a coded input, from the number of rows of each."""
+    shares: Floats = code_counts / max(float(bin_counts.first[0] + bin_counts.later[0]), 1e-300)
+    return shares
+
+
+def row_shares(basis: Basis, bin_counts: BinCounts, level_counts: Floats, j: int) -> Floats | None:
+    """Return the share of the rows at each value of the main effect of an input; None where it is not counted.
+
+    A value between two knots counts partly at each, as its basis functions do;
+    `level_counts` has the number of rows of each random effect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.basis.basis import Basis
+    >>> from opauc.additive.drift import BinCounts
+    >>> from opauc.additive.explain import row_shares
+    >>> rows = np.array([[0.0], [1.0], [2.0], [np.nan]])
+    >>> basis = Basis.of(rows, np.ones(4), np.zeros(1, bool), n_knots=8)
+    >>> row_shares(basis, BinCounts.of(basis.rows(rows)), np.empty(0), 0)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    tables, kind = basis.tables, basis.tables.kinds[j]
+    linear, first, missing = tables.columns[j].tolist()
+    sums = bin_counts.first + bin_counts.later
+    total = max(float(sums[0]), 1e-300)
+    n_missing = sums[missing : missing + 1] if missing >= 0 else np.empty(0)
+    if kind == CATEGORICAL:
+        random_effects = level_counts[basis.finer.of_input(j)]
+        counts = np.concatenate([sums[first : first + tables.n_levels[j]], random_effects])
+        counts[int(tables.n_levels[j]) - 1] -= random_effects.sum()  # the pooled column counts these too
+    elif kind == BINARY:
+        counts = np.array([total - float(n_missing.sum()) - sums[linear], sums[linear]])
+    elif kind == NUMERIC and first >= 0:
+        knots, values = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]], _curve_values(basis, j)
+        counts = np.zeros(values.size)
+        counts[np.searchsorted(values, knots)] = sums[first : first + knots.size]
+    elif kind == NUMERIC:
+        return None
+    else:
+        counts = np.empty(0)
+    shares: Floats = np.maximum(np.concatenate([counts, n_missing]), 0.0) / total
+    return shares

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.explain import Effect, Explanation, Terms
+from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
@@ -20,6 +20,7 @@ from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import with_init_size
 from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes
 from opauc.core.transaction import Transaction, changing, reading
@@ -316,7 +317,7 @@ class OnePassGAM(ScoringClassifier):
         with reading(self):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
-            return self._terms().explained(rows)
+            return self._terms().explain(rows)
 
     def empty_copy(self) -> OnePassGAM:
         """Return a model with the same basis and no rows: shards that begin with it can be merged.
@@ -424,10 +425,10 @@ class OnePassGAM(ScoringClassifier):
             return self._fitted.current.basis
 
     @property
-    def terms_(self) -> list[Effect]:
+    def terms_(self) -> list[Term]:
         """Every term with standard errors, the most important first."""
         with reading(self):
-            return self._terms().all()
+            return self._terms().list_terms()
 
     @property
     def term_importances_(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""From the rows that waited to a basis, the fit to it, and the sums of all of them."""
+"""The first fit: from the rows of the warm-up buffer to a basis and its model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from opauc.additive.basis.leaves import Leaves
 from opauc.additive.basis.levels import RandomEffects
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
-from opauc.additive.codes import coded_numbers
+from opauc.additive.codes import find_coded_inputs
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
 from opauc.additive.penalties import Penalties
+from opauc.additive.policy import CODE_POLICY, SEARCH_POLICY, TREE_POLICY, CodePolicy, SearchPolicy, TreePolicy
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.types import Floats, Labels
-
-# A knot for every so many rows of the rarer class, within bounds; and all curves have at most half the columns.
-ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE = 20.0, 8, 250
-CURVES_SHARE = 0.5
-# All levels of categories have at most this share.
-LEVELS_SHARE = 0.3
 
 
 class BasisModel(NamedTuple):
@@ -39,21 +34,27 @@ class BasisModel(NamedTuple):
 
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
-        """Return a basis and the model of its columns that gave these arrays."""
+        """Return a basis and the model that gave these arrays."""
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
 
 def basis_columns(basis: Basis) -> BasisColumns:
-    """Return what a model asks of the columns of a basis."""
+    """Return the penalties and the column groups that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.finer.owners()
-    stay = isinstance(basis.together, Leaves) and basis.together.stay
-    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, stay)
+    frozen = isinstance(basis.together, Leaves) and basis.together.stay
+    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, frozen)
 
 
 def fit_basis(
-    waiting: WarmUpBuffer, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int
+    buffer: WarmUpBuffer,
+    settings: AdditiveSettings,
+    categorical: NDArray[np.bool_],
+    seed: int,
+    search_policy: SearchPolicy = SEARCH_POLICY,
+    tree_policy: TreePolicy = TREE_POLICY,
+    code_policy: CodePolicy = CODE_POLICY,
 ) -> BasisModel:
-    """Return the basis that suits a sample of the rows, and the sums of all of them.
+    """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
 
     Examples
     --------
@@ -62,79 +63,86 @@ def fit_basis(
     >>> from opauc.additive.initial_fit import fit_basis
     >>> from opauc.additive.initial_sample import WarmUpBuffer
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
-    >>> waiting = WarmUpBuffer.empty(2).with_rows(rows, (rows[:, 0] ** 2 > 1).astype(np.int8), None)
-    >>> basis, model = fit_basis(waiting, AdditiveSettings(), np.zeros(2, bool), seed=0)
-    >>> basis.n_columns == model.sums.n_features, model.counts == waiting.counts
+    >>> buffer = WarmUpBuffer.empty(2).with_rows(rows, (rows[:, 0] ** 2 > 1).astype(np.int8), None)
+    >>> basis, model = fit_basis(buffer, AdditiveSettings(), np.zeros(2, bool), seed=0)
+    >>> basis.n_columns == model.sums.n_features, model.counts == buffer.counts
     (True, True)
     """
-    rows, labels, weights = waiting.all_rows(), waiting.all_labels(), waiting.all_weights()
+    rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     init_size = int(with_init_size(settings, 0).init_size)
-    sample = waiting.sample(init_size, seed)
-    at = sample.rows
+    drawn = buffer.sample(init_size, seed)
+    at = drawn.rows
     mass = balanced_mass(labels[at], weights[at])
-    some = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
-    basis = Basis.of_effects(effects)
-    basis, fit = InteractionSearch(basis, effects, some, settings, labels.size >= init_size).fitted()
-    coded = coded_numbers(effects, some, fit.scores)
-    basis = replace(basis, finer=RandomEffects.of(effects, some.numbers, basis.n_columns, coded))
-    model = AdditiveLogistic.begin(basis_columns(basis), fit._replace(weights=_at_all_rows(fit.weights, sample)))
-    return BasisModel(basis, model.earlier(encoded(basis, rows, labels, weights)).with_ladder())
+    sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
+    effects = _choose_main_effects(sample, settings, categorical, search_policy)
+    effects = _drop_weak_effects(effects, sample, settings.smooth_columns)
+    more_rows = labels.size >= init_size
+    search = InteractionSearch(
+        Basis.of_effects(effects), effects, sample, settings, more_rows, search_policy, tree_policy
+    )
+    basis, fit = search.fit()
+    coded = find_coded_inputs(effects, sample, fit.scores, code_policy)
+    basis = replace(basis, finer=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
+    initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
+    model = AdditiveLogistic.begin(basis_columns(basis), initial)
+    return BasisModel(basis, model.earlier(encode_rows(basis, rows, labels, weights)).with_ladder())
 
 
-def encoded(
+def encode_rows(
     basis: Basis, rows: Floats, labels: Labels, weight: Floats | None, fresh: NDArray[np.bool_] | None = None
 ) -> Iterator[BasisRows]:
-    """Yield the columns of labeled rows, some thousand at a time."""
+    """Yield the columns of labeled rows in blocks of a few thousand rows."""
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.finer.rows(rows[part]) if basis.finer.size else None
         yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
 
 
-def _effects(some: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_]) -> tuple[MainEffect, ...]:
-    """Return the main effects, their knots as many as the rows and the columns allow."""
-    levels = int(LEVELS_SHARE * settings.smooth_columns)
+def _choose_main_effects(
+    sample: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], policy: SearchPolicy
+) -> tuple[MainEffect, ...]:
+    """Return the main effects with as many knots as the rows and the column budget allow."""
+    max_levels = int(policy.category_share * settings.smooth_columns)
     if settings.n_knots != AUTO:
-        return main_effects(some.numbers, some.mass, some.weight, categorical, int(settings.n_knots), levels)
-    most = int(np.clip(some.rarer / ROWS_PER_KNOT, FEWEST_OF_CURVE, MOST_OF_CURVE))
-    distinct = np.array([_distinct(values, most) for values in some.numbers.T])
-    curved = distinct[(distinct > 2) & ~categorical]
-    left = CURVES_SHARE * settings.smooth_columns - (distinct.size - curved.size)
-    while most > 0 and (np.minimum(curved, most) + 1).sum() > left:
-        most -= 1
-    return main_effects(some.numbers, some.mass, some.weight, categorical, most, levels)
+        return main_effects(sample.numbers, sample.mass, sample.weight, categorical, int(settings.n_knots), max_levels)
+    n_knots = int(np.clip(sample.rarer / policy.rows_per_knot, policy.min_knots, policy.max_knots))
+    n_distinct = np.array([_count_distinct(values, n_knots) for values in sample.numbers.T])
+    of_curves = n_distinct[(n_distinct > 2) & ~categorical]
+    budget = policy.curve_share * settings.smooth_columns - (n_distinct.size - of_curves.size)
+    while n_knots > 0 and (np.minimum(of_curves, n_knots) + 1).sum() > budget:
+        n_knots -= 1
+    return main_effects(sample.numbers, sample.mass, sample.weight, categorical, n_knots, max_levels)
 
 
-def _distinct(values: Floats, most: int) -> int:
-    """Return how many different values there are, or `most`."""
-    few = np.unique(values[:: max(1, values.size // (8 * most))]).size  # tells of nearly all inputs that have so many
-    return most if few >= most else min(most, np.unique(values).size)
+def _count_distinct(values: Floats, limit: int) -> int:
+    """Return the number of distinct values, at most `limit`."""
+    in_every_nth = np.unique(values[:: max(1, values.size // (8 * limit))]).size  # often reaches the limit already
+    return limit if in_every_nth >= limit else min(limit, np.unique(values).size)
 
 
-def _within(effects: tuple[MainEffect, ...], some: SampleRows, most_columns: int) -> tuple[MainEffect, ...]:
-    """Return the main effects that there are columns for, those that tell the classes apart best by themselves."""
+def _drop_weak_effects(effects: tuple[MainEffect, ...], sample: SampleRows, max_columns: int) -> tuple[MainEffect, ...]:
+    """Return the main effects that fit into so many columns: those that separate the classes best one by one."""
     sizes = np.array([effect.n_columns for effect in effects])
-    if sizes.sum() < most_columns:
+    if sizes.sum() < max_columns:
         return effects
-    codes = (coarse_codes(effect, some.numbers[:, j], some.mass) for j, effect in enumerate(effects))
-    gains = np.array([_separation(code, some) for code in codes]) / np.sqrt(np.maximum(sizes, 1))
+    codes = (coarse_codes(effect, sample.numbers[:, j], sample.mass) for j, effect in enumerate(effects))
+    gains = np.array([_measure_separation(code, sample) for code in codes]) / np.sqrt(np.maximum(sizes, 1))
     order = np.argsort(-gains, kind="stable")
-    kept = set(order[np.cumsum(sizes[order]) < most_columns].tolist())
+    kept = set(order[np.cumsum(sizes[order]) < max_columns].tolist())
     return tuple(effect if j in kept else MainEffect(LEFT_OUT) for j, effect in enumerate(effects))
 
 
-def _separation(codes: NDArray[np.int8], some: SampleRows) -> float:
-    """Return the chi-square of the classes over the codes of an input, less what chance brings."""
-    totals = np.bincount(codes + 1, some.weight)
-    positive = np.bincount(codes + 1, some.weight * some.labels, minlength=totals.size)
+def _measure_separation(codes: NDArray[np.int8], sample: SampleRows) -> float:
+    """Return the chi-square of the classes over the codes of an input, less its degrees of freedom."""
+    totals = np.bincount(codes + 1, sample.weight)
+    positive = np.bincount(codes + 1, sample.weight * sample.labels, minlength=totals.size)
     share = positive.sum() / totals.sum()
     expected = np.maximum(totals * share * (1.0 - share), 1e-300)
     return float(((positive - totals * share) ** 2 / expected)[totals > 0].sum()) - np.count_nonzero(totals)
 
 
-def _at_all_rows(weights: Floats, sample: Sample) -> Floats:
-    """Return the weights with the intercept that all rows have: sampling by class moves it and nothing else."""
-    point = weights.copy()
-    point[0] -= np.log(sample.shares[1] / sample.shares[0])
-    return point
+def _correct_intercept(weights: Floats, drawn: Sample) -> Floats:
+    """Return the weights with the intercept of all rows: sampling by class shifts the intercept only."""
+    corrected = weights.copy()
+    corrected[0] -= np.log(drawn.shares[1] / drawn.shares[0])
+    return corrected

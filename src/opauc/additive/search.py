@@ -1,175 +1,342 @@
-"""From main effects to a basis with what acts together: pairs of inputs, and where these do not suffice, trees."""
+"""The search for interactions: which pairs are candidates, and whether pairs, trees or both join the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import chdtrc, expit
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
-from opauc.additive.basis.pair_columns import FEWEST_KNOTS, MOST_KNOTS, Candidates, PairRoom, with_found_pairs
-from opauc.additive.basis.pairs import FEW_LEVELS
-from opauc.additive.boosting import Trial
+from opauc.additive.basis.pair_columns import Candidates, PairRoom, with_found_pairs
+from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.fit import PenalizedFit, StartedFit, beginning, finished_fit, part_of, started_fit
 from opauc.additive.initial_sample import SampleRows
-from opauc.additive.kernels.rows import LEFT_OUT
-from opauc.additive.pair_search import ENOUGH_ROWS, pair_candidates
+from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
+from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
 from opauc.additive.penalties import Penalties
+from opauc.additive.policy import SEARCH_POLICY, TREE_POLICY, SearchPolicy, TreePolicy
 from opauc.additive.settings import AUTO, AdditiveSettings
-from opauc.additive.trees import SMALLER_SHARE, SMALLEST_SHARE, TreeSearch, gain
-from opauc.types import Floats
-
-# Steps of the fit that pairs are looked for with, and of the one that stays.
-ADDITIVE_STEPS, FINAL_STEPS = 3, 5
-# Inputs whose pairs are tested: the sums for that grow with the square of their number.
-MOST_TESTED = 300
-# Trees are tried where the rarer class has so many rows, and they are held against pairs of so many columns in all
-# where that saves columns and rows are many.
-ENOUGH_OF_RARER, FEWEST_ROWS, FEW_PAIRS = 200.0, 400, 0.35
-SMALL_SHARE, ENOUGH_FOR_FEW = 0.7, 10_000
-# Where more rows are to come, of which trees gain most, pairs stay beside them if that is better by so many standard
-# errors; where none are, unless it is worse by so many.
-PAIRS_STAY, PAIRS_GO = 2.5, -2.0
-# Columns for leaves; fewer are not worth a tree.
-FEWEST_LEAVES = 64
+from opauc.additive.trees import TreeCandidate, TreeSearch, measure_gain
+from opauc.types import Floats, Labels
 
 
-class BegunFit(NamedTuple):
-    """A basis, its columns of the rows with their penalties, and the fit to a part of the rows."""
+class PairTests(NamedTuple):
+    """Pairs of inputs that pass the test, which are certain, their gains beyond chance, and degrees of freedom."""
+
+    pairs: NDArray[np.int64]  # (p, 2)
+    certain: NDArray[np.bool_]
+    gains: Floats  # chi-square less its degrees of freedom
+    freedom: Floats
+
+
+def run_pair_tests(
+    codes: NDArray[np.int8], scores: Floats, labels: Labels, weight: Floats, policy: SearchPolicy = SEARCH_POLICY
+) -> PairTests:
+    """Return the pairs whose cells have larger residuals than chance explains.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_inputs, n_rows)
+        A few codes per input, -1 where missing. Inputs of one code are not tested.
+    scores, labels, weight : ndarray of shape (n_rows,)
+        Scores of the additive fit, labels and sample weights.
+    policy : SearchPolicy
+        The false discovery rates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.search import run_pair_tests
+    >>> codes = np.random.default_rng(0).integers(0, 2, (3, 4000)).astype(np.int8)
+    >>> labels = (codes[0] ^ codes[2]).astype(np.int8)
+    >>> tests = run_pair_tests(codes, np.zeros(4000), labels, np.ones(4000))
+    >>> tests.pairs[tests.gains.argmax()].tolist()
+    [0, 2]
+    """
+    n_codes = codes.max(axis=1, initial=-1).astype(np.int64) + 2  # code 0 is for missing values
+    varying = np.flatnonzero(n_codes > 2)
+    first, second = np.triu_indices(varying.size, 1)
+    pairs = np.stack([varying[first], varying[second]], axis=1)
+    if not len(pairs):
+        return PairTests(pairs, np.empty(0, np.bool_), np.empty(0), np.empty(0))
+    sign = 2.0 * labels - 1.0
+    error_probability = expit(-sign * scores)
+    residuals, curvatures = sign * error_probability, error_probability * (1.0 - error_probability)
+    floor = float(weight @ residuals**2) / max(float(weight @ curvatures), 1e-300)
+    terms = np.zeros((labels.size, N_TERMS))
+    terms[:, :3] = np.stack([weight * residuals, weight * curvatures, weight * residuals**2], axis=1)
+    shifted, starts = np.ascontiguousarray((codes + 1).T), np.cumsum(n_codes) - n_codes
+    most_frequent = np.array([np.bincount(column, minlength=1).argmax() for column in shifted.T])
+    total = n_codes.sum()
+    margins, cells = np.zeros((total, N_TERMS)), np.zeros((total, total, N_TERMS))
+    add_code_sums(shifted, most_frequent, starts, terms, margins, cells)
+    tests = np.empty((len(pairs), 2))
+    write_pair_tests(pairs, n_codes, most_frequent, starts, margins, cells, floor, tests)
+    chi_square, freedom = tests.T
+    p_values: Floats = chdtrc(freedom, chi_square)
+    certain = control_false_discoveries(p_values, policy.certain_fdr)
+    n_rare = np.bincount(labels, weight, minlength=2).min()
+    is_large = n_rare >= policy.min_rare_rows
+    passing = control_false_discoveries(p_values, policy.candidate_fdr) if is_large else certain
+    return PairTests(pairs[passing], certain[passing], (chi_square - freedom)[passing], freedom[passing])
+
+
+def control_false_discoveries(p_values: Floats, rate: float) -> NDArray[np.bool_]:
+    """Return which tests pass at this false discovery rate, by Benjamini and Hochberg."""
+    order = np.argsort(p_values, kind="stable")
+    below = np.flatnonzero(p_values[order] <= rate * np.arange(1, p_values.size + 1) / p_values.size)
+    passing = np.zeros(p_values.size, np.bool_)
+    passing[order[: below[-1] + 1 if below.size else 0]] = True
+    return passing
+
+
+def find_pair_candidates(
+    effects: Sequence[MainEffect],
+    sample: SampleRows,
+    scores: Floats,
+    max_pairs: int | None = None,
+    policy: SearchPolicy = SEARCH_POLICY,
+) -> Candidates:
+    """Return the pairs that pass the test on the residuals of these scores, at most the best `max_pairs`.
+
+    A categorical input has its most frequent categories in pairs, and one place for
+    all others. It has `policy.pair_categories` places, or
+    `policy.max_pair_categories` if its pairs gain more per degree of freedom with them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.basis.main_effects import main_effects
+    >>> from opauc.additive.initial_sample import SampleRows
+    >>> from opauc.additive.search import find_pair_candidates
+    >>> rows, ones = np.random.default_rng(0).integers(0, 10, (9000, 3)).astype(float), np.ones(9000)
+    >>> sample = SampleRows(rows, ((rows[:, 0] + rows[:, 1]) % 2).astype(np.int8), ones, ones / 9000)
+    >>> effects = main_effects(rows, sample.mass, ones, np.ones(3, bool), n_knots=8)
+    >>> candidates = find_pair_candidates(effects, sample, np.zeros(9000), max_pairs=1)
+    >>> candidates.pairs.tolist(), candidates.levels.tolist()
+    ([[0, 1]], [20, 20, 6])
+    """
+    few, many = policy.pair_categories, policy.max_pair_categories
+
+    @cache  # inputs whose number of categories stays the same keep their codes
+    def codes_of(j: int, n_categories: int) -> NDArray[np.int8]:
+        return coarse_codes(effects[j], sample.numbers[:, j], sample.mass, n_categories)
+
+    def run_tests(n_categories: NDArray[np.int64]) -> PairTests:
+        codes = np.stack([codes_of(j, number) for j, number in enumerate(n_categories.tolist())])
+        return run_pair_tests(codes, scores, sample.labels, sample.weight, policy)
+
+    n_categories = np.full(len(effects), few)
+    tests = run_tests(n_categories)
+    extendable = _extendable_inputs(effects, _gains_by_input(tests, len(effects)), policy)
+    if extendable.any():
+        extended = np.where(extendable, many, few)
+        extended_tests = run_tests(extended)
+        better = _gains_by_input(extended_tests, len(effects)) > _gains_by_input(tests, len(effects))
+        n_categories = np.where(extendable & better, many, few)
+        if (n_categories == extended).all():
+            tests = extended_tests
+        elif (n_categories == many).any():
+            tests = run_tests(n_categories)
+    best = np.argsort(-tests.gains, kind="stable")[:max_pairs]
+    return Candidates(tests.pairs[best], tests.certain[best], tests.gains[best], n_categories)
+
+
+def _extendable_inputs(effects: Sequence[MainEffect], gains: Floats, policy: SearchPolicy) -> NDArray[np.bool_]:
+    """Return which inputs may have more categories in pairs: by gain, as far as the budget of codes allows."""
+    n_categories = np.array([effect.kept.size + 1 if effect.kind == CATEGORICAL else 0 for effect in effects])
+    order = np.argsort(-gains, kind="stable")
+    order = order[n_categories[order] > policy.pair_categories]
+    budget = policy.max_codes - (policy.pair_categories + 1) * len(effects)
+    n_codes = np.minimum(n_categories[order], policy.max_pair_categories)
+    extendable = np.zeros(len(effects), np.bool_)
+    extendable[order[np.cumsum(n_codes) <= budget]] = True
+    return extendable
+
+
+def _gains_by_input(tests: PairTests, n_inputs: int) -> Floats:
+    """Return the total gain of the certain pairs of each input, per square root of their degrees of freedom."""
+    gains = np.where(tests.certain, tests.gains, 0.0) / np.sqrt(np.maximum(tests.freedom, 1.0))
+    return np.asarray(np.bincount(tests.pairs.ravel(), np.repeat(gains, 2), minlength=n_inputs), np.float64)
+
+
+class PartialFit(NamedTuple):
+    """A basis, its columns of the sample with their penalties, and the fit to a part of the rows."""
 
     basis: Basis
     rows: csr_array
     penalties: Penalties
     started: StartedFit
 
-    def finished(self, some: SampleRows) -> PenalizedFit:
+    @property
+    def scores(self) -> Floats:
+        """The scores of all rows of the sample."""
+        return self.started.fit.scores
+
+    def finish(self, sample: SampleRows) -> PenalizedFit:
         """Return the fit to all rows."""
-        return finished_fit(self.rows, some.labels, some.weight, self.penalties, self.started)
+        return finished_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started)
 
 
 @dataclass(frozen=True, eq=False)
 class InteractionSearch:
-    """Main effects and their basis, the rows to search, and the settings.
+    """The choice of a basis on a sample: main effects with pairs, with trees, or with both.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.main_effects import main_effects
-    >>> from opauc.additive.settings import AdditiveSettings
-    >>> from opauc.additive.search import InteractionSearch
     >>> from opauc.additive.initial_sample import SampleRows
+    >>> from opauc.additive.search import InteractionSearch
+    >>> from opauc.additive.settings import AdditiveSettings
     >>> rows, ones = np.random.default_rng(0).normal(size=(900, 3)), np.ones(900)
-    >>> some = SampleRows(rows, (rows[:, 0] * rows[:, 2] > 0).astype(np.int8), ones, ones / 900)
-    >>> effects = main_effects(rows, some.mass, ones, np.zeros(3, bool), n_knots=8)
-    >>> basis, fit = InteractionSearch(Basis.of_effects(effects), effects, some, AdditiveSettings()).fitted()
+    >>> sample = SampleRows(rows, (rows[:, 0] * rows[:, 2] > 0).astype(np.int8), ones, ones / 900)
+    >>> effects = main_effects(rows, sample.mass, ones, np.zeros(3, bool), n_knots=8)
+    >>> basis, fit = InteractionSearch(Basis.of_effects(effects), effects, sample, AdditiveSettings()).fit()
     >>> basis.tables.pairs.tolist(), fit.weights.size == basis.n_columns
     ([[0, 2]], True)
     """
 
-    mains: Basis
+    main_basis: Basis
     effects: Sequence[MainEffect]
-    some: SampleRows
+    sample: SampleRows
     settings: AdditiveSettings
-    more_rows: bool = False  # whether there are rows beside these
+    more_rows: bool = False  # whether more rows follow the sample
+    policy: SearchPolicy = SEARCH_POLICY
+    tree_policy: TreePolicy = TREE_POLICY
 
-    def fitted(self) -> tuple[Basis, PenalizedFit]:
-        """Return the basis with all that was found, and its fit to the rows."""
-        mains = self._begun(self.mains, self._beginning(), ADDITIVE_STEPS)
-        additive = mains.finished(self.some)
-        candidates = self._candidates(additive)
-        whole = self._with_pairs(candidates, self.settings.smooth_columns)
-        if not self._may_have_trees():
-            return whole, self._begun(whole, additive).finished(self.some)
-        part = mains.started.fit
-        search = TreeSearch.of(self.mains, part.weights, self.some, self._part, self.more_rows)
-        alone = search.tried(part.scores, self._room(self.mains))
-        probe = gain(search.losses(part.scores), alone.losses)
-        doubtful = not search.takes(probe)
-        least = SMALLER_SHARE if doubtful else SMALLEST_SHARE
-        if not search.takes(probe, least):
-            return whole.with_together(None, probe), self._begun(whole, additive).finished(self.some)
-        pairs = whole if doubtful else self._few(candidates, whole)
-        return self._held_against(pairs, search, alone, additive, whole, least)
+    def fit(self) -> tuple[Basis, PenalizedFit]:
+        """Return the basis that wins, and its fit to all rows of the sample.
 
-    def _held_against(
-        self, pairs: Basis, search: TreeSearch, alone: Trial, additive: PenalizedFit, whole: Basis, least: float
-    ) -> tuple[Basis, PenalizedFit]:
-        """Return the basis that serves rows held out best: with trees, with trees and some pairs, or with all pairs.
-
-        Trees have to gain at least such a share.
+        1. Main effects are fitted, and all pairs are tested on their residuals.
+        2. Where trees may join, an ensemble grows on top of the main effects. If
+           its validation gain over the main effects is not accepted, pairs win.
+        3. Otherwise trees compete with pairs: see `_compare_with_pairs`. A large gain
+           competes with the best pairs only, a small one with all pairs.
         """
-        begun = self._begun(pairs, additive)
-        before = search.losses(begun.started.fit.scores)
-        probe = gain(before, alone.losses)
-        if search.takes(probe, least) and not len(begun.basis.tables.pairs):
-            return search.fitted(self.mains, additive, alone, probe)
-        beside = search.tried(begun.started.fit.scores, self._room(begun.basis))
-        both = gain(before, beside.losses)
-        better = gain(alone.losses, beside.losses).errors
-        if search.takes(probe, least) and better < (PAIRS_STAY if self.more_rows else PAIRS_GO):
-            return search.fitted(self.mains, additive, alone, probe)
-        if search.takes(probe, least) or search.takes(both, least):
-            return search.fitted(begun.basis, begun.finished(self.some), beside, both)
-        begun = begun if begun.basis is whole else self._begun(whole, additive)
-        return whole.with_together(None, probe), begun.finished(self.some)
+        main_fit = self._start_fit(
+            self.main_basis, beginning(self.sample.labels, self.sample.weight), self.policy.additive_steps
+        )
+        additive = main_fit.finish(self.sample)
+        candidates = self._find_candidates(additive)
+        all_pairs = self._add_pairs(candidates, self.settings.smooth_columns)
+        if not self._trees_may_join():
+            return all_pairs, self._start_fit(all_pairs, additive).finish(self.sample)
+        weights = main_fit.started.fit.weights
+        search = TreeSearch.of(
+            self.main_basis, weights, self.sample, self._fitted_rows, self.more_rows, self.tree_policy
+        )
+        trees = search.choose_candidate(main_fit.scores, self._free_columns(self.main_basis))
+        gain = measure_gain(search.validation_losses(main_fit.scores), trees.validation_losses)
+        is_large = search.accepts(gain, self.tree_policy.min_share)
+        min_share = self.tree_policy.min_share if is_large else self.tree_policy.min_share_over_all_pairs
+        if not search.accepts(gain, min_share):
+            return all_pairs.with_together(None, gain), self._start_fit(all_pairs, additive).finish(self.sample)
+        pairs = self._reduce_pairs(candidates, all_pairs) if is_large else all_pairs
+        return self._compare_with_pairs(search, trees, pairs, all_pairs, additive, min_share)
 
-    def _few(self, candidates: Candidates, whole: Basis) -> Basis:
-        """Return the basis with so few pairs that there is room for trees, or with all where that saves little."""
-        few = self._with_pairs(candidates, int(FEW_PAIRS * self.settings.smooth_columns))
-        saves = few.n_columns < SMALL_SHARE * whole.n_columns and self.some.labels.size >= ENOUGH_FOR_FEW
-        return few if saves else whole
+    def _compare_with_pairs(
+        self,
+        search: TreeSearch,
+        trees: TreeCandidate,
+        pairs: Basis,
+        all_pairs: Basis,
+        additive: PenalizedFit,
+        min_share: float,
+    ) -> tuple[Basis, PenalizedFit]:
+        """Return the winner among trees, pairs with trees, and all pairs, by log loss on the validation rows.
 
-    def _room(self, basis: Basis) -> int:
-        """Return how many columns leaves may have beside those of a basis."""
+        Gains are those over the pairs alone and must exceed `min_share`:
+
+        * trees win if their gain is accepted and adding the pairs to them brings too little (`_pairs_stay`);
+        * pairs with trees win otherwise, if the gain of the trees or of both is accepted;
+        * all pairs win if neither gain is accepted.
+        """
+        pair_fit = self._start_fit(pairs, additive)
+        pair_losses = search.validation_losses(pair_fit.scores)
+        tree_gain = measure_gain(pair_losses, trees.validation_losses)
+        trees_accepted = search.accepts(tree_gain, min_share)
+        if trees_accepted and not len(pairs.tables.pairs):
+            return search.add_trees(self.main_basis, additive, trees, tree_gain)
+        trees_on_pairs = search.choose_candidate(pair_fit.scores, self._free_columns(pairs))
+        if trees_accepted and not self._pairs_stay(trees, trees_on_pairs):
+            return search.add_trees(self.main_basis, additive, trees, tree_gain)
+        joint_gain = measure_gain(pair_losses, trees_on_pairs.validation_losses)
+        if trees_accepted or search.accepts(joint_gain, min_share):
+            return search.add_trees(pairs, pair_fit.finish(self.sample), trees_on_pairs, joint_gain)
+        winner = pair_fit if pairs is all_pairs else self._start_fit(all_pairs, additive)
+        return all_pairs.with_together(None, tree_gain), winner.finish(self.sample)
+
+    def _pairs_stay(self, trees: TreeCandidate, trees_on_pairs: TreeCandidate) -> bool:
+        """Tell whether pairs stay in a model that has trees, by what they bring in standard errors."""
+        gain = measure_gain(trees.validation_losses, trees_on_pairs.validation_losses)
+        min_z = self.tree_policy.stream_pair_z if self.more_rows else self.tree_policy.final_pair_z
+        return gain.errors >= min_z
+
+    def _reduce_pairs(self, candidates: Candidates, all_pairs: Basis) -> Basis:
+        """Return the basis with the best pairs only, if that saves enough columns of a large sample."""
+        policy = self.tree_policy
+        reduced = self._add_pairs(candidates, int(policy.reduced_pair_share * self.settings.smooth_columns))
+        saves_enough = reduced.n_columns < policy.reduced_pair_saving * all_pairs.n_columns
+        is_large = self.sample.labels.size >= policy.reduced_pair_min_rows
+        return reduced if saves_enough and is_large else all_pairs
+
+    def _trees_may_join(self) -> bool:
+        """Tell whether trees are evaluated: interactions are automatic, and rows and columns suffice."""
+        policy = self.tree_policy
+        enough_rows = self.sample.rarer >= policy.min_rare_rows and self.sample.labels.size >= policy.min_rows
+        enough_columns = self._free_columns(self.main_basis) >= policy.min_leaf_columns
+        return self.settings.interactions == AUTO and enough_columns and enough_rows
+
+    def _free_columns(self, basis: Basis) -> int:
+        """Return how many columns a basis leaves for leaves."""
         return self.settings.max_columns - basis.n_columns
 
-    def _beginning(self) -> PenalizedFit:
-        return beginning(self.some.labels, self.some.weight)
-
-    def _begun(self, basis: Basis, begin: PenalizedFit, steps: int = FINAL_STEPS) -> BegunFit:
-        rows, penalties, some = basis.rows(self.some.numbers), Penalties(basis.groups, basis.roughness), self.some
-        started = started_fit(rows, some.labels, some.weight, penalties, begin, steps, self._part)
-        return BegunFit(basis, rows, penalties, started)
-
     @cached_property
-    def _part(self) -> NDArray[np.int64]:
-        """The rows that fits begin with: where trees are tried, others must judge them."""
-        return part_of(self.some.labels.size, self._may_have_trees())
+    def _fitted_rows(self) -> NDArray[np.int64]:
+        """The rows that fits begin with; where trees are evaluated, other rows validate them."""
+        return part_of(self.sample.labels.size, self._trees_may_join())
 
-    def _may_have_trees(self) -> bool:
-        """Tell whether trees are to be tried: where nothing was asked for, and there are rows to try them on."""
-        enough = self.some.rarer >= ENOUGH_OF_RARER and self.some.labels.size >= FEWEST_ROWS
-        return self.settings.interactions == AUTO and self._room(self.mains) >= FEWEST_LEAVES and enough
+    def _start_fit(self, basis: Basis, initial: PenalizedFit, n_steps: int | None = None) -> PartialFit:
+        """Return the fit of a basis to the first part of the rows."""
+        n_steps = self.policy.final_steps if n_steps is None else n_steps
+        rows, penalties, sample = basis.rows(self.sample.numbers), Penalties(basis.groups, basis.roughness), self.sample
+        started = started_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows)
+        return PartialFit(basis, rows, penalties, started)
 
-    def _with_pairs(self, candidates: Candidates, most_columns: int) -> Basis:
-        """Return the basis with the candidates that there is room for."""
-        rarer = self.some.rarer
+    def _add_pairs(self, candidates: Candidates, max_columns: int) -> Basis:
+        """Return the basis of main effects with the candidates that fit into so many columns in all."""
+        n_rare = self.sample.rarer
+        is_large = n_rare >= self.policy.min_rare_rows
         room = PairRoom(
-            int(min(most_columns - self.mains.n_columns, rarer)),
-            MOST_KNOTS if rarer >= ENOUGH_ROWS else FEWEST_KNOTS,
+            int(min(max_columns - self.main_basis.n_columns, n_rare)),
+            self.policy.max_pair_knots if is_large else self.policy.min_pair_knots,
         )
-        return with_found_pairs(self.mains, self.effects, self.some.numbers, self.some.mass, candidates, room)
+        return with_found_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
 
-    def _candidates(self, additive: PenalizedFit) -> Candidates:
-        """Return the pairs that act together, or those asked for."""
-        wanted, some = self.settings.interactions, self.some
-        if isinstance(wanted, tuple) or wanted == 0 or self.mains.n_columns >= self.settings.smooth_columns:
-            pairs = np.array(wanted if isinstance(wanted, tuple) else [], np.int64).reshape(-1, 2)
-            levels = np.full(len(self.effects), FEW_LEVELS)
-            return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), levels)
-        tested = _tested(self.mains, additive.weights)
+    def _find_candidates(self, additive: PenalizedFit) -> Candidates:
+        """Return the pairs that pass the test, or the pairs of the settings."""
+        requested = self.settings.interactions
+        if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self.settings.smooth_columns:
+            pairs = np.array(requested if isinstance(requested, tuple) else [], np.int64).reshape(-1, 2)
+            n_categories = np.full(len(self.effects), self.policy.pair_categories)
+            return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), n_categories)
+        tested = self._tested_inputs(additive.weights)
         effects = [effect if j in tested else MainEffect(LEFT_OUT) for j, effect in enumerate(self.effects)]
-        return pair_candidates(effects, some, additive.scores, None if wanted == AUTO else int(wanted))
+        max_pairs = None if requested == AUTO else int(requested)
+        return find_pair_candidates(effects, self.sample, additive.scores, max_pairs, self.policy)
 
-
-def _tested(basis: Basis, weights: Floats) -> set[int]:
-    """Return the inputs whose pairs are tested: all, or of very many those with the largest weights."""
-    mains = {inputs[0]: float(np.abs(weights[columns]).max()) for inputs, columns in basis.effects.items()}
-    return set(sorted(mains, key=lambda j: -mains[j])[:MOST_TESTED])
+    def _tested_inputs(self, weights: Floats) -> set[int]:
+        """Return the inputs whose pairs are tested: those with the largest weights."""
+        largest = {
+            inputs[0]: float(np.abs(weights[columns]).max()) for inputs, columns in self.main_basis.effects.items()
+        }
+        return set(sorted(largest, key=lambda j: -largest[j])[: self.policy.max_tested_inputs])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.initial_fit import BasisModel, encoded, fit_basis
+from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import SampledRows, WarmUpBuffer, as_known
 from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.scorer import MappedScorer
@@ -265,7 +265,7 @@ class AdditiveFit(Fit):
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""
-        return encoded(basis, rows, labels, weight, self.new_rows(rows))
+        return encode_rows(basis, rows, labels, weight, self.new_rows(rows))
 
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows = other.waiting

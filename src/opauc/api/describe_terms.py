@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from opauc.additive.basis.column_names import AS_CODE, WITH_OTHERS
-from opauc.additive.explain import Term, Terms
+from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
+from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, ModelSelection
-from opauc.additive.shares import code_shares, row_shares
 from opauc.additive.shifts import find_drift
 from opauc.additive.state import AdditiveFit
 from opauc.core.model import Model
@@ -66,17 +65,20 @@ def terms_section(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> Ter
 
 def shown_terms(effects: Terms) -> list[ShownTerm]:
     """Return every effect with the share of the rows along it, the most important first."""
-    rows = {term.name: _rows_along(effects, term) for term in effects.terms}
-    return [ShownTerm(*effect, rows[effect.name]) for effect in effects.all()]
+    rows = {term.name: _rows_along(effects, term) for term in effects.term_columns}
+    return [
+        ShownTerm(term.name, term.inputs, term.at, term.value, term.error, term.importance, rows[term.name])
+        for term in effects.list_terms()
+    ]
 
 
-def _rows_along(effects: Terms, term: Term) -> Floats | None:
+def _rows_along(effects: Terms, term: TermColumns) -> Floats | None:
     """Return the share of the rows at each value along an effect of one input."""
     model = effects.solution.current.model
     if term.is_code:
-        return code_shares(model.bin_counts, model.levels.counts[term.levels])
-    one = len(term.along) == 1
-    return row_shares(effects.basis, model.bin_counts, model.levels.counts, term.along[0]) if one else None
+        return code_row_shares(model.bin_counts, model.levels.counts[term.levels])
+    one = len(term.grid_inputs) == 1
+    return row_shares(effects.basis, model.bin_counts, model.levels.counts, term.grid_inputs[0]) if one else None
 
 
 def guard_in_words(selection: ModelSelection) -> str:
@@ -112,21 +114,21 @@ def effects_as_json(effects: Terms) -> Json:
 
 def explained_row(effects: Terms, row: Floats, title: str, note: str) -> ExplainedRow:
     """Return the score of one row of numbers as a sum, with what the row had beside the name of each part."""
-    found = effects.explained(row[None])
-    values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.words, strict=True)]
+    found = effects.explain(row[None])
+    values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.categories, strict=True)]
     parts = [
         ExplainedPart(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, _way(term))
         if len(term.inputs) == 1
         else ExplainedPart(term.name, "", value)
-        for term, value in zip(effects.terms, found.contributions[0].tolist(), strict=True)
+        for term, value in zip(effects.term_columns, found.contributions[0].tolist(), strict=True)
     ]
     chance = 1.0 / (1.0 + np.exp(-found.scores()[0]))
     return ExplainedRow(title, f"{note}; probability {share(float(chance))}", found.baseline, parts)
 
 
-def _way(term: Term) -> str:
+def _way(term: TermColumns) -> str:
     """Return in which of its ways an input acts, where it is not by its curve or levels."""
-    return AS_CODE if term.is_code else "" if term.along else WITH_OTHERS
+    return CATEGORICAL_SUFFIX if term.is_code else "" if term.grid_inputs else TREES_SUFFIX
 
 
 def shown_value(number: float, words: Mapping[int, str]) -> str:

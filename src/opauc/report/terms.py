@@ -64,8 +64,8 @@ class ExplainedPart(NamedTuple):
     `way` is what the name of the effect ends with, where a feature has several.
 
     >>> from opauc.report.terms import ExplainedPart
-    >>> str(ExplainedPart("age", "39", 0.5)), str(ExplainedPart("age", "39", 0.5, ", with others"))
-    ('age = 39', 'age = 39, with others')
+    >>> str(ExplainedPart("age", "39", 0.5)), str(ExplainedPart("age", "39", 0.5, " (trees)"))
+    ('age = 39', 'age = 39 (trees)')
     """
 
     name: str

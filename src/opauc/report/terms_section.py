@@ -15,7 +15,7 @@ from opauc.report.waterfall_chart import waterfall_chart
 MOST_IMPORTANCES, MOST_CHARTS, MOST_MAPS = 18, 8, 4
 # Terms that the guard left out are not drawn.
 NOTHING = 1e-9
-KINDS = {CURVE: "curve", LEVELS: "levels", SURFACE: "pair", TREES: "with others"}
+KINDS = {CURVE: "curve", LEVELS: "levels", SURFACE: "pair", TREES: "trees"}
 
 
 def additive_section(part: TermsSection) -> str:

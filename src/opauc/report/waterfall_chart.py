@@ -12,7 +12,7 @@ from opauc.report.text import aligned, plain, signed
 MOST_PARTS, NAME_LETTERS, VALUE_LETTERS, TICKS_ROOM = 9, 22, 7, 14
 EQUALS = " = "
 # Ways in which a feature acts, for a label.
-SHORT_WAYS = {", with others": " & others", ", as a code": " (code)"}
+SHORT_WAYS = {" (categorical)": " (cat.)"}
 
 
 def waterfall_chart(slug: str, row: ExplainedRow) -> str:
@@ -43,10 +43,10 @@ def part_label(part: ExplainedPart) -> str:
     >>> from opauc.report.waterfall_chart import part_label
     >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
-    >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, ", with others"))
-    'native-count… & others'
-    >>> part_label(ExplainedPart("shop", "1207", 0.1, ", as a code"))
-    'shop = 1207 (code)'
+    >>> part_label(ExplainedPart("native-country", "Dominican-Republic", 0.1, " (trees)"))
+    'native-country (trees)'
+    >>> part_label(ExplainedPart("shop", "1207", 0.1, " (categorical)"))
+    'shop = 1207 (cat.)'
     """
     if part.way:
         way = SHORT_WAYS.get(part.way, part.way)

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 OTHERS = "(others)"
 # The columns of leaves, and the effect of landmarks.
 TOGETHER = "all features together"
-# What the name of an input's share in trees ends with.
-WITH_OTHERS = ", with others"
-# And that of what each of its values does beside its curve.
-AS_CODE = ", as a code"
+# Suffixes of term names: the share of an input in trees, and the effects of single values of a numeric input.
+TREES_SUFFIX = " (trees)"
+CATEGORICAL_SUFFIX = " (categorical)"
 
 
 def level_names(basis: Basis, j: int, words: Mapping[int, str]) -> list[str]:

@@ -1,0 +1,81 @@
+"""What users get from an additive model: its terms, and scores as sums of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opauc.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One part of the score, in log-odds: a main effect, a pair, or the share of an input in the trees.
+
+    Attributes
+    ----------
+    name : str
+        "age" for a main effect, "age × fare" for a pair, "age (trees)" for the share of an input in the tree ensemble,
+        "shop (categorical)" for the effects of single values of a numeric input.
+    inputs : tuple of str
+        The names of the columns that the term depends on.
+    at : tuple of tuples of float or str
+        The values at which the term is given, numbers or categories: one tuple for a main effect, two for a pair. Empty
+        for trees, whose values depend on other columns too.
+    value : ndarray
+        The values of the term, of shape `tuple(map(len, at))`, centered: their mean over the training rows is zero.
+    error : ndarray
+        The standard error of each value.
+    importance : float
+        The standard deviation of the term over the training rows.
+
+    Examples
+    --------
+    >>> from opauc import OnePassGAM
+    >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+    >>> [term, _] = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30).terms_
+    >>> term.name, term.at
+    ('x0', ((0.0, 1.0, 2.0, 4.0),))
+    >>> (term.value > 0).tolist()
+    [False, False, True, True]
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    at: tuple[tuple[float | str, ...], ...]
+    value: Floats
+    error: Floats
+    importance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The scores of rows as sums: a baseline and the contribution of each term.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the terms.
+    contributions : ndarray of shape (n_rows, n_terms)
+        What each term adds to the score of each row, in log-odds.
+    baseline : float
+        The mean score of the training rows.
+
+    Examples
+    --------
+    >>> from opauc import OnePassGAM
+    >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+    >>> explanation = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30).explain(rows)
+    >>> explanation.names, explanation.contributions.shape
+    (('x0', 'x1'), (4, 2))
+    >>> (explanation.scores() > 0).tolist()
+    [False, False, True, True]
+    """
+
+    names: tuple[str, ...]
+    contributions: Floats
+    baseline: float
+
+    def scores(self) -> Floats:
+        """Return the score of each row: the baseline and the sum of its contributions."""
+        scores: Floats = self.baseline + self.contributions.sum(axis=1)
+        return scores
