@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from opauc.additive.gam import OnePassGAM
 from opauc.additive.model_file import ADDITIVE, AdditiveModel, additive_of_parts, save_additive
-from opauc.baselines.projected_estimator import ProjectedClassifier
+from opauc.baselines.projected import ProjectedClassifier
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.json_schema import json_as
 from opauc.core.registry import ESTIMATORS, STATISTICS

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize
 
-from opauc.baselines.solvers.pairwise_hinge import IDLE_ROUNDS, PairwiseHinge
+from opauc.baselines.pairwise_hinge import MAX_IDLE_ROUNDS, PairwiseHinge
 from opauc.errors import StatisticsOverflowError
 from tests.problems import problem, problems
 
@@ -72,9 +72,9 @@ def test_the_gap_asked_for_is_reached_and_true(C):
     rows, labels = problem(5, 300, 20)
     exact = PairwiseHinge(C=C, tol=1e-7).minimize(rows, labels).objective
     for tol in (1e-1, 1e-3):
-        learner = PairwiseHinge(C=C, tol=tol)
-        found = learner.minimize(rows, labels)
-        assert learner.gap(found.objective, found.bound) <= tol
+        solver = PairwiseHinge(C=C, tol=tol)
+        found = solver.minimize(rows, labels)
+        assert solver.gap(found.objective, found.bound) <= tol
         assert found.bound <= exact * (1 + 1e-9)
         assert found.objective <= exact * (1 + tol)
 
@@ -137,10 +137,10 @@ def test_swapping_the_classes_turns_the_weights_round():
 def test_planes_that_are_dropped_are_not_missed():
     """More rounds than an idle plane is kept for."""
     rows, labels = problem(4, 200, 30)
-    learner = PairwiseHinge(C=300.0, tol=1e-5)
-    found = learner.minimize(rows, labels)
-    assert found.n_iter > 3 * IDLE_ROUNDS
-    assert learner.gap(found.objective, found.bound) <= 1e-5
+    solver = PairwiseHinge(C=300.0, tol=1e-5)
+    found = solver.minimize(rows, labels)
+    assert found.n_iter > 3 * MAX_IDLE_ROUNDS
+    assert solver.gap(found.objective, found.bound) <= 1e-5
 
 
 def test_rounds_are_limited_and_the_best_weights_so_far_returned():

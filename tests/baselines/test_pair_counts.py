@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.baselines.kernels.pair_counts import write_pair_counts
+from opauc.baselines.pairwise_hinge import write_pair_counts
 
 
 def counted(scores, labels):
