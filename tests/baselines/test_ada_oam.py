@@ -85,7 +85,7 @@ def test_a_step_is_in_units_of_the_weights(seed, scale):
     assert_allclose(found, one.weights(run(one, rows, labels)), rtol=1e-8, atol=1e-10)
 
 
-def test_gradients_that_overflow_are_refused_and_change_nothing():
+def test_gradients_that_overflow_raise_and_change_nothing():
     rows, labels = problem(1, 60, 3)
     state = run(AdaOAMSolver(), rows, labels)
     before = state.descent.weights.copy()

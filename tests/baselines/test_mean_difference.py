@@ -43,14 +43,14 @@ def test_scatters_are_the_diagonals_of_the_class_scatters():
         ({"means": "nonsense"}, "expected numeric arrays"),
     ],
 )
-def test_arrays_that_cannot_be_statistics_are_refused(change, message):
+def test_invalid_statistics_raise(change, message):
     arrays = {"counts": [2.0, 0.0], "means": [[1.0], [0.0]], "scatters": [[1.0], [0.0]]}
     assert_array_equal(FeatureMoments.from_arrays(arrays).totals, [2.0, 0.0])
     with pytest.raises(IncompatibleMomentsError, match=message):
         FeatureMoments.from_arrays(arrays | change)
 
 
-def test_rows_that_were_never_seen_cannot_be_taken_out():
+def test_rows_that_were_never_seen_cannot_be_subtracted():
     rows, labels = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]), np.zeros(3, np.int8)
     seen = FeatureMoments.of(rows, labels)
     with pytest.raises(IncompatibleMomentsError, match="weight 4: only 3 were seen"):

@@ -1,4 +1,4 @@
-"""OAM against a literal rewriting, its reservoirs against the law they should follow, its state against a file."""
+"""OAM against a literal loop, its reservoirs against their distribution, its state against saved arrays."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
 
 both = pytest.mark.parametrize("update", ["sequential", "gradient"])
-# Small buffers, so that most rows of a short stream meet full ones; sizes that fill no vector register, and that do.
+# Small buffers, so that most rows of a short stream are compared with full ones; multiples of LANES and others.
 sizes = st.sampled_from([1, 3, 8, 11])
 penalties = st.sampled_from([1e-3, 0.05, 1.0, 30.0])
 
@@ -95,7 +95,7 @@ def test_any_cut_of_the_stream_gives_the_same_bits(update, seed, size, at, dense
     whole, pieces = run(solver, rows, labels), run(solver, rows, labels, at)
     for one, other in zip(whole[:-1], pieces[:-1], strict=True):
         assert_array_equal(one, other)
-    # The bound on |w| is summed up chunk by chunk and steers nothing.
+    # The bound on |w| is a sum over batches; the weights do not depend on it.
     assert pieces.reach[1] <= whole.reach[1] * (1 + 1e-12)
     assert_array_equal(solver.weights(whole), solver.weights(pieces))
 
@@ -123,7 +123,7 @@ def test_a_run_resumed_from_saved_arrays_gives_the_same_bits(update, seed, at):
         ("in_use", lambda part: part + 5, "and a class in use"),
     ],
 )
-def test_arrays_that_are_no_state_are_refused(name, change, message):
+def test_arrays_that_are_not_a_valid_state_raise(name, change, message):
     rows, labels = problem(0, 40, 4)
     solver = OAMSolver(buffer_size=5)
     arrays = copies(solver, run(solver, rows, labels))
@@ -131,7 +131,7 @@ def test_arrays_that_are_no_state_are_refused(name, change, message):
         solver.from_arrays(4, arrays | {name: change(arrays[name])})
 
 
-def test_every_row_is_kept_with_the_same_chance_and_in_every_slot():
+def test_every_row_is_kept_with_the_same_probability_and_in_every_slot():
     """Rows are their own number; over many seeds each of 30 is kept 6 times in 30, in each slot alike."""
     n_rows, size, runs = 30, 6, 3000
     rows, labels = np.arange(1.0, n_rows + 1.0)[:, None], np.zeros(n_rows, np.int8)
@@ -164,7 +164,7 @@ def test_rows_are_kept_in_proportion_to_their_weights():
     assert_allclose(found[late] / runs, expected[late], atol=5 * np.sqrt(expected.max() / runs))
 
 
-def test_both_classes_draw_numbers_of_their_own():
+def test_the_classes_have_different_random_numbers():
     rows, labels = np.arange(1.0, 401.0)[:, None], np.tile(np.array([0, 1], np.int8), 200)
     state = run(OAMSolver(buffer_size=10), rows, labels)
     assert (np.diff(state.values[:, :, 0], axis=0) != 1.0).any()
@@ -199,7 +199,7 @@ def test_moving_all_rows_changes_nothing(update, seed):
     assert_allclose(here, there, rtol=1e-8, atol=1e-9 * np.abs(here).max())
 
 
-def test_longer_rows_find_room_whenever_they_come():
+def test_buffers_widen_for_longer_rows_at_any_time():
     rows, labels = problem(0, 40, 6)
     rows[:20, 2:] = 0.0
     state = run(OAMSolver(buffer_size=50), sparse.csr_array(rows), labels, (5, 20, 30))
@@ -223,7 +223,7 @@ def test_the_summary_of_few_rows_is_exact(update):
 
 @both
 @given(st.integers(0, 2**32 - 1), penalties, cuts(60))
-def test_the_weights_are_never_longer_than_the_bound_that_guards_them(update, seed, penalty, at):
+def test_the_weights_never_exceed_their_bound(update, seed, penalty, at):
     rows, labels = problem(seed, 60, 4)
     solver = OAMSolver(update, 5, penalty)
     state = run(solver, rows, labels, at)
@@ -231,7 +231,7 @@ def test_the_weights_are_never_longer_than_the_bound_that_guards_them(update, se
     assert_allclose(state.reach[0], (rows**2).sum(), rtol=1e-12)
 
 
-def test_a_step_that_is_refused_leaves_the_state_as_it_was():
+def test_a_step_that_raises_leaves_the_state_unchanged():
     rows, labels = problem(2, 40, 3)
     solver = OAMSolver()
     state = run(solver, rows, labels)

@@ -121,7 +121,7 @@ def test_the_weights_stay_within_the_radius():
         ) <= radius * (1 + 1e-12)
 
 
-def test_a_step_that_might_overflow_is_refused_and_changes_nothing():
+def test_a_step_that_might_overflow_raises_and_changes_nothing():
     rows, labels = problem(2, 40, 3)
     state = run(SOLAMSolver(), rows, labels)
     before = [part.copy() for part in state]

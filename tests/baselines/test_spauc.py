@@ -80,9 +80,9 @@ def test_the_mean_step_is_along_the_gradient_over_all_pairs(seed, positives):
     state.parts.gram[:] = copies**2 * sums @ sums.T
     moves = []
     for i in range(30):
-        undo = solver.rollback(state, rows[i : i + 1])
+        rollback = solver.rollback(state, rows[i : i + 1])
         moves.append(solver.weights(solver.step(state, rows[i : i + 1], labels[i : i + 1])) - w)
-        undo.roll_back()
+        rollback.roll_back()
     p, small = labels.mean(), 1e-6
     pairs = [
         (plain.objective(w + move, rows, labels, 0.0) - plain.objective(w - move, rows, labels, 0.0)) / (2 * small)
@@ -117,14 +117,14 @@ def test_moving_all_rows_changes_nothing(seed):
     assert_allclose(here, there, rtol=1e-8, atol=1e-9 * np.abs(here).max())
 
 
-def test_steps_too_large_for_the_rows_are_refused_and_can_be_undone():
+def test_steps_too_large_for_the_rows_raise_and_can_be_rolled_back():
     rows, labels = problem(0, 200, 4)
     state = run(SPAUCSolver(), rows, labels)
     before = [part.copy() for part in state.parts]
     solver = SPAUCSolver(eta0=1e9, learning_rate="constant")
-    undo = solver.rollback(state, rows)
+    rollback = solver.rollback(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
         solver.step(state, rows, labels)
-    undo.roll_back()
+    rollback.roll_back()
     for part, was in zip(state.parts, before, strict=True):
         assert_array_equal(part, was)

@@ -85,19 +85,19 @@ def test_the_exponent_is_bounded():
     rows, labels = np.array([[1.0], [-1e3], [1.0]]), np.array([0, 1, 0], np.int8)
     solver = UniExpSolver(1.0, "constant", average=False)
     first = solver.weights(run(solver, rows[:2], labels[:2]))
-    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0, for the first row was not learned from
+    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0: no step was taken on the first row
     state = solver.step(run(solver, rows[:2], labels[:2]), np.array([[-1.0]]), np.array([0], np.int8))
     assert_allclose(solver.weights(state) - first, [3 / 4 * np.exp(10.0)], rtol=1e-9)
 
 
-def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_can_be_undone():
+def test_steps_too_large_for_the_rows_raise_or_warn_and_can_be_rolled_back():
     rows, labels = problem(0, 100, 4)
     state = run(UniSquSolver(), rows, labels)
     before = [part.copy() for part in state]
-    undo = UniSquSolver(1e9, "constant").rollback(state, rows)
+    rollback = UniSquSolver(1e9, "constant").rollback(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
         UniSquSolver(1e9, "constant").step(state, rows, labels)
-    undo.roll_back()
+    rollback.roll_back()
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)
     with pytest.warns(DivergenceWarning, match=r"eta0=1\.0 looks too large"):
@@ -105,7 +105,7 @@ def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_can_be_undone
 
 
 @both
-def test_rows_of_zeros_teach_nothing(make):
+def test_rows_of_zeros_give_zero_weights(make):
     rows, labels = np.zeros((6, 3)), np.array([0, 1] * 3, np.int8)
     solver = make()
     state = run(solver, rows, labels)

@@ -176,7 +176,7 @@ def test_methods_of_tables_take_the_features_where_there_is_no_table(drawn):
     assert with_table[0].auc == without[0].auc
 
 
-def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn):
+def test_a_value_error_in_fit_is_reported_as_trouble(drawn):
     def fit(*_):
         raise ValueError("too few rows")
 

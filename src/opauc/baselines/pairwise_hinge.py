@@ -63,7 +63,7 @@ class PairwiseHinge:
     round a quadratic program minimizes |w|^2 / 2 + C * (the highest plane),
     which bounds the objective from below; the objective is then minimized on
     the line from the best weights so far to that solution, and the next plane
-    is the tangent at the first point found where the objective no longer
+    is the tangent at the first point where the objective no longer
     falls. By convexity that plane lies above the program's optimum by at
     least the whole gap, so every round cuts.
 

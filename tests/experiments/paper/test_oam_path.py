@@ -1,4 +1,4 @@
-"""Many penalties learned together by OAM: each is as if it were alone."""
+"""Many penalties trained together by OAM: each has the weights of training alone."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_each_penalty_moves_as_it_would_alone(update, columns_kept, form, size, 
             assert_allclose(weights, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
 
 
-def test_a_penalty_that_would_overflow_is_none_and_the_others_are_learned():
+def test_a_penalty_that_would_overflow_is_none_and_the_others_are_computed():
     rows, labels = problem(0, n_rows=40, n_features=3)
     found = list(oam_path(OAMSolver(), (1e300, 0.1), rows, labels))
     assert found[0] is None

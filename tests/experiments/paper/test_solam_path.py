@@ -34,7 +34,7 @@ def test_each_setting_moves_as_it_would_alone(form, most_features, seed, n_rows)
             assert_allclose(weights, alone(solver, rows, labels), rtol=1e-9, atol=rounding)
 
 
-def test_a_setting_that_would_overflow_is_none_and_the_others_are_learned():
+def test_a_setting_that_would_overflow_is_none_and_the_others_are_computed():
     rows, labels = problem(0, n_rows=40, n_features=3)
     found = list(solam_path([SOLAMSolver(eta0=1e200), SOLAMSolver()], rows, labels))
     assert found[0] is None

@@ -1,4 +1,4 @@
-"""Many step sizes learned together on a univariate loss: each is as if it were alone."""
+"""Many step sizes trained together on a univariate loss: each has the weights of training alone."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_each_step_size_moves_as_it_would_alone(kind, form, seed, n_rows):
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_size_that_overflows_is_none_and_the_others_are_learned():
+def test_a_step_size_that_overflows_is_none_and_the_others_are_computed():
     rows, labels = problem(0, n_rows=600, n_features=3)
     found = list(univariate_path(False, (8.0, 0.01), rows, labels))
     assert found[0] is None
