@@ -6,12 +6,12 @@ from sklearn.linear_model import SGDClassifier
 from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, workload
-from opauc.baselines.solvers.ada_oam import AdaOAM
-from opauc.baselines.solvers.oam import OAM
-from opauc.baselines.solvers.solam import SOLAM
-from opauc.baselines.solvers.spauc import SPAUC
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.baselines.ada_oam import AdaOAMSolver
+from opauc.baselines.oam import OAMSolver
+from opauc.baselines.solam import SOLAMSolver
+from opauc.baselines.spauc import SPAUCSolver
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 
 CONSTANT = {"eta0": 2.0**-9, "learning_rate": "constant", "average": False}
 
@@ -19,14 +19,14 @@ CONSTANT = {"eta0": 2.0**-9, "learning_rate": "constant", "average": False}
 def learners(buffer_size):
     """Each method, those of the paper with the step that tuning chose on a9a."""
     return {
-        "OAM_seq": OAM("sequential", buffer_size, 2.0**-12),
-        "OAM_gra": OAM("gradient", buffer_size, 2.0**-12),
-        "OAM_seq, default C": OAM("sequential", buffer_size),
-        "OAM_gra, default C": OAM("gradient", buffer_size),
-        "Uni-Exp": UniExp(**CONSTANT),
-        "Uni-Squ": UniSqu(**CONSTANT),
-        "SOLAM": SOLAM(),
-        "SPAUC": SPAUC(),
+        "OAM_seq": OAMSolver("sequential", buffer_size, 2.0**-12),
+        "OAM_gra": OAMSolver("gradient", buffer_size, 2.0**-12),
+        "OAM_seq, default C": OAMSolver("sequential", buffer_size),
+        "OAM_gra, default C": OAMSolver("gradient", buffer_size),
+        "Uni-Exp": UniExpSolver(**CONSTANT),
+        "Uni-Squ": UniSquSolver(**CONSTANT),
+        "SOLAM": SOLAMSolver(),
+        "SPAUC": SPAUCSolver(),
     }
 
 
@@ -51,9 +51,9 @@ def online_table(load, contestants, buffer_size):
 
 def main():
     narrow = workload("a9a", 32_561, 123, per_row=14)
-    online_table(narrow, learners(100) | {"AdaOAM": AdaOAM()}, 100)
+    online_table(narrow, learners(100) | {"AdaOAM": AdaOAMSolver()}, 100)
     dense = Workload(narrow.name, narrow.rows.toarray(), narrow.labels)
-    online_table(dense, learners(100) | {"AdaOAM": AdaOAM()}, 100)
+    online_table(dense, learners(100) | {"AdaOAM": AdaOAMSolver()}, 100)
     wide = workload("news20", 16_000, 62_000, per_row=80)
     wide.rows.data[:] /= np.repeat(np.sqrt(wide.rows.multiply(wide.rows).sum(axis=1)), np.diff(wide.rows.indptr))
     online_table(wide, learners(50), 50)

@@ -10,7 +10,7 @@ from benchmarks.peers import epochs, literal_sketched_descent, oam_gradient, uni
 from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, text_like, workload
-from opauc.baselines.solvers.oam import OAM
+from opauc.baselines.oam import OAMSolver
 from opauc.linear.means import ClassMeans
 from opauc.linear.moments.sketch import CodeStream
 from opauc.linear.progressive_selection import ProgressiveSelection
@@ -61,7 +61,7 @@ def sketch_table(loads):
             "float32": one_pass(SketchedSGD(rank=RANK, dtype="float32"), load),
             "epoch": epochs(load.rows, load.labels)["epoch"],
             "oam": oam(load),
-            "own oam": one_pass(OAM("gradient", 50, 0.01), load),
+            "own oam": one_pass(OAMSolver("gradient", 50, 0.01), load),
         }, turns=4)  # fmt: skip
         few = 12 if load.rows.shape[1] > 10**6 else 60
         codes = CodeStream.seeded(RANK, 0).codes(np.arange(few))[:, :RANK]

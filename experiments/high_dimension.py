@@ -24,14 +24,14 @@ from sklearn.svm import LinearSVC
 from experiments.datasets import FOLDER, available, load
 from experiments.methods import aucs_on, weights_method
 from experiments.one_pass_competitors import adagrad_logistic
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
+from experiments.splits import Split
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 from opauc.core.solver import Solver
 from opauc.linear.means import ClassMeans
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_exact import SketchedExact
 from opauc.linear.sketch_sgd import SketchedSGD
-from opauc.metrics import Split
 from opauc.types import Floats, Labels, Rows
 
 SETS = ("reuters21578", "webkb", "news20", "news20_binary_rebuilt", "sector_part", "nsmc")
@@ -64,7 +64,7 @@ def candidates(n_rows: int) -> Iterator[tuple[str, str, bool, Fit]]:
             .fit(rows, labels).coef_[0]
         )  # fmt: skip
     for loss, eta0 in product(("Uni-Squ", "Uni-Exp"), 2.0 ** np.arange(-6, 3)):
-        univariate = UniExp if loss == "Uni-Exp" else UniSqu
+        univariate = UniExpSolver if loss == "Uni-Exp" else UniSquSolver
         yield f"online {loss}", ONE_PASS, False, learned(univariate(float(eta0), "constant", average=False))
     for eta0, start in product((0.1, 0.3, 1.0), (1e-4, 1e-2, 1.0)):
         yield (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from opauc.metrics import FittedMethod, Method, Split, compare_on_splits
-from opauc.metrics.tuned_method import FAILED
+from experiments.splits import FAILED, Split, compare_on_splits
+from opauc.metrics import FittedMethod, Method
 from opauc.types import Floats, Labels, Rows
 
 

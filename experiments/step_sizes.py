@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments.datasets import available, load, scaled
 from experiments.methods import aucs_on, estimator_method
+from experiments.splits import Split
 from opauc import OPAUC
-from opauc.metrics import Split
 from opauc.types import DenseRows, Labels, Rows
 
 GRID = [("theorem", eta0) for eta0 in (1.0, 1e2, 1e4, 1e6)] + [("constant", eta0) for eta0 in (1e-3, 1e-2, 1e-1)]

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape, Task
-from opauc.metrics import Method, Split, SplitAucs, compare_on_splits, exact_auc
-from opauc.metrics.tuned_method import Judge
+from experiments.splits import Evaluator, Split, SplitAucs, compare_on_splits
+from opauc.metrics import Method, exact_auc
 from opauc.types import Floats, Labels, Rows
 
 ONLINE, BATCH, PROJECTED, OURS, STUDY = "online", "batch", "projected", "ours", "study"
@@ -89,22 +89,21 @@ class Column:
     worth: float = 1.0
     about: str = ""
 
-    def judge(self, settings: Sequence[Setting], context: Context) -> Judge:
-        """What finds the AUC of all settings on splits."""
+    def evaluator(self, settings: Sequence[Setting], context: Context) -> Evaluator:
+        """Return the function that computes the AUC of all settings on splits."""
 
-        def judged(methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split]) -> SplitAucs:
+        def evaluate(methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split]) -> SplitAucs:
             mapped = rows if self.row_map is None else self.row_map(rows, context)
             family = self.family
             if family is None:
                 return compare_on_splits(methods, mapped, labels, splits)
             aucs = []
-            for learned, held_out in splits:
-                asked, truth = mapped[held_out], labels[held_out]
-                candidates = family(settings, mapped[learned], labels[learned], context)
-                aucs.append([_auc(weights, asked, truth) for weights in candidates])
+            for train, held_out in splits:
+                candidates = family(settings, mapped[train], labels[train], context)
+                aucs.append([_auc(weights, mapped[held_out], labels[held_out]) for weights in candidates])
             return _without_times(tuple(map(str, settings)), np.array(aucs).T)
 
-        return judged
+        return evaluate
 
 
 def settings_of(grid: Grid) -> list[Setting]:
@@ -120,8 +119,8 @@ def _without_times(names: tuple[str, ...], aucs: Floats) -> SplitAucs:
     return SplitAucs(names, aucs, np.zeros(aucs.shape), (("no weights",) * aucs.shape[1],) * aucs.shape[0])
 
 
-def _auc(weights: Floats | None, asked: Rows, truth: Labels) -> float:
+def _auc(weights: Floats | None, rows: Rows, labels: Labels) -> float:
     if weights is None:
         return float("nan")
-    scores = asked @ weights
-    return exact_auc(truth, scores) if np.isfinite(scores).all() else float("nan")
+    scores = rows @ weights
+    return exact_auc(labels, scores) if np.isfinite(scores).all() else float("nan")

@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from experiments.paper.column import Context, Family, Setting
-from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
+from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.linear.exact import Exact
 from opauc.linear.grid import DescentGrid, GridSolver, State
+from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.sketch_grid import SketchedGrid
 from opauc.types import Floats, Labels, Rows
 
@@ -48,7 +49,16 @@ def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, 
 
 
 def _of_grid(grid: GridSolver[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
-    return grid.each_candidate(grid.step(grid.start(rows.shape[1]), rows, labels))
+    """Yield the weights of each pair of a grid, None for those that diverged, with at most PANEL of them in memory."""
+    state = grid.step(grid.start(rows.shape[1]), rows, labels)
+    contest = grid.contest(state)
+    positions = np.empty(contest.order.size, np.intp)
+    positions[contest.order] = np.arange(positions.size)
+    for start in range(0, positions.size, PANEL):
+        panel = positions[start : start + PANEL]
+        converged = panel < contest.active[0]
+        weights = iter(grid.columns(state, panel[converged]))
+        yield from (next(weights) if is_converged else None for is_converged in converged.tolist())
 
 
 def exact_family(factor: float = 1.0) -> Family:

@@ -194,9 +194,9 @@ def _protocol(evidence: Evidence) -> str:
     troubles = "".join(f"<dt>{plain(count)}</dt><dd>{safe(why)}</dd>" for why, count in failed.items())
     note = (
         f"Profile {profile.name}: up to {profile.trials} trials of 5-fold cross-validation; settings chosen by 5-fold "
-        f"cross-validation within the rows learned. Where the model of costs says more than {profile.budget:g} s of one "
-        "core for a method on a set, the protocol is thinned by these rules in their order, from the third on where "
-        f"it then still says {RELUCTANT:g} times as much:"
+        f"cross-validation within the rows learned. Where the model of costs says more than {profile.budget:g} s of "
+        "one core for a method on a set, the protocol is thinned by these rules in their order, from the third on "
+        f"where it then still says {RELUCTANT:g} times as much:"
     )
     listed = f'<dl class="notes">{rules}</dl>' if rules else ""
     broken = f'<p class="under">Cells without a result:</p><dl class="notes">{troubles}</dl>' if troubles else ""

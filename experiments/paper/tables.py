@@ -16,7 +16,7 @@ from experiments.paper.printed import Printed, printed_table
 from experiments.paper.protocol import FOLDS, PROFILES, thinned
 from experiments.paper.store import Line, Store
 from experiments.paper.trial import CHOICE
-from opauc.metrics import PairedTest, paired_t_test
+from experiments.splits import PairedTest, paired_t_test
 from opauc.types import Floats
 
 Runs = dict[tuple[int, int], float]

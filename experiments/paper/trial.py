@@ -15,8 +15,8 @@ from experiments.paper.data_set import Task
 from experiments.paper.plan import Work
 from experiments.paper.protocol import FOLDS, INNER_FOLDS
 from experiments.paper.store import Key, Line
+from experiments.splits import Split, TunedMethod, compare_on_splits, stratified_folds
 from opauc.errors import OpaucError
-from opauc.metrics import Split, TunedMethod, compare_on_splits, stratified_folds
 from opauc.types import Labels
 
 # The number of the line that says which setting was chosen for all folds of a trial.
@@ -82,17 +82,17 @@ def part_of(task: Task, most: int | None) -> Task:
 def ordered(split: Split, work: Work, fold: int) -> Split:
     """The split with the rows to learn from in a random order, cut to what the method may see."""
     random = np.random.default_rng([work.trial, fold])
-    learned = random.permutation(split.learned)
-    return Split(learned[: work.column.most_rows], split.held_out)
+    train = random.permutation(split.train)
+    return Split(train[: work.column.most_rows], split.held_out)
 
 
 def chosen_setting(work: Work, context: Context, task: Task, split: Split) -> tuple[Setting, float]:
     """The best setting by cross-validation within the rows to learn from, and the seconds it took to find."""
     began = time.thread_time()
-    rows = selection_rows(task.labels, split.learned, work.thinning.selection_rows)
+    rows = selection_rows(task.labels, split.train, work.thinning.selection_rows)
     settings = settings_of(work.thinning.grid(work.column))
     tuned = tuned_method(work.column, settings, context)
-    best = settings[tuned.choice(task.rows[rows], task.labels[rows])]
+    best = settings[tuned.best_candidate(task.rows[rows], task.labels[rows])]
     return best, _rounded(time.thread_time() - began)
 
 
@@ -100,7 +100,7 @@ def tuned_method(column: Column, settings: list[Setting], context: Context) -> T
     """The column as a method that chooses among settings."""
     candidates = [column.made(setting, context) for setting in settings]
     folds = partial(stratified_folds, n_folds=INNER_FOLDS, seed=context.trial)
-    return TunedMethod(column.name, candidates, folds, column.judge(settings, context))
+    return TunedMethod(column.name, candidates, folds, column.evaluator(settings, context))
 
 
 def selection_rows(labels: Labels, learned: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""The batch competitors and the null competitors, each against its formula, and what all of them keep to."""
+"""The batch and projected estimators and the reference scorers, each against its formula."""
 
 import sys
 import tracemalloc
@@ -26,7 +26,7 @@ from opauc.baselines.svm_or import SVMOR
 from opauc.baselines.svm_perf import SVMPerf
 from opauc.baselines.uni_log import UniLog
 from opauc.errors import StatisticsOverflowError
-from tests.linear.test_pairwise_hinge import direct_minimum, objective
+from tests.baselines.test_pairwise_hinge import direct_minimum, objective
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 
@@ -51,7 +51,7 @@ VARIANTS = [
 ALL = BATCH + PROJECTED + NULL
 
 
-everyone = pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
+every_model = pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
 
 
 streaming = pytest.mark.parametrize("model", [*PROJECTED[:2], MeanDifference()], ids=lambda model: type(model).__name__)
@@ -63,14 +63,14 @@ def test_scikit_learns_checks_pass_with_other_settings(model, check):
     check(model)
 
 
-@everyone
+@every_model
 def test_rows_of_real_data_are_ranked_well(model):
     X, y = load_breast_cancer(return_X_y=True)
     auc = roc_auc_score(y, clone(model).fit(minmax_scale(X), y).decision_function(minmax_scale(X)))
     assert auc > 0.97 or isinstance(model, RandomWeights)
 
 
-@everyone
+@every_model
 def test_sparse_rows_in_any_type_of_number_give_the_model_of_dense_ones(model):
     rows, labels = problem(1, 200, 12)
     rows = np.round(rows * 4) / 4
@@ -84,8 +84,8 @@ def test_sparse_rows_in_any_type_of_number_give_the_model_of_dense_ones(model):
         assert found.coef_.dtype == np.float64
 
 
-@everyone
-def test_one_class_or_one_row_is_refused_and_leaves_the_model_as_it_was(model):
+@every_model
+def test_one_class_or_one_row_raises_and_leaves_the_model_unchanged(model):
     rows, labels = problem(0, 20, 3)
     fitted = clone(model).fit(rows, labels)
     before = fitted.coef_.copy()
@@ -98,7 +98,7 @@ def test_one_class_or_one_row_is_refused_and_leaves_the_model_as_it_was(model):
     assert fitted.classes_.tolist() == [0, 1]
 
 
-@everyone
+@every_model
 def test_two_rows_and_constant_features_are_enough_to_fit(model):
     assert np.isfinite(clone(model).fit([[0.0, 3.0], [1.0, 3.0]], [0, 1]).coef_).all()
     constant = clone(model).fit(np.full((5, 2), 3.0), [0, 1, 0, 1, 1])
@@ -106,7 +106,7 @@ def test_two_rows_and_constant_features_are_enough_to_fit(model):
     assert_allclose(constant.decision_function(np.full((2, 2), 3.0)), 0.0, atol=1e-12)
 
 
-@everyone
+@every_model
 def test_the_intercept_lies_midway_between_the_class_means_of_the_scores(model):
     rows, labels = problem(3, 100, 6, offset=5.0)
     fitted = clone(model).fit(rows, labels)
@@ -134,7 +134,7 @@ def test_a_wrong_parameter_is_named_with_its_value(model, name, expected):
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 30.0])
-def test_both_support_vector_machines_minimise_the_hinge_over_all_pairs(C):
+def test_both_support_vector_machines_minimize_the_hinge_over_all_pairs(C):
     rows, labels = problem(7, 80, 6)
     least = direct_minimum(rows, labels, C)
     one, other = SVMOR(C=C).fit(rows, labels), SVMPerf(C=C / 100, tol=1e-4).fit(rows, labels)
@@ -144,7 +144,7 @@ def test_both_support_vector_machines_minimise_the_hinge_over_all_pairs(C):
     assert_allclose(one.objective_, other.objective_, rtol=1e-3)
 
 
-def test_they_agree_with_another_library():
+def test_svm_or_agrees_with_dlib():
     dlib = pytest.importorskip("dlib", reason="dlib-bin has no wheel for this platform")
     rows, labels = problem(7, 150, 6)
     data = dlib.ranking_pair()
@@ -197,9 +197,9 @@ def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch
 @streaming
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), cuts(60), st.booleans())
-def test_any_cut_of_the_rows_gives_the_same_model(model, seed, at, thin):
+def test_any_cut_of_the_rows_gives_the_same_model(model, seed, at, as_sparse):
     rows, labels = problem(seed, 60, 5)
-    rows = sparse.csr_array(rows) if thin else rows
+    rows = sparse.csr_array(rows) if as_sparse else rows
     whole, chunked = clone(model).fit(rows, labels), clone(model)
     for part in np.split(np.arange(60), at):
         chunked.partial_fit(rows[part], labels[part], classes=[0, 1])
@@ -222,8 +222,7 @@ def test_any_cut_of_the_rows_gives_the_same_model(model, seed, at, thin):
     ],
     ids=repr,
 )
-def test_sparse_rows_are_never_written_out(model, monkeypatch):
-    monkeypatch.setattr("opauc.baselines.opauc_pca.ROOM", 2**20)
+def test_sparse_rows_are_never_written_out(model):
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 2
     rows = sparse.random_array((200, 150_000), density=2e-4, rng=rng, format="csr")
@@ -251,7 +250,7 @@ def test_random_weights_rank_like_chance_on_average():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_mean_difference_is_what_it_says_far_from_the_origin_too(make):
+def test_mean_difference_is_accurate_far_from_the_origin(make):
     rows, labels = problem(0, 300, 4, offset=1e6)
     model = MeanDifference().partial_fit(make(rows[:100]), labels[:100]).partial_fit(make(rows[100:]), labels[100:])
     assert_allclose(model.coef_[0], rows[labels == 1].mean(0) - rows[labels == 0].mean(0), rtol=1e-8)
@@ -264,12 +263,12 @@ def test_mean_difference_is_what_it_says_far_from_the_origin_too(make):
     )
 
 
-def test_mean_difference_refuses_rows_that_overflow():
+def test_mean_difference_raises_for_rows_that_overflow():
     with pytest.raises(StatisticsOverflowError, match="scale the features down"):
         MeanDifference().fit([[1e200], [-1e200], [0.0]], [0, 0, 1])
 
 
-def test_mean_difference_waits_for_both_classes():
+def test_mean_difference_is_zero_until_both_classes_are_seen():
     model = MeanDifference().partial_fit([[1.0], [2.0]], [0, 0], classes=[0, 1])
     assert not model.coef_.any()
     assert_array_equal(model.partial_fit([[5.0]], [1]).coef_, [[3.5]])

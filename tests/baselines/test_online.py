@@ -1,4 +1,4 @@
-"""The online competitors as users meet them: scikit-learn's own checks, chunks, labels, seeds, kinds of rows."""
+"""The online estimators: scikit-learn's checks, batches, labels, seeds, matrix types."""
 
 import warnings
 
@@ -22,37 +22,37 @@ from opauc.errors import DivergedError, StatisticsOverflowError
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 
-UNTUNED = [OAM(random_state=0), OAM(update="gradient", random_state=0), UniExp(), UniSqu(), SOLAM(), SPAUC(), AdaOAM()]
-PRINTED = [
+DEFAULTS = [OAM(random_state=0), OAM(update="gradient", random_state=0), UniExp(), UniSqu(), SOLAM(), SPAUC(), AdaOAM()]
+AS_PUBLISHED = [
     OAM(C=0.01, buffer_size=7, random_state=1),
     UniExp(eta0=0.01, learning_rate="constant", average=False),
     UniSqu(eta0=0.001, learning_rate="invsqrt", average=False),
     SPAUC(eta0=0.01, learning_rate="constant", average=False, alpha=0.1),
     AdaOAM(average=True),
 ]
-everyone = pytest.mark.parametrize("model", UNTUNED + PRINTED, ids=repr)
-untuned = pytest.mark.parametrize("model", UNTUNED, ids=repr)
+every_model = pytest.mark.parametrize("model", DEFAULTS + AS_PUBLISHED, ids=repr)
+default_models = pytest.mark.parametrize("model", DEFAULTS, ids=repr)
 
 
-@pytest.mark.parametrize(("model", "check"), checks_of({repr(model): model for model in PRINTED}))
+@pytest.mark.parametrize(("model", "check"), checks_of({repr(model): model for model in AS_PUBLISHED}))
 @pytest.mark.filterwarnings("default")
 def test_scikit_learns_checks_pass_with_other_settings(model, check):
     check(model)
 
 
-def test_every_estimator_of_the_folder_is_a_name_of_the_package():
+def test_every_registered_estimator_is_exported():
     found = BASELINES
     assert {"OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM"} <= set(found)
     assert set(opauc.baselines.__all__) == set(found)
     assert all(getattr(opauc.baselines, name) is kind for name, kind in found.items())
 
 
-@everyone
+@every_model
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), cuts(60), st.booleans())
-def test_fit_in_one_call_or_in_chunks_gives_the_same_bits(model, seed, at, thin):
+def test_fit_in_one_call_or_in_batches_gives_the_same_bits(model, seed, at, as_sparse):
     rows, labels = problem(seed, 60, 5)
-    rows = sparse.csr_array(rows) if thin else rows
+    rows = sparse.csr_array(rows) if as_sparse else rows
     whole, chunked = clone(model).fit(rows, labels), clone(model)
     for part in np.split(np.arange(60), at):
         chunked.partial_fit(rows[part], labels[part], classes=[0, 1])
@@ -61,10 +61,10 @@ def test_fit_in_one_call_or_in_chunks_gives_the_same_bits(model, seed, at, thin)
     assert_array_equal(chunked.predict_proba(rows), whole.predict_proba(rows))
 
 
-@everyone
+@every_model
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("make", [np.asfortranarray, sparse.csr_matrix, sparse.csc_array])
-def test_every_kind_of_matrix_gives_the_same_model(model, dtype, make):
+def test_every_matrix_type_gives_the_same_model(model, dtype, make):
     rows, labels = problem(0, 80, 4, scale=3.0)
     rows = rows.astype(dtype)
     expected = clone(model).fit(rows.astype(float), labels)
@@ -73,11 +73,11 @@ def test_every_kind_of_matrix_gives_the_same_model(model, dtype, make):
     assert found.coef_.dtype == np.float64
 
 
-@untuned
-def test_any_two_labels_will_do_and_one_class_alone_will_not(model):
+@default_models
+def test_any_two_labels_are_accepted_and_a_single_class_raises(model):
     rows, labels = problem(0, 60, 3)
-    words = np.array(["ham", "spam"])[labels]
-    found = clone(model).fit(rows, words)
+    names = np.array(["ham", "spam"])[labels]
+    found = clone(model).fit(rows, names)
     assert found.classes_.tolist() == ["ham", "spam"]
     assert_array_equal(found.coef_, clone(model).fit(rows, labels).coef_)
     with pytest.raises(ValueError, match="one class: every row is of class 'spam'"):
@@ -86,8 +86,8 @@ def test_any_two_labels_will_do_and_one_class_alone_will_not(model):
         clone(model).partial_fit(rows, np.full(60, "spam"))
 
 
-@untuned
-def test_a_chunk_that_is_refused_changes_nothing(model):
+@default_models
+def test_a_batch_that_raises_changes_nothing(model):
     rows, labels = problem(1, 60, 3)
     found = clone(model).fit(rows, labels)
     before = found.coef_.copy()
@@ -101,8 +101,8 @@ def test_a_chunk_that_is_refused_changes_nothing(model):
     assert_array_equal(found.partial_fit(rows, labels).coef_, again.coef_)
 
 
-@untuned
-def test_untuned_they_rank_real_data_well(model):
+@default_models
+def test_defaults_rank_real_data_well(model):
     X, y = load_breast_cancer(return_X_y=True)
     X = minmax_scale(X, (-1, 1))
     order = np.random.default_rng(0).permutation(len(y))
@@ -111,15 +111,15 @@ def test_untuned_they_rank_real_data_well(model):
     assert roc_auc_score(y[test], scores) > 0.97
 
 
-@untuned
-def test_probabilities_tell_the_share_of_positives(model):
-    """Calibration rests on score means and variances that some learners estimate as rows come."""
+@default_models
+def test_mean_probability_is_the_share_of_positives(model):
+    """Probabilities depend on score means and variances, which some solvers estimate progressively."""
     rows, labels = problem(2, 4000, 4, positives=0.2)
     probabilities = clone(model).fit(rows, labels).predict_proba(rows)[:, 1]
     assert probabilities.mean() == pytest.approx(labels.mean(), abs=0.05)
 
 
-def test_a_seed_fixes_the_reservoirs_and_other_seeds_give_others():
+def test_reservoirs_depend_on_the_seed_alone():
     rows, labels = problem(3, 500, 4)
     coefs = [OAM(buffer_size=5, C=0.1, random_state=seed).fit(rows, labels).coef_ for seed in (0, 0, 1)]
     assert_array_equal(coefs[0], coefs[1])
@@ -151,14 +151,14 @@ def test_a_wrong_parameter_is_named_with_its_value(model, message):
         model.fit([[0.0], [1.0]], [0, 1])
 
 
-def test_the_size_of_the_buffers_cannot_change_on_the_way():
+def test_buffer_size_cannot_change_between_calls():
     rows, labels = problem(4, 60, 3)
     model = OAM(buffer_size=5, random_state=0).fit(rows, labels).set_params(buffer_size=6)
     with pytest.raises(ValueError, match="buffer_size was 5 at the start, now it is 6"):
         model.partial_fit(rows, labels)
 
 
-def test_adaptive_steps_refuse_more_features_than_two_matrices_fit():
+def test_ada_oam_raises_where_two_matrices_do_not_fit():
     rows = sparse.csr_array((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 20_000))
     with pytest.raises(
         ValueError, match=r"two covariance matrices of 20000 features take 6\.0 GiB; AdaOAM uses at most 2"
@@ -177,14 +177,14 @@ def test_adaptive_steps_refuse_more_features_than_two_matrices_fit():
     ],
     ids=repr,
 )
-def test_steps_that_overflow_are_refused_with_the_setting_to_blame(model, error):
+def test_steps_that_overflow_raise_and_name_the_parameter(model, error):
     rows, labels = problem(5, 200, 4)
     with pytest.raises(error, match=r"eta0=1e\+|C=1e\+290|eta0=10"):
         model.fit(rows, labels)
     assert not hasattr(model, "solution_")
 
 
-def test_they_work_inside_pipelines_and_searches():
+def test_estimators_work_inside_pipelines_and_searches():
     rows, labels = problem(6, 300, 4)
     pipeline = make_pipeline(MinMaxScaler((-1, 1)), OAM(random_state=0))
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""OPAUC in fewer dimensions against the same thing written in NumPy, given the same map."""
+"""OPAUC on mapped rows against OPAUC on rows mapped by NumPy."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,14 @@ from scipy import sparse
 
 from opauc import OPAUC
 from opauc.baselines.opauc_f import OPAUCf
-from opauc.baselines.opauc_pca import OPAUCpca
+from opauc.baselines.opauc_pca import OPAUCpca, PrincipalComponents
 from opauc.baselines.opauc_rp import OPAUCrp
 from tests.problems import problem
 
 
 @pytest.mark.parametrize("solver", ["exact", "sgd"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_opauc_f_is_opauc_on_the_features_drawn(solver, make):
+def test_opauc_f_is_opauc_on_the_subset_of_features(solver, make):
     rows, labels = problem(4, 120, 9)
     model = OPAUCf(n_components=4, solver=solver, alpha=0.1, random_state=5).fit(make(rows), labels)
     assert model.n_components_ == 4
@@ -78,6 +78,24 @@ def test_opauc_pca_is_opauc_on_the_leading_singular_vectors(n_rows, n_features, 
     assert_allclose(model.coef_[0], directions @ expected.coef_[0], rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("shape", [(300, 60), (40, 300)])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_principal_components_are_the_projections_on_the_leading_singular_vectors(shape, make):
+    rows = np.random.default_rng(1).normal(size=shape) * 0.6 ** np.arange(shape[1]) + 3.0
+    left, lengths, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    components = PrincipalComponents(make(rows), 8, 0).transform()
+    components = components - components.mean(axis=0)
+    signs = np.sign((components * left[:, :8]).sum(axis=0))
+    assert_allclose(components, left[:, :8] * lengths[:8] * signs, atol=1e-6)
+
+
+def test_wide_rows_without_variance_have_one_component_of_variance_zero():
+    model = OPAUCpca(n_components=2, random_state=0).fit(np.full((5, 9), 3.0), [0, 1, 0, 1, 1])
+    assert model.n_components_ == 1
+    assert_array_equal(model.explained_variance_, [0.0])
+    assert_array_equal(model.coef_, np.zeros((1, 9)))
+
+
 def test_all_components_give_opauc_itself():
     rows, labels = problem(4, 120, 6)
     expected = OPAUC(solver="exact", alpha=0.1, standardize=False).fit(rows, labels).coef_
@@ -87,12 +105,12 @@ def test_all_components_give_opauc_itself():
 
 
 @pytest.mark.parametrize("kind", [OPAUCf, OPAUCrp])
-def test_the_map_comes_from_the_random_state_and_stays_for_all_chunks(kind):
+def test_the_map_depends_on_the_random_state_and_stays_for_all_batches(kind):
     rows, labels = problem(4, 120, 9)
     fit = lambda seed: kind(n_components=3, random_state=seed).fit(rows, labels).coef_  # noqa: E731
     assert_array_equal(fit(1), fit(1))
     assert not np.array_equal(fit(1), fit(2))
-    # Without a seed as well, the second chunk meets the map of the first.
+    # The second batch has the map of the first, also without a seed.
     model = kind(n_components=3).partial_fit(rows[:60], labels[:60])
     before = model.map_
     assert model.partial_fit(rows[60:], labels[60:]).map_ is before

@@ -27,7 +27,7 @@ def test_the_least_squares_machine_is_the_exact_solver(alpha):
         assert_allclose(ours.coef_[0], literal.minimizer(rows, labels, alpha), rtol=1e-8)
 
 
-def test_the_least_squares_machine_refuses_more_features_than_fit():
+def test_ls_svm_raises_where_the_matrices_do_not_fit():
     with pytest.raises(ValueError, match=r"of 20000 features take 6\.0 GiB; LSSVM uses at most 2 GiB"):
         LSSVM().fit(sparse.eye_array(2, 20_000, format="csr"), [0, 1])
 
@@ -79,13 +79,13 @@ def test_batch_uni_squ_is_the_closed_form_of_weighted_least_squares():
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
-def test_batch_uni_squ_points_where_the_least_squares_machine_does_with_twice_the_penalty(alpha):
+def test_batch_uni_squ_has_the_direction_of_ls_svm_with_twice_the_penalty(alpha):
     rows, labels = problem(6, 400, 5, positives=0.2)
     one, other = BatchUniSqu(alpha=alpha).fit(rows, labels).coef_[0], LSSVM(alpha=2 * alpha).fit(rows, labels).coef_[0]
     assert_allclose(one / np.linalg.norm(one), other / np.linalg.norm(other), rtol=1e-8)
 
 
-def test_uni_log_warns_where_it_does_not_converge():
+def test_uni_log_warns_if_it_does_not_converge():
     rows, labels = problem(6, 400, 5)
     with pytest.warns(ConvergenceWarning):
         assert UniLog(max_iter=2).fit(rows, labels).n_iter_ == 2

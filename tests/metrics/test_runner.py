@@ -174,3 +174,13 @@ def test_methods_of_tables_take_the_features_where_there_is_no_table(drawn):
         for given, tables in (([[]], [MeanDifference()]), ([[MeanDifference()]], []))
     )
     assert with_table[0].auc == without[0].auc
+
+
+def test_a_value_error_in_fit_is_reported_as_trouble(drawn):
+    def fit(*_):
+        raise ValueError("too few rows")
+
+    (found,) = compare_on_stream([FittedMethod("fit", fit)], numbered(*drawn), CHOICE)
+    assert found.trouble == "too few rows"
+    with pytest.raises(ValueError, match="fit: finish must be called before scores"):
+        FittedMethod("fit", fit).scores(drawn[0])

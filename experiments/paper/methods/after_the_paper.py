@@ -4,32 +4,32 @@ from collections.abc import Iterable, Sequence
 
 from experiments.paper.column import BOTH, OURS, STEPS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
-from opauc.baselines.solvers.ada_oam import AdaOAM
-from opauc.baselines.solvers.solam import SOLAM
-from opauc.baselines.solvers.solam_path import solam_path
-from opauc.baselines.solvers.spauc import SPAUC
+from experiments.paper.solam_path import solam_path
+from opauc.baselines.ada_oam import AdaOAMSolver
+from opauc.baselines.solam import SOLAMSolver
+from opauc.baselines.spauc import SPAUCSolver
 from opauc.linear.training import SolverMethod
 from opauc.types import Floats, Labels, Rows
 
 
 def row_cost(shape: Shape) -> float:
-    """Microseconds a row of the two that keep vectors only."""
+    """Microseconds per row of SOLAM and SPAUC, which update vectors only."""
     return 0.1 + 0.006 * shape.entries
 
 
 def matrix_cost(shape: Shape) -> float:
-    """Microseconds a row of AdaOAM, which keeps covariances."""
+    """Microseconds per row of AdaOAM, which updates covariance matrices."""
     return 0.25 + 0.006 * shape.n_features + 0.00015 * shape.n_features**2
 
 
 def projection_cost(shape: Shape) -> float:
-    """Microseconds of a fit of SOLAM, whose projections remove_stale_files over all features now and then."""
+    """Microseconds of a fit of SOLAM, whose projections rescale all features from time to time."""
     return 300.0 + 0.8 * shape.n_features
 
 
 def solam(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """SOLAM with one step size and one radius."""
-    return SolverMethod("SOLAM", SOLAM(**setting))
+    return SolverMethod("SOLAM", SOLAMSolver(**setting))
 
 
 def solam_family(
@@ -39,17 +39,17 @@ def solam_family(
     context: Context,  # noqa: ARG001
 ) -> Iterable[Floats | None]:
     """All settings of SOLAM in one pass."""
-    return solam_path([SOLAM(**setting) for setting in settings], rows, labels)
+    return solam_path([SOLAMSolver(**setting) for setting in settings], rows, labels)
 
 
 def spauc(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """SPAUC with steps eta0 / sqrt(t)."""
-    return SolverMethod("SPAUC", SPAUC(learning_rate="invsqrt", average=False, **setting))
+    return SolverMethod("SPAUC", SPAUCSolver(learning_rate="invsqrt", average=False, **setting))
 
 
 def ada_oam(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """AdaOAM with one step size."""
-    return SolverMethod("AdaOAM", AdaOAM(**setting))
+    return SolverMethod("AdaOAM", AdaOAMSolver(**setting))
 
 
 SADDLE = Column(

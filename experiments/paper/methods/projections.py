@@ -8,7 +8,7 @@ from experiments.paper.data_set import HIGH_DIMENSION, Shape
 from experiments.paper.families import descent_family
 from experiments.paper.methods.opauc import row_cost as descent_cost
 from opauc.baselines import OPAUCf, OPAUCpca, OPAUCrp
-from opauc.baselines.opauc_pca import principal_components
+from opauc.baselines.opauc_pca import PrincipalComponents
 from opauc.linear.maps import FeatureSubset, GaussianProjection
 from opauc.metrics import FittedMethod
 from opauc.types import Rows
@@ -57,7 +57,7 @@ def projection(rows: Rows, context: Context) -> Rows:
 
 def components(rows: Rows, context: Context) -> Rows:
     """The principal components of the rows a setting is chosen on."""
-    return principal_components(rows, SIZE, context.trial)
+    return PrincipalComponents(rows, min(SIZE, *rows.shape), context.trial).transform()
 
 
 def drawing_cost(shape: Shape) -> float:

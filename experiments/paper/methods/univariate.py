@@ -4,26 +4,26 @@ from collections.abc import Iterable, Sequence
 
 from experiments.paper.column import BOTH, ONLINE, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import Shape
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
-from opauc.baselines.solvers.univariate_path import univariate_path
+from experiments.paper.univariate_path import univariate_path
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 from opauc.linear.training import SolverMethod
 from opauc.types import Floats, Labels, Rows
 
 
 def row_cost(shape: Shape) -> float:
-    """Microseconds a row."""
+    """Microseconds per row."""
     return 0.08 + 0.005 * shape.entries
 
 
 def exponential(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """Uni-Exp with one step size."""
-    return SolverMethod("Uni-Exp", UniExp(learning_rate="constant", average=False, **setting))
+    return SolverMethod("Uni-Exp", UniExpSolver(learning_rate="constant", average=False, **setting))
 
 
 def square(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     """Uni-Squ with one step size."""
-    return SolverMethod("Uni-Squ", UniSqu(learning_rate="constant", average=False, **setting))
+    return SolverMethod("Uni-Squ", UniSquSolver(learning_rate="constant", average=False, **setting))
 
 
 def path(is_exponential: bool) -> Family:

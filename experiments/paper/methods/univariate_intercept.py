@@ -1,4 +1,4 @@
-"""Online univariate losses with an intercept, by a constant feature: what they printed on magic04 needs one."""
+"""Online univariate losses with an intercept, by a constant feature: the published results on magic04 need one."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,8 +11,8 @@ from experiments.paper.column import OURS, STEPS, Column, Context, Cost, Family,
 from experiments.paper.data_set import BENCHMARK
 from experiments.paper.methods.univariate import path as univariate_path
 from experiments.paper.methods.univariate import row_cost
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 from opauc.metrics import FittedMethod
 from opauc.types import Floats, Labels, Rows
 
@@ -29,17 +29,17 @@ def with_constant(rows: Rows) -> Rows:
     return csr_array(sparse.hstack([rows, ones], format="csr")) if sparse.issparse(rows) else np.hstack([rows, ones])
 
 
-def from_params(kind: type[UniExp] | type[UniSqu]) -> Callable[[Setting, Context], FittedMethod]:
-    """A univariate method with one step size; its intercept changes no ranking and is left out again."""
+def method_of(kind: type[UniExpSolver] | type[UniSquSolver]) -> Callable[[Setting, Context], FittedMethod]:
+    """A univariate method with one step size, without its intercept, which changes no ranking."""
 
     def method(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
-        learner = kind(learning_rate="constant", average=False, **setting)
+        solver = kind(learning_rate="constant", average=False, **setting)
 
         def fit(rows: Rows, labels: Labels) -> Floats:
-            state = learner.start(rows.shape[1] + 1)
-            return learner.weights(learner.step(state, with_constant(rows), labels))[:-1]
+            state = solver.start(rows.shape[1] + 1)
+            return solver.weights(solver.step(state, with_constant(rows), labels))[:-1]
 
-        return weights_method(kind.__name__, fit)
+        return weights_method(kind.name, fit)
 
     return method
 
@@ -58,13 +58,20 @@ def path(is_exponential: bool) -> Family:
 # Rows are copied, too.
 COST = Cost(lambda shape: 1.3 * row_cost(shape), share=0.2)
 EXPONENTIAL = Column(
-    "online Uni-Exp, intercept", OURS, (BENCHMARK,), from_params(UniExp), COST, {"eta0": STEPS}, path(True), about=ABOUT
+    "online Uni-Exp, intercept",
+    OURS,
+    (BENCHMARK,),
+    method_of(UniExpSolver),
+    COST,
+    {"eta0": STEPS},
+    path(True),
+    about=ABOUT,
 )
 SQUARE = Column(
     "online Uni-Squ, intercept",
     OURS,
     (BENCHMARK,),
-    from_params(UniSqu),
+    method_of(UniSquSolver),
     COST,
     {"eta0": STEPS},
     path(False),

@@ -1,4 +1,4 @@
-"""The methods that OPAUC is compared with, as scikit-learn estimators: one method a file.
+"""The methods that OPAUC is compared with, as scikit-learn estimators, one file per method.
 
 >>> from opauc.baselines import OAM
 >>> OAM(update="gradient")

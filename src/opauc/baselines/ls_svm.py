@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from opauc.baselines.batch_estimator import BatchClassifier
+from opauc.baselines.batch import BatchClassifier
 from opauc.core.mergeable import Statistic
 from opauc.linear.exact import Exact
 from opauc.linear.fit import LinearFit
@@ -13,7 +13,7 @@ from opauc.types import Labels, Rows
 
 
 class LSSVM(BatchClassifier):
-    """Linear scorer that minimizes the square loss over all pairs exactly: the paper's batch LS-SVM.
+    """Linear scorer that minimizes the square loss over all pairs exactly: batch LS-SVM of the paper.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
     and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. With d the difference
@@ -21,8 +21,9 @@ class LSSVM(BatchClassifier):
     w = (alpha I + S + d d^T)^-1 d.
 
     Source: W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC optimization, ICML
-    2013, where a batch solver finds it. The closed form is the same minimizer:
-    this is `OPAUC(solver="exact")` under the name that the paper's tables have.
+    2013, with an iterative batch solver. The closed form is the same minimizer:
+    this is `OPAUC(solver="exact", standardize=False)` under the name in the
+    tables of the paper.
 
     Parameters
     ----------
@@ -31,12 +32,22 @@ class LSSVM(BatchClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, moments_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    moments_ : ClassMoments
+        Count, mean and scatter of each class.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
-    >>> from opauc.baselines.ls_svm import LSSVM
+    >>> from opauc.baselines import LSSVM
     >>> LSSVM(alpha=0.5).fit([[0.0], [2.0]], [0, 1]).coef_.round(4)
     array([[0.4444]])
     """
@@ -50,7 +61,7 @@ class LSSVM(BatchClassifier):
 
     @property
     def moments_(self) -> Statistic:
-        """Statistics of the two classes."""
+        """Count, mean and scatter of each class."""
         return self._fitted.moments
 
     def _solve(self, rows: Rows, labels: Labels) -> LinearFit:

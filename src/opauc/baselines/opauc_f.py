@@ -1,47 +1,63 @@
-"""`OPAUCf`: OPAUC on features drawn at random."""
+"""`OPAUCf`: OPAUC on a random subset of the features."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.baselines.projected_estimator import ProjectedClassifier
+from opauc.baselines.projected import ProjectedClassifier
 from opauc.linear.maps import FeatureSubset
 
 
 class OPAUCf(ProjectedClassifier):
-    """OPAUC with full covariance matrices on `n_components` features drawn at random.
+    """OPAUC with full covariance matrices on a random subset of `n_components` features.
 
-    The objective is that of `OPAUC` with w zero outside the features drawn,
-    all subsets of them being equally likely.
+    The objective is that of `OPAUC` with w zero outside the subset. All subsets
+    of that size are equally likely.
 
     Source: OPAUC^f in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
-    optimization, ICML 2013, where 1,000 features are drawn and one descent
-    follows. That is `solver="sgd"` here; the default solves for the minimizer.
+    optimization, ICML 2013, with 1,000 features and one pass of gradient
+    descent. That is `solver="sgd"` here; the default solves for the minimizer.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features to draw; all are taken if there are no more.
+        Size of the subset; all features if there are fewer.
     solver : {"exact", "sgd"}, default="exact"
         As in `OPAUC`.
-    alpha, eta0, learning_rate, average
-        As in `OPAUC`.
+    alpha : float, default=1e-4
+        Ridge penalty.
+    eta0 : float, default=1e4
+        Step size of solver "sgd"; as in `OPAUC`.
+    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        Step size schedule of solver "sgd"; as in `OPAUC`.
+    average : bool, default=True
+        Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of features.
+        Seed of the subset.
 
     Attributes
     ----------
     features_ : ndarray of shape (n_components_,)
-        Numbers of the features drawn, rising.
+        Indices of the features in the subset, increasing.
     n_components_ : int
-        How many there are.
-    classes_, coef_, intercept_, moments_, n_features_in_, feature_names_in_
-        As in `OPAUC`; statistics are those of the features drawn.
+        Number of features in the subset.
+    moments_ : ClassMoments
+        Count, mean and scatter of each class, of the features in the subset.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
-    >>> from opauc.baselines.opauc_f import OPAUCf
+    >>> from opauc.baselines import OPAUCf
     >>> model = OPAUCf(n_components=1, alpha=0.0, random_state=0).fit([[0.0, 0.0], [2.0, 4.0]], [0, 1])
     >>> model.features_, model.coef_
     (array([1]), array([[0.  , 0.25]]))
@@ -51,6 +67,6 @@ class OPAUCf(ProjectedClassifier):
 
     @property
     def features_(self) -> NDArray[np.int64]:
-        """Numbers of the features drawn."""
+        """Indices of the features in the subset, increasing."""
         features: NDArray[np.int64] = self.map_.to_arrays()["features"]
         return features

@@ -1,69 +1,153 @@
-"""`OPAUCpca`: OPAUC on the first principal components of the rows."""
+"""`OPAUCpca`: OPAUC on the leading principal components of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import check_random_state
 
-from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
-from opauc.baselines.projected_estimator import full_covariance
+from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
+from opauc.baselines.projected import full_covariance_solver
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import Count, checked
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
 
-# Numbers of a product with the longer side of the rows held at a time: 256 MiB.
-ROOM = 2**25
-POWER_ROUNDS = 4
-OVERSAMPLES = 10
 ROWS_PER_BLOCK = 16384
+
+
+class PrincipalComponents:
+    """The leading principal components V of rows X, which are centered implicitly and may be sparse.
+
+    The decomposition is that of the shorter side. Where there are more features
+    than rows, it gives the left singular vectors U, and V = X^T U / s is never
+    written out: X V = U s. Otherwise it gives V.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.baselines.opauc_pca import PrincipalComponents
+    >>> np.ptp(PrincipalComponents(np.array([[0.0, 0.0], [3.0, 4.0]]), 1, 0).transform()).round(6)
+    np.float64(5.0)
+    """
+
+    def __init__(self, rows: Rows, n_components: int, random_state: RandomState) -> None:
+        self._rows = rows
+        self._centered = _center(rows)
+        self._is_wide = rows.shape[0] < rows.shape[1]
+        values, vectors = self._decompose(n_components, check_random_state(random_state))
+        values, vectors = values[::-1], vectors[:, ::-1]
+        n_nonzero = max(1, int((values > min(rows.shape) * np.finfo(float).eps * values[0]).sum()))
+        self._vectors = np.ascontiguousarray(vectors[:, :n_nonzero])
+        self._singular_values = np.sqrt(np.maximum(values[:n_nonzero], 0.0))
+
+    @property
+    def explained_variance(self) -> Floats:
+        """Variances of the components in decreasing order, with the number of rows as divisor."""
+        variance: Floats = self._singular_values**2 / self._rows.shape[0]
+        return variance
+
+    def transform(self, part: slice = slice(None)) -> Floats:
+        """Return the components of the rows, up to a constant vector, which no pair loss depends on."""
+        if self._is_wide:
+            return self._vectors[part] * self._singular_values
+        components: Floats = self._rows[part] @ self._vectors
+        return components
+
+    def feature_weights(self, weights: Floats) -> Floats:
+        """Return the weights of the features, given those of the components: V @ weights."""
+        if not self._is_wide:
+            return self._vectors @ weights
+        divisors = np.where(self._singular_values > 0.0, self._singular_values, np.inf)
+        product: Floats = self._centered.rmatvec(self._vectors @ (weights / divisors))
+        return product
+
+    def _decompose(self, size: int, random: np.random.RandomState) -> tuple[Floats, Floats]:
+        """Return the leading eigenvalues of the shorter side, increasing, and the eigenvectors."""
+        n_short = min(self._rows.shape)
+        if not self._is_wide and n_short <= 2 * size:
+            first = max(0, n_short - size)
+            values, vectors = eigh(ExactMoments.of(self._rows).scatter, subset_by_index=(first, n_short - 1))
+            return values, vectors
+        side = self._centered if self._is_wide else self._centered.T
+        gram, start = side @ side.T, random.normal(size=n_short)
+        if not gram.matvec(start).any():
+            return np.zeros(1), start[:, None] / np.linalg.norm(start)
+        # Centered wide rows have one direction of variance less than rows.
+        values, vectors = eigsh(gram, k=min(size, n_short - 1), v0=start)
+        return values, vectors
+
+
+def _center(rows: Rows) -> LinearOperator:
+    """Return the rows minus their mean as an operator, so that sparse rows stay sparse."""
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+
+    def multiply(block: Floats) -> Floats:
+        product: Floats = rows @ block - mean @ block
+        return product
+
+    def multiply_transposed(block: Floats) -> Floats:
+        product: Floats = rows.T @ block - np.multiply.outer(mean, block.sum(axis=0))
+        return product
+
+    return LinearOperator(rows.shape, multiply, multiply_transposed, dtype=np.float64)
 
 
 class OPAUCpca(BatchClassifier):
     """OPAUC with full covariance matrices on the first `n_components` principal components of the rows.
 
     With V the leading eigenvectors of the covariance of all rows, whatever
-    their class, OPAUC learns v from the rows x.V, and w = V v scores the rows
-    themselves. No labels are used to find V.
+    their class, OPAUC is trained on the rows x.V, and w = V v are the weights of
+    the features. V does not depend on the labels.
 
     Source: OPAUC^pca in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
-    optimization, ICML 2013, with 1,000 components, where one descent follows.
-    That is `solver="sgd"` here; the default solves for the minimizer.
+    optimization, ICML 2013, with 1,000 components and one pass of gradient
+    descent. That is `solver="sgd"` here; the default solves for the minimizer.
 
-    Components are found by block power iteration from random vectors, the
-    randomized singular value decomposition of Halko, Martinsson and Tropp
-    (2011), on the shorter side of the rows: neither sparse rows, centered only
-    in thought, nor V itself are ever written out where there are more features
-    than rows. Where the shorter side is at most twice n_components, an exact
-    decomposition is cheaper and is used. Memory: the shorter side times
-    n_components, three times, and 256 MiB.
+    ARPACK decomposes the shorter side of the rows. Rows are centered
+    implicitly, so sparse rows stay sparse, and V is not written out where there
+    are more features than rows. Memory is about twice the shorter side times
+    `n_components`. Where there are at most 2 `n_components` features and at
+    least as many rows, LAPACK decomposes their covariance matrix instead.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of components; fewer if the rows have fewer directions of any variance.
+        Number of components; fewer if the rows have fewer directions with variance.
     solver : {"exact", "sgd"}, default="exact"
         As in `OPAUC`.
-    alpha, eta0, learning_rate, average
-        As in `OPAUC`.
+    alpha : float, default=1e-4
+        Ridge penalty.
+    eta0 : float, default=1e4
+        Step size of solver "sgd"; as in `OPAUC`.
+    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        Step size schedule of solver "sgd"; as in `OPAUC`.
+    average : bool, default=True
+        Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
     random_state : int, RandomState instance or None, default=None
-        Seed of the first vectors of the power iteration.
+        Seed of the start vector of ARPACK.
 
     Attributes
     ----------
     explained_variance_ : ndarray of shape (n_components_,)
-        Variances of the components, with the number of rows as divisor, falling.
+        Variances of the components in decreasing order, with the number of rows as divisor.
     n_components_ : int
         Number of components.
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
-    >>> from opauc.baselines.opauc_pca import OPAUCpca
+    >>> from opauc.baselines import OPAUCpca
     >>> model = OPAUCpca(n_components=1, alpha=0.0).fit([[0.0, 0.0], [0.0, 4.0]], [0, 1])
     >>> model.coef_.round(6), model.explained_variance_.round(6)
     (array([[0.  , 0.25]]), array([4.]))
@@ -94,96 +178,20 @@ class OPAUCpca(BatchClassifier):
         self.random_state = random_state
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
-        owner = type(self).__name__
-        size = min(checked(owner, "n_components", self.n_components, Count()), *rows.shape)
-        learner = full_covariance(owner, self.get_params(deep=False), size)
-        centered = _Centred(as_float64(rows))
-        vectors, values = centered.leading(size, check_random_state(self.random_state))
-        state = learner.start(values.size)
+        name, rows = type(self).__name__, as_float64(rows)
+        size = min(checked(name, "n_components", self.n_components, Count()), *rows.shape)
+        solver = full_covariance_solver(name, self.get_params(deep=False), size)
+        components = PrincipalComponents(rows, size, self.random_state)
+        variance = components.explained_variance
+        state = solver.start(variance.size)
         for start in range(0, labels.size, ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
-            state = learner.step(state, centered.components(part, vectors, values), labels[part])
-        weights = centered.weights_of(learner.weights(state), vectors, values)
-        found = {"n_components_": values.size, "explained_variance_": (values / labels.size).tolist()}
-        return solved(weights, centered.rows @ weights, labels, **found)
-
-
-def principal_components(rows: Rows, n_components: int, random_state: RandomState) -> Floats:
-    """Return rows in the coordinates of their leading principal components, by falling variance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.baselines.opauc_pca import principal_components
-    >>> np.ptp(principal_components(np.array([[0.0, 0.0], [3.0, 4.0]]), 1, 0)).round(6)
-    np.float64(5.0)
-    """
-    centered = _Centred(as_float64(rows))
-    vectors, values = centered.leading(min(n_components, *rows.shape), check_random_state(random_state))
-    return centered.components(slice(None), vectors, values)
-
-
-class _Centred:
-    """Rows X less their mean, in thought only, and the eigenvectors on their shorter side.
-
-    Wide rows, more features than rows, have the eigenvectors U of X X^T; then
-    V = X^T U / sqrt(values) and X V = U sqrt(values). Others have V itself.
-    """
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._mean = np.asarray(rows.mean(axis=0)).ravel()
-        self._wide = rows.shape[0] < rows.shape[1]
-
-    def leading(self, size: int, random: np.random.RandomState) -> tuple[Floats, Floats]:
-        """Return the `size` leading eigenvectors of the shorter side, and their eigenvalues; not those of rounding."""
-        short = min(self.rows.shape)
-        if short <= 2 * size:
-            matrix = self._squared(np.eye(short)) if self._wide else ExactMoments.of(self.rows).scatter
-            values, vectors = eigh(matrix, subset_by_index=(short - size, short - 1))
-        else:
-            values, vectors = _power_iteration(self._squared, short, size, random)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        kept = max(1, int((values > short * np.finfo(float).eps * values[0]).sum()))
-        return np.ascontiguousarray(vectors[:, :kept]), np.maximum(values[:kept], 0.0)
-
-    def components(self, part: slice, vectors: Floats, values: Floats) -> Floats:
-        """Return some rows times V; where V is at hand, without the mean taken off, which OPAUC does not feel."""
-        return vectors[part] * np.sqrt(values) if self._wide else self.rows[part] @ vectors
-
-    def weights_of(self, weights: Floats, vectors: Floats, values: Floats) -> Floats:
-        """Return V times the weights."""
-        if not self._wide:
-            return vectors @ weights
-        lengths = np.sqrt(np.where(values > 0.0, values, np.inf))
-        return self._transposed_times((vectors @ (weights / lengths))[:, None])[:, 0]
-
-    def _squared(self, block: Floats) -> Floats:
-        """Return X X^T, of wide rows, or X^T X times the block, a few columns at a time."""
-        first, second = self._times, self._transposed_times
-        if self._wide:
-            first, second = second, first
-        width = max(1, ROOM // max(self.rows.shape))
-        parts = [second(first(block[:, start : start + width])) for start in range(0, block.shape[1], width)]
-        return np.hstack(parts)
-
-    def _times(self, block: Floats) -> Floats:
-        product: Floats = self.rows @ block
-        product -= self._mean @ block
-        return product
-
-    def _transposed_times(self, block: Floats) -> Floats:
-        product: Floats = self.rows.T @ block
-        product -= np.outer(self._mean, block.sum(axis=0))
-        return product
-
-
-def _power_iteration(
-    multiply: Callable[[Floats], Floats], length: int, size: int, random: np.random.RandomState
-) -> tuple[Floats, Floats]:
-    """Return the leading eigenvalues, rising, of a symmetric map of vectors of that length, and their vectors."""
-    basis = random.normal(size=(length, min(size + OVERSAMPLES, length)))
-    for _ in range(POWER_ROUNDS):
-        basis = np.linalg.qr(multiply(basis))[0]
-    values, turn = np.linalg.eigh(basis.T @ multiply(basis))
-    return values[-size:], basis @ turn[:, -size:]
+            state = solver.step(state, components.transform(part), labels[part])
+        weights = components.feature_weights(solver.weights(state))
+        return from_weights(
+            weights,
+            rows @ weights,
+            labels,
+            n_components_=variance.size,
+            explained_variance_=variance.tolist(),
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opauc.baselines.projected_estimator import ProjectedClassifier
+from opauc.baselines.projected import ProjectedClassifier
 from opauc.linear.maps import GaussianProjection
 
 
@@ -10,28 +10,34 @@ class OPAUCrp(ProjectedClassifier):
     """OPAUC with full covariance matrices on a Gaussian projection of the rows to `n_components` dimensions.
 
     Rows x become x.R with R of independent normal entries of mean zero and
-    variance 1 / n_components; OPAUC learns v from them, and w = R v scores the
-    rows themselves.
+    variance 1 / n_components. OPAUC is trained on them, which gives weights v;
+    w = R v are the weights of the features.
 
     Source: OPAUC^rp in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass AUC
-    optimization, ICML 2013, with 1,000 dimensions, where one descent follows.
-    That is `solver="sgd"` here; the default solves for the minimizer.
+    optimization, ICML 2013, with 1,000 dimensions and one pass of gradient
+    descent. That is `solver="sgd"` here; the default solves for the minimizer.
 
-    R is not kept, for with 1.4 million features it would take 11 GB. Each of
-    its rows is drawn from the random state and the feature's number whenever a
-    chunk has the feature, at some 30 ns a number, so large chunks are cheaper:
-    a chunk of n rows takes n + 2,048 vectors of n_components numbers beside
-    the statistics, n being at most 16,384. The first use of `coef_` draws R
-    once in full.
+    R is not stored: with 1.4 million features it would take 11 GB. A row of R
+    is a function of the random state and the index of its feature, computed for
+    the features present in each batch at about 30 ns per number. Large batches
+    are therefore cheaper. A batch of n rows, at most 16,384 at a time, takes
+    n + 2,048 vectors of length n_components in addition to the statistics. The
+    first use of `coef_` computes all of R once.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Dimensions to project to; as many as there are features, if that is less.
+        Dimensions to project to; the number of features if that is less.
     solver : {"exact", "sgd"}, default="exact"
         As in `OPAUC`.
-    alpha, eta0, learning_rate, average
-        As in `OPAUC`.
+    alpha : float, default=1e-4
+        Ridge penalty.
+    eta0 : float, default=1e4
+        Step size of solver "sgd"; as in `OPAUC`.
+    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        Step size schedule of solver "sgd"; as in `OPAUC`.
+    average : bool, default=True
+        Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
     random_state : int, RandomState instance or None, default=None
         Seed of the projection.
 
@@ -39,12 +45,22 @@ class OPAUCrp(ProjectedClassifier):
     ----------
     n_components_ : int
         Dimensions of the projected rows.
-    classes_, coef_, intercept_, moments_, n_features_in_, feature_names_in_
-        As in `OPAUC`; statistics are those of the projected rows.
+    moments_ : ClassMoments
+        Count, mean and scatter of each class, of the projected rows.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
-    >>> from opauc.baselines.opauc_rp import OPAUCrp
+    >>> from opauc.baselines import OPAUCrp
     >>> model = OPAUCrp(n_components=1, alpha=0.0, random_state=0).fit([[0.0, 0.0], [2.0, 4.0]], [0, 1])
     >>> model.decision_function([[0.0, 0.0], [2.0, 4.0]]).round(6)
     array([-0.5,  0.5])

@@ -1,4 +1,4 @@
-"""`RandomWeights`: the null competitor that learns nothing."""
+"""`RandomWeights`: random weights, a reference that every method should beat."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from opauc.baselines.batch_estimator import BatchClassifier, solved
+from opauc.baselines.batch import BatchClassifier, from_weights
 from opauc.core.fit import BatchFit
 from opauc.types import Labels, RandomState, Rows
 
 
 class RandomWeights(BatchClassifier):
-    """Linear scorer with standard normal weights, whatever the labels: what any method has to beat.
+    """Linear scorer with standard normal weights, whatever the labels.
 
-    Labels are used for what every scorer here has beside its weights: the
-    intercept midway between the class means, and the fit of probabilities.
-    Where positives score lower on average, every row has the prior probability.
+    Labels determine the intercept, midway between the class means of the
+    scores, and the probabilities. If positives score lower on average, every
+    row has the prior probability.
 
     Parameters
     ----------
@@ -25,12 +25,20 @@ class RandomWeights(BatchClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
-    >>> from opauc.baselines.random_weights import RandomWeights
+    >>> from opauc.baselines import RandomWeights
     >>> RandomWeights(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).coef_.round(3)
     array([[1.764, 0.4  ]])
     """
@@ -40,7 +48,7 @@ class RandomWeights(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         weights = check_random_state(self.random_state).normal(size=self.n_features_in_)
-        return solved(weights, rows @ weights, labels)
+        return from_weights(weights, rows @ weights, labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

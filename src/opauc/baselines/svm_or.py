@@ -1,4 +1,4 @@
-"""`SVMOR`: the linear ranking support vector machine of two ranks."""
+"""`SVMOR`: the linear ranking SVM with two ranks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
-from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
+from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
+from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import from_params
 from opauc.types import Labels, Rows
@@ -17,46 +17,55 @@ class SVMOR(BatchClassifier):
     """Linear scorer that minimizes the hinge loss over all pairs: the ordinal regression SVM with two ranks.
 
     The objective is |w|^2 / 2 + C times the mean, over all pairs of a positive
-    and a negative row, of max(0, 1 - w.(x_pos - x_neg)). Rows are float64,
-    dense or sparse; what is kept of d features is one vector for every plane
-    in use, of which there are tens to a few hundred.
+    and a negative row, of max(0, 1 - w.(x_pos - x_neg)). Rows are converted to
+    float64, dense or sparse. The solver stores one vector of n_features for
+    every cutting plane in use: tens to a few hundred.
 
     Source: T. Joachims, Training linear SVMs in linear time, KDD 2006, the
-    ordinal regression problem, solved by its cutting planes with counts in
-    O(n log n). Two things differ from the printed algorithm. Each round
-    searches the line from the best weights so far to the solution of the
-    planes, as Franc and Sonnenburg (2008) do, and the next plane touches the
-    loss there. And the gap between the objective and the bound that the planes
-    give is measured, not the violation of the last constraint.
+    ordinal regression problem, solved by cutting planes in O(n log n) each.
+
+    Differences from the publication: each round searches the line from the best
+    weights so far to the minimizer over the planes, as in Franc and Sonnenburg
+    (2008), and the next plane is the tangent there. The stopping rule is the
+    gap between the objective and its lower bound, not the violation of the last
+    constraint.
 
     Needs the quadratic solver Clarabel: `pip install opauc[baselines]`.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the mean loss against |w|^2 / 2; alpha = 1 / C in terms of the other methods.
+        Weight of the mean loss relative to |w|^2 / 2; 1 / C is the alpha of other methods.
     tol : float, default=1e-3
-        Largest share by which the objective may exceed its minimum.
+        Largest relative excess of the objective over its minimum.
     max_iter : int, default=1000
-        Largest number of planes, each at the price of two products with the rows.
+        Largest number of planes, each at the cost of two products with the rows.
 
     Attributes
     ----------
     n_iter_ : int
-        Number of planes made.
+        Number of planes.
     objective_ : float
         The objective reached.
     gap_ : float
-        Share of it by which it exceeds its minimum, at most. Where that is
-        more than `tol`, fitting warns.
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+        Upper bound on the relative excess of the objective over its minimum.
+        `fit` warns if it is more than `tol`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import minmax_scale
-    >>> from opauc.baselines.svm_or import SVMOR
+    >>> from opauc.baselines import SVMOR
     >>> from opauc.metrics import exact_auc
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SVMOR(C=100.0).fit(minmax_scale(X), y)
@@ -77,18 +86,25 @@ class SVMOR(BatchClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _optimiser(self) -> PairwiseHinge:
+    def _optimizer(self) -> PairwiseHinge:
         return from_params(type(self).__name__, PairwiseHinge, self.get_params(deep=False))
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
-        optimizer = self._optimiser()
-        found = optimizer.minimize(as_float64(rows), labels)
-        gap = optimizer.gap(found.objective, found.bound)
+        optimizer = self._optimizer()
+        minimum = optimizer.minimize(as_float64(rows), labels)
+        gap = optimizer.gap(minimum.objective, minimum.bound)
         if gap > optimizer.tol:
             warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} planes with a gap of {gap:.2g}, more than "
+                f"{type(self).__name__} stopped after {minimum.n_iter} planes with a gap of {gap:.2g}, more than "
                 f"tol={self.tol}: raise max_iter or tol, or lower C",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return solved(found.weights, found.scores, labels, n_iter_=found.n_iter, objective_=found.objective, gap_=gap)
+        return from_weights(
+            minimum.weights,
+            minimum.scores,
+            labels,
+            n_iter_=minimum.n_iter,
+            objective_=minimum.objective,
+            gap_=gap,
+        )

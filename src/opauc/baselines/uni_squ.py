@@ -1,38 +1,79 @@
-"""`UniSqu`: online Uni-Squ, the square loss of single rows with balanced classes."""
+"""Online Uni-Squ: the square loss of single rows with balanced classes."""
 
 from __future__ import annotations
 
-from opauc.baselines.solvers import uni_squ
+from dataclasses import dataclass
+from typing import ClassVar
+
+from opauc.baselines.univariate import UnivariateSolver
 from opauc.linear.estimator import StreamClassifier
 
 
-class UniSqu(StreamClassifier):
-    """Linear scorer from the square loss of single rows, both classes weighing the same, in one pass.
+@dataclass(frozen=True)
+class UniSquSolver(UnivariateSolver):
+    """Solver of `UniSqu`.
 
-    A row x with label y moves the weights by
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.baselines.uni_squ import UniSquSolver
+    >>> solver = UniSquSolver(eta0=0.1, learning_rate="constant", average=False)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
+    [0.2]
+    """
+
+    name: ClassVar[str] = "uni_squ"
+
+    exponential = False
+
+
+class UniSqu(StreamClassifier):
+    """Linear scorer from the square loss of single rows with classes of equal weight, in one pass.
+
+    A row x with label y = -1 or 1 moves the weights by
 
         w += step omega (y - w.x) x,    omega = rows / (2 rows of the class of x),
 
-    from the counts so far: the loss of W. Kotlowski, K. Dembczynski and
-    E. Huellermeier, "Bipartite ranking through minimization of univariate
-    loss", ICML 2011, one gradient step a row as in the study of one-pass AUC
-    optimization, whose setting is learning_rate="constant", average=False with
-    eta0 chosen from 2^-12 ... 2^10. A row costs O(its non-zeros).
+    with the class counts so far, this row included. A row costs O(its
+    non-zeros).
 
-    Other than printed: no step is taken until both classes were seen, and the
-    default of `learning_rate` and `average` is made for use without tuning.
+    Source: the loss of W. Kotlowski, K. Dembczynski and E. Huellermeier,
+    "Bipartite ranking through minimization of univariate loss", ICML 2011, with
+    one gradient step per row as in the study of one-pass AUC optimization.
+
+    Differences from the publication: no step is taken until both classes have
+    been seen; the defaults of `learning_rate` and `average` are for use without
+    tuning. The study of one-pass AUC optimization takes
+    learning_rate="constant", average=False and eta0 from 2^-12 ... 2^10.
 
     Parameters
     ----------
     eta0 : float, default=1000.0
+        With learning_rate="constant" or "invsqrt": the step size, or its value
+        at the first row. With "theorem": number of rows after which steps begin
+        to shrink.
     learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        "theorem" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
+        largest |x|^2 so far, and no step goes beyond the Newton step of the
+        row's own loss. It does not depend on the units of the features and
+        cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
     average : bool, default=True
-        As in `UniExp`.
+        Whether to use the mean of the iterates, iterate t weighted by t^2,
+        instead of the last iterate.
 
     Attributes
     ----------
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
@@ -42,7 +83,7 @@ class UniSqu(StreamClassifier):
     array(['spam'], dtype='<U4')
     """
 
-    _solver = uni_squ.UniSqu
+    _solver = UniSquSolver
 
     def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
         self.eta0 = eta0

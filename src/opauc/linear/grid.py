@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -112,17 +111,6 @@ class GridSolver(Solver[State]):
         weights, diverged = np.zeros((etas.size, found.shape[1])), np.ones(etas.size, bool)
         weights[kept], diverged[kept] = found, False
         return Candidates(etas, alphas, weights, diverged)
-
-    def each_candidate(self, state: State) -> Iterator[Floats | None]:
-        """Give the weights of one pair after the other, None for those that diverged, a few at a time in memory."""
-        contest = self.contest(state)
-        places = np.empty(contest.order.size, np.intp)
-        places[contest.order] = np.arange(places.size)
-        for start in range(0, places.size, PANEL):
-            some = places[start : start + PANEL]
-            kept = some < contest.active[0]
-            found = iter(self.columns(state, some[kept]))
-            yield from (next(found) if is_kept else None for is_kept in kept.tolist())
 
     def selection(self, state: State) -> GridSelection:
         """Return the progressive AUC of every pair, and the winner."""

@@ -1,7 +1,7 @@
 """How well scores rank: AUC exact and streaming, how sure it is, the curves behind it, and methods compared by it."""
 
 from opauc.metrics.calibration import CalibrationBins, Reliability
-from opauc.metrics.comparison import Compared, KeptScores, PairedTest, SplitAucs, paired_t_test
+from opauc.metrics.comparison import Compared, KeptScores
 from opauc.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from opauc.metrics.displays import (
     PrecisionDisplay,
@@ -14,11 +14,10 @@ from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.intervals import AucDifference, AucInterval, auc_interval, compare_aucs
 from opauc.metrics.progressive_auc import ProgressiveAuc, ProgressPoint
 from opauc.metrics.ranking import OperatingPoint, Ranking
-from opauc.metrics.runner import FittedMethod, HeldOut, Method, NumberedRows, compare_on_splits, compare_on_stream
+from opauc.metrics.runner import FittedMethod, HeldOut, Method, NumberedRows, compare_on_stream
 from opauc.metrics.score_histogram import ScoreHistogram
-from opauc.metrics.splits import Split, held_out, stratified_folds
+from opauc.metrics.splits import held_out
 from opauc.metrics.streaming_auc import StreamingAuc
-from opauc.metrics.tuned_method import TunedMethod
 
 __all__ = [
     "AucDifference",
@@ -31,7 +30,6 @@ __all__ = [
     "Method",
     "NumberedRows",
     "OperatingPoint",
-    "PairedTest",
     "PrecisionDisplay",
     "PrecisionRecallCurve",
     "ProgressDisplay",
@@ -44,18 +42,12 @@ __all__ = [
     "RocDisplay",
     "ScoreHistogram",
     "ScoreHistogramDisplay",
-    "Split",
-    "SplitAucs",
     "StreamingAuc",
-    "TunedMethod",
     "auc_interval",
     "compare_aucs",
-    "compare_on_splits",
     "compare_on_stream",
     "exact_auc",
     "held_out",
-    "paired_t_test",
     "precision_recall_curve",
     "roc_curve",
-    "stratified_folds",
 ]

@@ -13,9 +13,9 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from opauc.errors import InputError, OpaucError, UnsupportedOperationError
-from opauc.metrics.comparison import EXACT_ROWS, Compared, KeptScores, SplitAucs, ranked
-from opauc.metrics.exact_auc import Flags, exact_auc
-from opauc.metrics.splits import Split, held_out
+from opauc.metrics.comparison import EXACT_ROWS, Compared, KeptScores, ranked
+from opauc.metrics.exact_auc import Flags
+from opauc.metrics.splits import held_out
 from opauc.types import Floats, Labels, Rows
 
 Scoring: TypeAlias = Callable[[Rows], Floats]
@@ -274,39 +274,3 @@ def compare_on_stream(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
         )
     return ranked([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], found)
-
-
-def compare_on_splits(
-    methods: Sequence[Method], rows: Rows, labels: Labels, splits: Iterable[Split], clock: Clock = wall_clock
-) -> SplitAucs:
-    """Return the AUC of every method on every split of the rows, with the seconds of `clock` that each learned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.metrics import FittedMethod, compare_on_splits, stratified_folds
-    >>> rng = np.random.default_rng(0)
-    >>> labels = (rng.random(500) < 0.5).astype(np.int8)
-    >>> rows = np.stack([rng.normal(size=500) + labels, rng.normal(size=500)], axis=1)
-    >>> methods = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
-    >>> found = compare_on_splits(methods, rows, labels, stratified_folds(labels, n_folds=5))
-    >>> found.aucs.shape, bool(found.test("feature 0", "feature 1").p_value < 0.05)
-    ((2, 5), True)
-    """
-    columns = []
-    for split in splits:
-        learned, truth = (rows[split.learned], labels[split.learned]), labels[split.held_out]
-        columns.append([_judged(Trial(method, clock), *learned, rows[split.held_out], truth) for method in methods])
-    aucs, seconds, troubles = (
-        [[one[part] for one in by_method] for by_method in zip(*columns, strict=True)] for part in range(3)
-    )
-    names = tuple(method.name for method in methods)
-    return SplitAucs(names, np.array(aucs), np.array(seconds), tuple(map(tuple, troubles)))
-
-
-def _judged(trial: Trial, rows: Rows, labels: Labels, asked: Rows, truth: Labels) -> tuple[float, float, str]:
-    """Return the AUC of one method on one split, NaN where it failed, the seconds it learned and its trouble."""
-    trial.learn(rows, labels)
-    trial.finish()
-    scores = trial.scores(asked)
-    return float("nan") if scores is None else exact_auc(truth, scores), trial.seconds, trial.trouble

@@ -10,9 +10,10 @@ from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape, Task
 from experiments.paper.plan import Work
 from experiments.paper.protocol import PROFILES, RELUCTANT, RULES, Thinning, estimated_seconds, thinned
 from experiments.paper.trial import ordered, part_of, selection_rows, tuned_method
+from experiments.splits import Split, TunedMethod, compare_on_splits, stratified_folds
 from scipy import sparse
 
-from opauc.metrics import FittedMethod, Split, TunedMethod, compare_on_splits, exact_auc, stratified_folds
+from opauc.metrics import FittedMethod, exact_auc
 
 COLUMNS = Catalogue().columns()
 TOGETHER = [
@@ -42,7 +43,7 @@ def wide_problem(seed):
     return sparse.csr_array(rows / np.linalg.norm(rows, axis=1)[:, None]), labels
 
 
-def judged_both_ways(name, seed):
+def evaluate_both_ways(name, seed):
     """AUCs (settings x folds) of a column's settings learned together and each alone, and what is chosen either way."""
     column = COLUMNS[name]
     rows, labels = problem(seed=seed) if BENCHMARK in column.suites else wide_problem(seed)
@@ -50,14 +51,14 @@ def judged_both_ways(name, seed):
     alone = TunedMethod(name, together.candidates, together.folds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        aucs = [one.judge(one.candidates, rows, labels, one.folds(labels)).aucs for one in (together, alone)]
-        return *aucs, together.choice(rows, labels), alone.choice(rows, labels)
+        aucs = [one.evaluate(one.candidates, rows, labels, one.folds(labels)).aucs for one in (together, alone)]
+        return *aucs, together.best_candidate(rows, labels), alone.best_candidate(rows, labels)
 
 
 @pytest.mark.parametrize("name", [name for name in TOGETHER if name not in APPROXIMATE])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_choice_of_a_family_is_that_of_each_alone(name, seed):
-    together, alone, choice, its_choice = judged_both_ways(name, seed)
+    together, alone, choice, its_choice = evaluate_both_ways(name, seed)
     assert choice == its_choice
     steps = np.array([setting.get("eta0", 0.0) for setting in grid_of(COLUMNS[name])])
     # Beyond a step of one rounding grows with the weights, and those that are certain to overflow leave early.
@@ -70,7 +71,7 @@ def test_the_choice_of_a_family_is_that_of_each_alone(name, seed):
 @pytest.mark.parametrize("name", APPROXIMATE)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_solvers_that_stop_at_a_tolerance_choose_as_well_together_as_alone(name, seed):
-    together, alone, choice, its_choice = judged_both_ways(name, seed)
+    together, alone, choice, its_choice = evaluate_both_ways(name, seed)
     np.testing.assert_allclose(together.mean(axis=1), alone.mean(axis=1), atol=0.005)
     assert alone.mean(axis=1)[choice] > alone.mean(axis=1)[its_choice] - 0.005
 
@@ -90,16 +91,16 @@ def test_a_setting_is_chosen_on_mapped_rows(name):
     mapped = column.row_map(sparse.csr_array(rows), context)
     assert mapped.shape[0] == labels.size
     settings = settings_of({"eta0": (1e-4, 1e-2), "alpha": (1e-3,)})
-    judge = column.judge(settings, context)
+    evaluate = column.evaluator(settings, context)
     splits = list(stratified_folds(labels))
-    found = judge([], sparse.csr_array(rows), labels, splits)
+    found = evaluate([], sparse.csr_array(rows), labels, splits)
     for at, split in enumerate(splits):
-        weights = list(column.family(settings, mapped[split.learned], labels[split.learned], context))
+        weights = list(column.family(settings, mapped[split.train], labels[split.train], context))
         scores = mapped[split.held_out] @ weights[0]
         assert found.aucs[0, at] == exact_auc(labels[split.held_out], scores)
 
 
-def test_a_choice_is_judged_by_the_judge_it_is_given():
+def test_a_choice_uses_the_evaluator_it_is_given():
     rows, labels = problem()
     candidates = [FittedMethod(f"feature {j}", lambda *_, j=j: lambda rows: rows[:, j]) for j in range(3)]
 
@@ -108,7 +109,7 @@ def test_a_choice_is_judged_by_the_judge_it_is_given():
         found.aucs[-1] = 2.0
         return found
 
-    assert TunedMethod("tuned", candidates, judge=last_is_best).choice(rows, labels) == 2
+    assert TunedMethod("tuned", candidates, evaluate=last_is_best).best_candidate(rows, labels) == 2
 
 
 def test_rules_are_taken_in_their_order_until_the_budget_is_met():
@@ -138,12 +139,12 @@ def test_a_batch_method_sees_as_many_rows_as_the_paper_gave_it_and_no_held_out_r
     column = COLUMNS["batch LS-SVM"]
     work = Work(Catalogue().sets()["a9a"], column, Thinning(1), trial=3)
     split = ordered(Split(np.arange(9000), np.arange(9000, 9100)), work, 1)
-    assert split.learned.size == 8000
-    assert split.learned.max() < 9000
-    assert np.unique(split.learned).size == 8000
+    assert split.train.size == 8000
+    assert split.train.max() < 9000
+    assert np.unique(split.train).size == 8000
     again = ordered(Split(np.arange(9000), np.arange(9000, 9100)), work, 1)
-    np.testing.assert_array_equal(split.learned, again.learned)
-    assert (ordered(split, work, 2).learned[:100] != split.learned[:100]).any()
+    np.testing.assert_array_equal(split.train, again.train)
+    assert (ordered(split, work, 2).train[:100] != split.train[:100]).any()
 
 
 def test_a_rare_class_is_kept_where_rows_are_drawn():

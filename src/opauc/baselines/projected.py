@@ -1,4 +1,4 @@
-"""OPAUC with full covariance matrices on rows mapped to fewer dimensions, as one pass over the rows."""
+"""OPAUC with full covariance matrices on rows mapped to fewer dimensions, in one pass."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from opauc.types import RandomState, Settings
 
 
 class ProjectedClassifier(StreamClassifier):
-    """A classifier whose parameters are those of OPAUC with full covariance, and `n_components`.
+    """A classifier with the parameters of OPAUC with full covariance, and `n_components`.
 
-    A subclass says in `_map_kind` which kind of map is drawn.
+    A subclass sets `_map_kind` to the class of its random map.
     """
 
     _map_kind: ClassVar[type[LinearMap]]
@@ -44,10 +44,10 @@ class ProjectedClassifier(StreamClassifier):
 
     @property
     def map_(self) -> LinearMap:
-        """The map of the rows."""
-        mapped = self._fitted.map
-        assert mapped is not None, "every fit here has one"
-        return mapped
+        """The map of the rows to fewer dimensions."""
+        linear_map = self._fitted.map
+        assert linear_map is not None, "the solver factory always draws one"
+        return linear_map
 
     @property
     def n_components_(self) -> int:
@@ -65,7 +65,7 @@ class ProjectedClassifier(StreamClassifier):
 
 
 def _resolve_projected(
-    kind: type[LinearMap],
+    map_kind: type[LinearMap],
     estimator: str,
     parameters: Settings,
     n_features: int,
@@ -73,12 +73,12 @@ def _resolve_projected(
 ) -> Resolved:
     """Return OPAUC's solver with full covariance behind a map that is drawn when training starts."""
     size = min(checked(estimator, "n_components", parameters["n_components"], Count()), n_features)
-    solver = full_covariance(estimator, parameters, size)
-    return Resolved(solver, partial(kind.drawn, size, parameters["random_state"], n_features))
+    solver = full_covariance_solver(estimator, parameters, size)
+    return Resolved(solver, partial(map_kind.drawn, size, parameters["random_state"], n_features))
 
 
-def full_covariance(estimator: str, parameters: Settings, n_components: int) -> AnySolver:
-    """Return OPAUC's solver with full covariance for rows of that length, in the paper's form."""
+def full_covariance_solver(estimator: str, parameters: Settings, n_components: int) -> AnySolver:
+    """Return OPAUC's solver with full covariance and without standardizing, for rows of that length."""
     checked(estimator, "solver", parameters["solver"], Option(("exact", "sgd")))
     settings = {**parameters, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
     return resolve_opauc(estimator, settings, n_components, "float64").solver

@@ -1,10 +1,10 @@
-"""Online AUC maximization against two reservoirs of rows, without touching the weights of a row's every feature.
+"""OAM against two reservoirs of rows, at a cost that does not depend on the number of features.
 
-A row of class k is compared with the rows b of the other class kept in their
-buffer. As long as rows of one class come, the weights are w = v + sum of
-pulls_b b, and the scores w.b are kept up to date through the inner products of
-the buffered rows with each other and with the row: a move along one of them is
-one sum of short vectors. When the class changes, the pulls are paid into v.
+A row of class k is compared with the rows b of the other class in their
+buffer. While rows of one class follow each other, the weights are
+w = v + sum of pulls_b b. The scores w.b are updated from the inner products of
+the buffered rows with each other and with the row, so a move along one of them
+is one sum of short vectors. When the class changes, the pulls are added to v.
 """
 
 from typing import NamedTuple
@@ -16,36 +16,36 @@ from opauc.core.kernels.lane_sums import add_scaled, inner_product
 from opauc.core.kernels.random_signs import code_word
 from opauc.core.kernels.simd import LANES, lanes_at, minus, plus, put_lanes
 
-# What stands where in `reach`.
+# Positions in `reach`.
 SQUARES, BOUND = 0, 1
 
 
 class PairBuffers(NamedTuple):
     """The weights and both reservoirs; index 0 is the negative class, 1 the positive.
 
-    Vectors over a buffer have `width` places, its size rounded up to a
-    multiple of LANES; what is beyond the rows kept is zero.
+    Vectors over a buffer have length `width`, its size rounded up to a multiple
+    of LANES; entries beyond the buffered rows are zero.
     """
 
-    counts: np.ndarray  # (2,) weight of the rows of each class
-    n_rows: np.ndarray  # (2,) their number
+    counts: np.ndarray  # (2,) total sample weight of each class
+    n_rows: np.ndarray  # (2,) number of rows of each class
     weights: np.ndarray  # (d,) v
-    sums: np.ndarray  # (d, 2) of the rows of each class, each times its weight
+    sums: np.ndarray  # (d, 2) sums of the rows of each class, each times its sample weight
     indices: np.ndarray  # (2, size, longest row so far) uint32: an unsigned index is never counted from the end
     values: np.ndarray  # (2, size, longest row so far)
-    lengths: np.ndarray  # (2, size) int64, entries of each row kept
-    columns: np.ndarray  # (2, d, width) the rows kept once more, feature by feature; or (2, 0, width)
-    grams: np.ndarray  # (2, width, width) inner products of the rows kept
-    scores: np.ndarray  # (width,) of the rows in the buffer that is in use
-    pulls: np.ndarray  # (width,) not yet paid into v
-    in_use: np.ndarray  # (1,) int64, the class of that buffer; -1 before the first row
-    key: np.ndarray  # (1,) uint64, of the random numbers
-    reach: np.ndarray  # (2,) sum of squares of all values, and a bound of |w|
+    lengths: np.ndarray  # (2, size) int64, non-zeros of each buffered row
+    columns: np.ndarray  # (2, d, width) the buffered rows by feature; or (2, 0, width) where those would not fit
+    grams: np.ndarray  # (2, width, width) inner products of the buffered rows
+    scores: np.ndarray  # (width,) scores of the rows in the buffer in use
+    pulls: np.ndarray  # (width,) coefficients of those rows, not yet added to v
+    in_use: np.ndarray  # (1,) int64, class of the buffer in use; -1 before the first row
+    key: np.ndarray  # (1,) uint64, key of the random numbers
+    reach: np.ndarray  # (2,) sum of squares of all values, and a bound on |w|
 
 
 @kernel
 def buffer_pass(rows, labels, row_weights, penalty, sequential, state):
-    """Learn sparse rows in order, updating `state` in place; no `row_weights` means ones."""
+    """Update `state` in place with sparse rows in order; no `row_weights` means ones."""
     size, width = state.lengths.shape[1], state.scores.size
     products, within = np.zeros(width), np.zeros(width, np.int64)
     unpacked = np.zeros(0 if state.columns.shape[1] else state.weights.size)
@@ -54,7 +54,7 @@ def buffer_pass(rows, labels, row_weights, penalty, sequential, state):
         begin, end = rows.indptr[i], rows.indptr[i + 1]
         data, indices = rows.data[begin:end], rows.indices[begin:end]
         if state.in_use[0] != 1 - k:
-            pay_pulls(state, state.weights)
+            add_pulls(state, state.weights)
             state.pulls[:] = 0.0
             state.in_use[0] = 1 - k
             write_scores(1 - k, state)
@@ -62,26 +62,28 @@ def buffer_pass(rows, labels, row_weights, penalty, sequential, state):
         slot = slot_of(state.key[0], k, state.n_rows[k], state.counts[k] / weight, size)
         if slot < size:
             replace_row(data, indices, k, slot, unpacked, products, state)
-        kept = int(min(state.n_rows[1 - k], size))
-        if kept == 0:
+        n_buffered = int(min(state.n_rows[1 - k], size))
+        if n_buffered == 0:
             continue
-        write_products(data, indices, 1 - k, kept, unpacked, products, state)
+        write_products(data, indices, 1 - k, n_buffered, unpacked, products, state)
         score += inner_product(state.pulls, products)
-        # Each row kept stands for this much weight.
-        stands = max(state.counts[1 - k] / size, state.counts[1 - k] / kept if kept < size else 0.0)
-        most = 0.5 * penalty * weight * stands
+        # The sample weight that each buffered row represents.
+        represented = max(state.counts[1 - k] / size, state.counts[1 - k] / n_buffered if n_buffered < size else 0.0)
+        max_step = 0.5 * penalty * weight * represented
         sign, gram = 2.0 * k - 1.0, state.grams[1 - k]
         if sequential:
-            move = remove_stale_files(sign, score, square, kept, most, products, gram, state.scores, state.pulls)
+            move = sequential_steps(
+                sign, score, square, n_buffered, max_step, products, gram, state.scores, state.pulls
+            )
         else:
-            move = leap(sign, score, kept, most, products, gram, state.scores, state.pulls, within)
+            move = gradient_step(sign, score, n_buffered, max_step, products, gram, state.scores, state.pulls, within)
         for at in range(data.size):
             state.weights[indices[at]] += move * data[at]
 
 
 @borrowing
 def enter_row(data, indices, k, weight, state):
-    """Count the row in and add it, times its weight, to the sums of its class; return v.x and |x|^2."""
+    """Add the row to the counts and, times its sample weight, to the sums of its class; return v.x and |x|^2."""
     state.n_rows[k] += 1.0
     state.counts[k] += weight
     dot, square = 0.0, 0.0
@@ -94,17 +96,19 @@ def enter_row(data, indices, k, weight, state):
 
 
 @borrowing
-def slot_of(key, k, number, places, size):
-    """Return where row `number` of class k goes: the next slot, then any of `places`, of which `size` exist.
+def slot_of(key, k, number, n_slots, size):
+    """Return the slot of row `number` of class k: the next free one, then a random one of `n_slots`.
 
-    `places` is the weight of all rows of the class over that of this one, so
-    that a row is kept with a chance in proportion to its weight (Chao 1982).
+    Only `size` of them exist: a row with a greater slot is not buffered.
+    `n_slots` is the sample weight of all rows of the class over that of this
+    one, so that a row is kept with probability proportional to its sample
+    weight (Chao 1982).
     """
     if number <= size:
         return int(number) - 1
     share = np.float64(code_word(key, int(number), k) >> np.uint64(11)) * 2.0**-53
-    # A chance of places beyond 2^62 is none, and no whole number either.
-    return int(share * min(max(places, np.float64(size)), 2.0**62))
+    # Beyond 2^62 slots the probability is negligible, and the product may not fit an int64.
+    return int(share * min(max(n_slots, np.float64(size)), 2.0**62))
 
 
 @borrowing
@@ -120,16 +124,16 @@ def replace_row(data, indices, k, slot, unpacked, products, state):
         state.values[k, slot, at] = data[at]
         if columns.shape[0]:
             columns[indices[at], slot] = data[at]
-    kept = int(min(state.n_rows[k], state.lengths.shape[1]))
-    write_products(data, indices, k, kept, unpacked, products, state)
-    for b in range(kept):
+    n_buffered = int(min(state.n_rows[k], state.lengths.shape[1]))
+    write_products(data, indices, k, n_buffered, unpacked, products, state)
+    for b in range(n_buffered):
         state.grams[k, slot, b] = products[b]
         state.grams[k, b, slot] = products[b]
 
 
 @borrowing
-def write_products(data, indices, k, kept, unpacked, products, state):
-    """Write into `products` the inner products of a row with the rows kept of class k; `unpacked` is zero scratch."""
+def write_products(data, indices, k, n_buffered, unpacked, products, state):
+    """Write into `products` the inner products of a row with the buffered rows of class k; `unpacked` is zero."""
     products[:] = 0.0
     if state.columns.shape[1]:
         columns, whole = state.columns[k], data.size - data.size % 4
@@ -144,7 +148,7 @@ def write_products(data, indices, k, kept, unpacked, products, state):
         return
     for at in range(data.size):
         unpacked[indices[at]] = data[at]
-    for b in range(kept):
+    for b in range(n_buffered):
         products[b] = dot_with(k, b, unpacked, state)
     for at in range(data.size):
         unpacked[indices[at]] = 0.0
@@ -152,7 +156,7 @@ def write_products(data, indices, k, kept, unpacked, products, state):
 
 @borrowing
 def dot_with(k, b, vector, state):
-    """Return the inner product of row b kept of class k with a vector of all features."""
+    """Return the inner product of the buffered row b of class k with a vector of all features."""
     indices, values = state.indices[k], state.values[k]
     dot = 0.0
     for at in range(state.lengths[k, b]):
@@ -162,14 +166,14 @@ def dot_with(k, b, vector, state):
 
 @borrowing
 def write_scores(k, state):
-    """Write the scores of the rows kept of class k, with no pulls waiting."""
+    """Write the scores of the buffered rows of class k; all pulls must be zero."""
     state.scores[:] = 0.0
     for b in range(int(min(state.n_rows[k], state.lengths.shape[1]))):
         state.scores[b] = dot_with(k, b, state.weights, state)
 
 
 @borrowing
-def pay_pulls(state, weights):
+def add_pulls(state, weights):
     """Add to `weights` every row of the buffer in use times its pull."""
     k = state.in_use[0]
     if k < 0:
@@ -183,16 +187,16 @@ def pay_pulls(state, weights):
 
 
 @borrowing
-def remove_stale_files(sign, score, square, kept, most, products, gram, scores, pulls):
+def sequential_steps(sign, score, square, n_buffered, max_step, products, gram, scores, pulls):
     """Take one step for each pair in turn, none beyond its margin; return the sum of steps along the row."""
     moved = 0.0
-    for b in range(kept):
+    for b in range(n_buffered):
         loss = 1.0 - sign * (score - scores[b])
         if loss > 0.0:
-            # Of a row equal to a buffered one this is zero, if not less by rounding, and the step moves nothing.
+            # Zero, or less by rounding, for a row equal to the buffered one; the step then moves nothing.
             gap = square + gram[b, b] - 2.0 * products[b]
-            # A branch, not a minimum: the next pair waits for this step, and a guess is faster than a division.
-            step = sign * (most if loss > most * gap else loss / gap)
+            # A branch, not a minimum: the next pair depends on this step, and branch prediction beats a division.
+            step = sign * (max_step if loss > max_step * gap else loss / gap)
             score += step * (square - products[b])
             add_difference(scores, step, products, gram[b])
             pulls[b] -= step
@@ -208,13 +212,13 @@ def add_difference(out, factor, one, other):
 
 
 @borrowing
-def leap(sign, score, kept, most, products, gram, scores, pulls, within):
+def gradient_step(sign, score, n_buffered, max_step, products, gram, scores, pulls, within):
     """Take one step for all pairs within the margin at once; return the sum of steps along the row.
 
-    `within` is scratch for the numbers of those pairs.
+    `within` is scratch for the indices of those pairs.
     """
-    step, count = sign * most, 0
-    for b in range(kept):
+    step, count = sign * max_step, 0
+    for b in range(n_buffered):
         within[count] = b
         count += sign * (score - scores[b]) <= 1.0
     add_scaled(scores, step * count, products)

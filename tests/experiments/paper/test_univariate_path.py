@@ -1,15 +1,15 @@
-"""Many step sizes learned together on a univariate loss: each is as if it were alone."""
+"""Many step sizes trained together on a univariate loss: each has the weights of training alone."""
 
 import numpy as np
 import pytest
+from experiments.paper.univariate_path import univariate_path
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
-from opauc.baselines.solvers.univariate_path import univariate_path
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 from opauc.errors import DivergedError
 from tests.problems import problem
 
@@ -17,15 +17,15 @@ ETAS = (0.01, 1e-4, 0.1, 1e3, 1.0, 2.0, 4.0, 8.0, 1e-3)
 
 
 def alone(kind, eta0, rows, labels):
-    learner = kind(eta0=eta0, learning_rate="constant", average=False)
+    solver = kind(eta0=eta0, learning_rate="constant", average=False)
     try:
-        return learner.weights(learner.step(learner.start(rows.shape[1]), rows, labels))
+        return solver.weights(solver.step(solver.start(rows.shape[1]), rows, labels))
     except DivergedError:
         return None
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-@pytest.mark.parametrize("kind", [UniExp, UniSqu])
+@pytest.mark.parametrize("kind", [UniExpSolver, UniSquSolver])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @given(seed=st.integers(0, 50), n_rows=st.integers(2, 80))
 def test_each_step_size_moves_as_it_would_alone(kind, form, seed, n_rows):
@@ -42,9 +42,9 @@ def test_each_step_size_moves_as_it_would_alone(kind, form, seed, n_rows):
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_size_that_overflows_is_none_and_the_others_are_learned():
+def test_a_step_size_that_overflows_is_none_and_the_others_are_computed():
     rows, labels = problem(0, n_rows=600, n_features=3)
     found = list(univariate_path(False, (8.0, 0.01), rows, labels))
     assert found[0] is None
-    assert alone(UniSqu, 8.0, rows, labels) is None
-    assert_allclose(found[1], alone(UniSqu, 0.01, rows, labels), rtol=1e-9)
+    assert alone(UniSquSolver, 8.0, rows, labels) is None
+    assert_allclose(found[1], alone(UniSquSolver, 0.01, rows, labels), rtol=1e-9)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.baselines.kernels.saddle_descent import DUAL, saddle_gradient
-from opauc.baselines.solvers.solam import SOLAM
+from opauc.baselines.solam import DUAL, SOLAMSolver, saddle_gradient
 from opauc.errors import StatisticsOverflowError
 from tests import literal as plain
 from tests.problems import cuts, problem
@@ -36,10 +35,10 @@ def literal(rows, labels, eta0, radius, weights):
     return total / steps, (b, a, alpha)
 
 
-def run(learner, rows, labels, at=(), weight=None):
-    state = learner.start(rows.shape[1])
+def run(solver, rows, labels, at=(), weight=None):
+    state = solver.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
+        state = solver.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
@@ -53,18 +52,18 @@ def run(learner, rows, labels, at=(), weight=None):
 def test_the_weights_are_those_of_the_literal_algorithm(seed, eta0, radius, positives, weighted):
     rows, labels = problem(seed, 80, 4, positives, scale=0.5)
     weight = np.random.default_rng(seed).uniform(0.1, 2.0, 80) if weighted else None
-    learner = SOLAM(eta0, radius)
-    state = run(learner, rows, labels, weight=weight)
+    solver = SOLAMSolver(eta0, radius)
+    state = run(solver, rows, labels, weight=weight)
     expected, saddle = literal(rows, labels, eta0, radius, np.ones(80) if weight is None else weight)
-    assert_allclose(learner.weights(state), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+    assert_allclose(solver.weights(state), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
     assert_allclose([*state.centres, state.scalars[DUAL]], saddle, rtol=1e-9, atol=1e-9)
 
 
 def test_thousands_of_projections_lose_no_digits():
     rows, labels = problem(0, 5000, 4)
     expected, _ = literal(rows, labels, 5.0, 0.01, np.ones(5000))
-    learner = SOLAM(5.0, 0.01)
-    assert_allclose(learner.weights(run(learner, rows, labels)), expected, rtol=1e-9)
+    solver = SOLAMSolver(5.0, 0.01)
+    assert_allclose(solver.weights(run(solver, rows, labels)), expected, rtol=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.5, 0.8]))
@@ -107,9 +106,9 @@ def test_the_gradient_is_the_derivative_of_the_function(seed, k):
 def test_any_cut_of_the_stream_and_any_kind_of_row_give_the_same_bits(seed, at, dense):
     rows, labels = problem(seed, 60, 5)
     rows[np.random.default_rng(seed).random(rows.shape) < 0.5] = 0.0
-    learner = SOLAM(3.0, 0.1)
-    whole = run(learner, rows, labels)
-    pieces = run(learner, rows if dense else sparse.csr_array(rows), labels, at)
+    solver = SOLAMSolver(3.0, 0.1)
+    whole = run(solver, rows, labels)
+    pieces = run(solver, rows if dense else sparse.csr_array(rows), labels, at)
     for one, other in zip(whole, pieces, strict=True):
         assert_array_equal(one, other)
 
@@ -117,14 +116,16 @@ def test_any_cut_of_the_stream_and_any_kind_of_row_give_the_same_bits(seed, at, 
 def test_the_weights_stay_within_the_radius():
     rows, labels = problem(1, 500, 4, scale=100.0)
     for radius in (1e-3, 1.0):
-        assert np.linalg.norm(SOLAM(1.0, radius).weights(run(SOLAM(1.0, radius), rows, labels))) <= radius * (1 + 1e-12)
+        assert np.linalg.norm(
+            SOLAMSolver(1.0, radius).weights(run(SOLAMSolver(1.0, radius), rows, labels))
+        ) <= radius * (1 + 1e-12)
 
 
-def test_a_step_that_might_overflow_is_refused_and_changes_nothing():
+def test_a_step_that_might_overflow_raises_and_changes_nothing():
     rows, labels = problem(2, 40, 3)
-    state = run(SOLAM(), rows, labels)
+    state = run(SOLAMSolver(), rows, labels)
     before = [part.copy() for part in state]
     with pytest.raises(StatisticsOverflowError, match=r"eta0=1e\+150 within radius=1"):
-        SOLAM(1e150).step(state, rows, labels)
+        SOLAMSolver(1e150).step(state, rows, labels)
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)

@@ -1,6 +1,6 @@
-"""Weights of many settings side by side, feature by feature: an entry of a row is read once and serves all of them.
+"""Weights of many settings in one table with a row per feature: each entry of a data row is read once for all of them.
 
-A table has a row for each feature and a column for each setting, as many as a multiple of LANES.
+A table has a column per setting; their number is a multiple of LANES.
 """
 
 import numpy as np

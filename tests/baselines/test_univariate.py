@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.baselines.solvers.uni_exp import UniExp
-from opauc.baselines.solvers.uni_squ import UniSqu
+from opauc.baselines.uni_exp import UniExpSolver
+from opauc.baselines.uni_squ import UniSquSolver
 from opauc.errors import DivergedError, DivergenceWarning
 from tests.problems import cuts, problem
 
-both = pytest.mark.parametrize("make", [UniExp, UniSqu])
+both = pytest.mark.parametrize("make", [UniExpSolver, UniSquSolver])
 
 
 def literal(rows, labels, exponential, eta0, learning_rate, weights):
-    """All iterates, one a row."""
+    """All iterates, one per row."""
     w, counts, longest, iterates = np.zeros(rows.shape[1]), np.zeros(2), 0.0, []
     for t, (x, k, weight) in enumerate(zip(rows, labels, weights, strict=True), 1):
         counts[k] += weight
@@ -33,10 +33,10 @@ def literal(rows, labels, exponential, eta0, learning_rate, weights):
     return np.array(iterates)
 
 
-def run(learner, rows, labels, at=(), weight=None):
-    state = learner.start(rows.shape[1])
+def run(solver, rows, labels, at=(), weight=None):
+    state = solver.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
+        state = solver.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
@@ -50,7 +50,7 @@ def test_the_weights_are_those_of_the_literal_algorithm(make, learning_rate, see
         eta0 *= 100
     weight = np.random.default_rng(seed).uniform(0.1, 2.0, 60) if weighted else None
     ones = np.ones(60) if weight is None else weight
-    expected = literal(rows, labels, make is UniExp, eta0, learning_rate, ones)
+    expected = literal(rows, labels, make is UniExpSolver, eta0, learning_rate, ones)
     last = make(eta0, learning_rate, average=False)
     found = last.weights(run(last, rows, labels, weight=weight))
     averaged = make(eta0, learning_rate)
@@ -66,9 +66,9 @@ def test_the_weights_are_those_of_the_literal_algorithm(make, learning_rate, see
 def test_any_cut_of_the_stream_and_any_kind_of_row_give_the_same_bits(make, seed, at, dense, average):
     rows, labels = problem(seed, 60, 5)
     rows[np.random.default_rng(seed).random(rows.shape) < 0.5] = 0.0
-    learner = make(average=average)
-    whole = run(learner, rows, labels)
-    pieces = run(learner, rows if dense else sparse.csr_array(rows), labels, at)
+    solver = make(average=average)
+    whole = run(solver, rows, labels)
+    pieces = run(solver, rows if dense else sparse.csr_array(rows), labels, at)
     for one, other in zip(whole, pieces, strict=True):
         assert_array_equal(one, other)
 
@@ -83,31 +83,31 @@ def test_steps_without_units_give_the_same_scores_in_any_units(make, seed, scale
 
 def test_the_exponent_is_bounded():
     rows, labels = np.array([[1.0], [-1e3], [1.0]]), np.array([0, 1, 0], np.int8)
-    learner = UniExp(1.0, "constant", average=False)
-    first = learner.weights(run(learner, rows[:2], labels[:2]))
-    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0, for the first row was not learned from
-    state = learner.step(run(learner, rows[:2], labels[:2]), np.array([[-1.0]]), np.array([0], np.int8))
-    assert_allclose(learner.weights(state) - first, [3 / 4 * np.exp(10.0)], rtol=1e-9)
+    solver = UniExpSolver(1.0, "constant", average=False)
+    first = solver.weights(run(solver, rows[:2], labels[:2]))
+    assert_allclose(first, [-1e3], rtol=1e-12)  # e^0: no step was taken on the first row
+    state = solver.step(run(solver, rows[:2], labels[:2]), np.array([[-1.0]]), np.array([0], np.int8))
+    assert_allclose(solver.weights(state) - first, [3 / 4 * np.exp(10.0)], rtol=1e-9)
 
 
-def test_steps_too_large_for_the_rows_are_refused_or_warned_of_and_can_be_undone():
+def test_steps_too_large_for_the_rows_raise_or_warn_and_can_be_rolled_back():
     rows, labels = problem(0, 100, 4)
-    state = run(UniSqu(), rows, labels)
+    state = run(UniSquSolver(), rows, labels)
     before = [part.copy() for part in state]
-    undo = UniSqu(1e9, "constant").rollback(state, rows)
+    rollback = UniSquSolver(1e9, "constant").rollback(state, rows)
     with pytest.raises(DivergedError, match=r"eta0=1000000000\.0 is too large"):
-        UniSqu(1e9, "constant").step(state, rows, labels)
-    undo.roll_back()
+        UniSquSolver(1e9, "constant").step(state, rows, labels)
+    rollback.roll_back()
     for part, was in zip(state, before, strict=True):
         assert_array_equal(part, was)
     with pytest.warns(DivergenceWarning, match=r"eta0=1\.0 looks too large"):
-        run(UniSqu(1.0, "constant"), rows[:20], labels[:20])
+        run(UniSquSolver(1.0, "constant"), rows[:20], labels[:20])
 
 
 @both
-def test_rows_of_zeros_teach_nothing(make):
+def test_rows_of_zeros_give_zero_weights(make):
     rows, labels = np.zeros((6, 3)), np.array([0, 1] * 3, np.int8)
-    learner = make()
-    state = run(learner, rows, labels)
-    assert not learner.weights(state).any()
-    assert learner.summary(state, np.ones(3)) == ((3.0, 3.0), (0.0, 0.0), (0.0, 0.0))
+    solver = make()
+    state = run(solver, rows, labels)
+    assert not solver.weights(state).any()
+    assert solver.summary(state, np.ones(3)) == ((3.0, 3.0), (0.0, 0.0), (0.0, 0.0))

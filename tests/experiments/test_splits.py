@@ -1,32 +1,36 @@
-"""Methods are compared on splits of the same rows, and settings chosen within the rows that are learned."""
+"""Methods are compared on splits of the same rows, and settings chosen within the training rows."""
 
 import numpy as np
 import pytest
+from experiments.splits import Split, TunedMethod, compare_on_splits, paired_t_test, stratified_folds
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ttest_rel
+from sklearn.model_selection import StratifiedKFold
 
 from opauc.errors import DivergedError
-from opauc.metrics import (
-    FittedMethod,
-    Split,
-    TunedMethod,
-    compare_on_splits,
-    compare_on_stream,
-    exact_auc,
-    paired_t_test,
-    stratified_folds,
-)
+from opauc.metrics import compare_on_stream, exact_auc
 from tests.metrics.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
 
 
-def test_every_method_meets_every_split_afresh(drawn):
+@pytest.fixture
+def drawn():
+    """Rows whose first feature ranks best, the second less well and the third not at all."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random(1000) < 0.3).astype(np.int8)
+    rows = rng.normal(size=(1000, 3))
+    rows[:, 0] += labels
+    rows[:, 1] += labels / 2
+    return rows, labels
+
+
+def test_every_method_starts_afresh_on_every_split(drawn):
     rows, labels = drawn
     folds = list(stratified_folds(labels, 4, seed=1))
     method = MeanDifference()
     found = compare_on_splits([method, feature(2)], rows, labels, folds)
-    for at, (learned, held) in enumerate(folds):
+    for at, (train, held) in enumerate(folds):
         alone = MeanDifference()
-        alone.learn(rows[learned], labels[learned])
+        alone.learn(rows[train], labels[train])
         alone.finish()
         assert found.aucs[0, at] == exact_auc(labels[held], alone.scores(rows[held]))
     assert method.sums.size == 0
@@ -64,7 +68,7 @@ def test_a_constant_difference_is_certain_and_one_split_is_no_test():
         paired_t_test(half[:1], half[:1])
 
 
-def test_settings_are_chosen_within_the_rows_learned(drawn):
+def test_settings_are_chosen_within_the_training_rows(drawn):
     rows, labels = drawn
     asked = []
 
@@ -89,16 +93,6 @@ def test_where_no_setting_works_there_is_a_reason(drawn):
     assert found[0].trouble == "no setting works: steps too large"
 
 
-def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn):
-    def fit(*_):
-        raise ValueError("too few rows")
-
-    (found,) = compare_on_stream([FittedMethod("fit", fit)], numbered(*drawn), CHOICE)
-    assert found.trouble == "too few rows"
-    with pytest.raises(ValueError, match="fit: finish must be called before scores"):
-        FittedMethod("fit", fit).scores(drawn[0])
-
-
 def test_seconds_are_those_of_the_clock_given(drawn):
     rows, labels = drawn
     ticks = iter(range(1000))
@@ -106,3 +100,20 @@ def test_seconds_are_those_of_the_clock_given(drawn):
     found = compare_on_splits([MeanDifference()], rows, labels, [split], clock=lambda: float(next(ticks)))
     # Learning and finishing are asked the time before and after; warming up and scoring before alone.
     assert found.seconds[0, 0] == 2.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_folds", [2, 3, 5])
+def test_folds_are_those_of_scikit_learn(seed, n_folds):
+    labels = (np.random.default_rng(seed).random(83) < 0.3).astype(np.int8)
+    theirs = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels)
+    for ours, (train, held) in zip(stratified_folds(labels, n_folds, seed), theirs, strict=True):
+        assert_array_equal(ours.train, train)
+        assert_array_equal(ours.held_out, held)
+
+
+def test_more_folds_than_rows_of_a_class_are_refused():
+    with pytest.raises(ValueError, match="got n_folds=5 for 2 positives and 7 negatives"):
+        list(stratified_folds(np.array([0, 0, 0, 1, 0, 0, 1, 0, 0], np.int8)))
+    with pytest.raises(ValueError, match=r"at least 2 .* got n_folds=1"):
+        list(stratified_folds(np.array([0, 1], np.int8), n_folds=1))

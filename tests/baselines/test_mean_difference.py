@@ -1,8 +1,10 @@
+"""The difference of the class means, and the statistics behind it."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from opauc.baselines.solvers.mean_difference import MeanDifference
+from opauc.baselines.mean_difference import MeanDifferenceSolver
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.moments.features import FeatureMoments
 from tests.problems import problem
@@ -10,13 +12,13 @@ from tests.problems import problem
 
 def test_rows_are_forgotten_and_shards_merge():
     rows, labels = problem(0, 60, 3)
-    learner = MeanDifference()
-    one, two = (learner.step(learner.start(3), rows[part], labels[part]) for part in (slice(0, 40), slice(40, 60)))
-    whole = learner.merge(one, two)
-    assert_allclose(learner.weights(whole), rows[labels == 1].mean(0) - rows[labels == 0].mean(0))
-    assert_allclose(learner.weights(learner.forget(whole, rows[40:], labels[40:])), learner.weights(one), rtol=1e-9)
-    with pytest.raises(UnsupportedOperationError, match="MeanDifference has no penalty"):
-        learner.path(whole, [1.0])
+    solver = MeanDifferenceSolver()
+    one, two = (solver.step(solver.start(3), rows[part], labels[part]) for part in (slice(0, 40), slice(40, 60)))
+    whole = solver.merge(one, two)
+    assert_allclose(solver.weights(whole), rows[labels == 1].mean(0) - rows[labels == 0].mean(0))
+    assert_allclose(solver.weights(solver.forget(whole, rows[40:], labels[40:])), solver.weights(one), rtol=1e-9)
+    with pytest.raises(UnsupportedOperationError, match="MeanDifferenceSolver has no penalty"):
+        solver.path(whole, [1.0])
 
 
 def test_scatters_are_the_diagonals_of_the_class_scatters():
@@ -41,14 +43,14 @@ def test_scatters_are_the_diagonals_of_the_class_scatters():
         ({"means": "nonsense"}, "expected numeric arrays"),
     ],
 )
-def test_arrays_that_cannot_be_statistics_are_refused(change, message):
+def test_invalid_statistics_raise(change, message):
     arrays = {"counts": [2.0, 0.0], "means": [[1.0], [0.0]], "scatters": [[1.0], [0.0]]}
     assert_array_equal(FeatureMoments.from_arrays(arrays).totals, [2.0, 0.0])
     with pytest.raises(IncompatibleMomentsError, match=message):
         FeatureMoments.from_arrays(arrays | change)
 
 
-def test_rows_that_were_never_seen_cannot_be_taken_out():
+def test_rows_that_were_never_seen_cannot_be_subtracted():
     rows, labels = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]), np.zeros(3, np.int8)
     seen = FeatureMoments.of(rows, labels)
     with pytest.raises(IncompatibleMomentsError, match="weight 4: only 3 were seen"):

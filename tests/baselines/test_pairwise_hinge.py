@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
 
-from opauc.baselines.solvers.pairwise_hinge import IDLE_ROUNDS, PairwiseHinge
+from opauc.baselines.pairwise_hinge import MAX_IDLE_ROUNDS, PairwiseHinge, write_pair_counts
 from opauc.errors import StatisticsOverflowError
 from tests.problems import problem, problems
 
@@ -46,7 +46,7 @@ def direct_minimum(rows, labels, C):
 
 @pytest.mark.parametrize("C", [1e-8, 1e-2, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize("positives", [0.1, 0.5])
-def test_the_objective_is_that_of_a_direct_minimisation_over_all_pairs(C, positives):
+def test_the_objective_is_that_of_a_direct_minimization_over_all_pairs(C, positives):
     rows, labels = problem(3, 60, 5, positives=positives)
     found = PairwiseHinge(C=C, tol=1e-6).minimize(rows, labels)
     least = direct_minimum(rows, labels, C)
@@ -68,13 +68,13 @@ def test_the_bound_lies_below_what_any_weights_reach_and_zero_weights_are_beaten
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
-def test_the_gap_asked_for_is_reached_and_true(C):
+def test_the_gap_reaches_tol_and_bounds_the_true_gap(C):
     rows, labels = problem(5, 300, 20)
     exact = PairwiseHinge(C=C, tol=1e-7).minimize(rows, labels).objective
     for tol in (1e-1, 1e-3):
-        learner = PairwiseHinge(C=C, tol=tol)
-        found = learner.minimize(rows, labels)
-        assert learner.gap(found.objective, found.bound) <= tol
+        solver = PairwiseHinge(C=C, tol=tol)
+        found = solver.minimize(rows, labels)
+        assert solver.gap(found.objective, found.bound) <= tol
         assert found.bound <= exact * (1 + 1e-9)
         assert found.objective <= exact * (1 + tol)
 
@@ -117,8 +117,8 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
     rows, labels = problem(1, 200, 30)
     rows[np.random.default_rng(1).random(rows.shape) < 0.8] = 0.0
     dense = PairwiseHinge(C=10.0, tol=1e-6).minimize(rows, labels)
-    thin = PairwiseHinge(C=10.0, tol=1e-6).minimize(sparse.csr_array(rows), labels)
-    assert_allclose(thin.weights, dense.weights, rtol=1e-5, atol=1e-8)
+    from_sparse = PairwiseHinge(C=10.0, tol=1e-6).minimize(sparse.csr_array(rows), labels)
+    assert_allclose(from_sparse.weights, dense.weights, rtol=1e-5, atol=1e-8)
 
 
 def test_a_translation_of_the_rows_changes_nothing():
@@ -128,19 +128,19 @@ def test_a_translation_of_the_rows_changes_nothing():
     assert_allclose(there.weights, here.weights, atol=1e-4)
 
 
-def test_swapping_the_classes_turns_the_weights_round():
+def test_swapping_the_classes_negates_the_weights():
     rows, labels = problem(2, 100, 4)
     one, other = (PairwiseHinge(C=5.0, tol=1e-8).minimize(rows, part) for part in (labels, 1 - labels))
     assert_allclose(other.weights, -one.weights, atol=1e-4)
 
 
-def test_planes_that_are_dropped_are_not_missed():
+def test_dropping_idle_planes_does_not_stop_convergence():
     """More rounds than an idle plane is kept for."""
     rows, labels = problem(4, 200, 30)
-    learner = PairwiseHinge(C=300.0, tol=1e-5)
-    found = learner.minimize(rows, labels)
-    assert found.n_iter > 3 * IDLE_ROUNDS
-    assert learner.gap(found.objective, found.bound) <= 1e-5
+    solver = PairwiseHinge(C=300.0, tol=1e-5)
+    found = solver.minimize(rows, labels)
+    assert found.n_iter > 3 * MAX_IDLE_ROUNDS
+    assert solver.gap(found.objective, found.bound) <= 1e-5
 
 
 def test_rounds_are_limited_and_the_best_weights_so_far_returned():
@@ -151,7 +151,7 @@ def test_rounds_are_limited_and_the_best_weights_so_far_returned():
     assert PairwiseHinge(C=1e3, max_iter=20).minimize(rows, labels).n_iter == 20
 
 
-def test_rows_whose_squares_overflow_are_refused():
+def test_rows_whose_squares_overflow_raise():
     with pytest.raises(StatisticsOverflowError, match="scale the features down"):
         PairwiseHinge().minimize(np.array([[0.0], [1e200]]), np.array([0, 1], np.int8))
 
@@ -178,3 +178,56 @@ def test_a_path_takes_fewer_planes_than_its_ends_alone():
     Cs = [2.0**k for k in range(-4, 12)]
     alone = [PairwiseHinge(C=C).minimize(rows, labels).n_iter for C in Cs]
     assert sum(found.n_iter for found in PairwiseHinge().path(rows, labels, Cs)) < 0.7 * sum(alone)
+
+
+def count_pairs(scores, labels):
+    """Signed counts of all rows, by the kernel."""
+    reach, out = scores + (labels == 0), np.full(scores.size, np.nan)
+    orders = [np.flatnonzero(labels == k)[np.argsort(reach[labels == k])] for k in (1, 0)]
+    write_pair_counts(reach, *orders, out)
+    return out
+
+
+def count_pairs_one_by_one(scores, labels):
+    """Signed counts of all rows, one pair after the other."""
+    out = np.zeros(scores.size)
+    for i in np.flatnonzero(labels == 1):
+        for j in np.flatnonzero(labels == 0):
+            if scores[j] + 1 > scores[i]:
+                out[i] -= 1
+                out[j] += 1
+    return out
+
+
+@given(
+    st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 1)), min_size=1, max_size=40),
+    st.sampled_from([0.5, 1.0, 1 / 3, 1e-9]),
+)
+def test_counts_are_those_of_every_pair_ties_and_margins_of_exactly_one_included(drawn, unit):
+    scores, labels = np.array([s * unit for s, _ in drawn]), np.array([k for _, k in drawn])
+    assert_array_equal(count_pairs(scores, labels), count_pairs_one_by_one(scores, labels))
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "lacks"), [(1.0, 0.0, 0), (np.nextafter(1.0, 0.0), 0.0, 1), (0.0, 0.0, 1), (-1.0, 0.0, 1)]
+)
+def test_a_margin_of_one_is_enough_and_any_less_is_not(positive, negative, lacks):
+    assert_array_equal(count_pairs(np.array([positive, negative]), np.array([1, 0])), [-lacks, lacks])
+
+
+def test_the_order_of_equal_scores_does_not_matter():
+    labels, reach = np.array([1, 1, 0, 0, 1]), np.array([2.0, 2.0, 2.0, 2.0, 1.0])
+    for positive in ([4, 0, 1], [4, 1, 0]):
+        for negative in ([2, 3], [3, 2]):
+            out = np.empty(5)
+            write_pair_counts(reach, np.array(positive), np.array(negative), out)
+            assert_array_equal(out, count_pairs_one_by_one(reach - (labels == 0), labels))
+
+
+def test_the_product_with_the_reach_is_the_hinge_summed_over_pairs():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=300), rng.integers(0, 2, size=300)
+    lacking = np.maximum(0.0, 1.0 - (scores[labels == 1][:, None] - scores[labels == 0]))
+    out = count_pairs(scores, labels)
+    assert_allclose(out @ (scores + (labels == 0)), lacking.sum(), rtol=1e-12)
+    assert out.sum() == 0.0

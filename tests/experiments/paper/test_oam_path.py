@@ -1,22 +1,22 @@
-"""Many penalties learned together by OAM: each is as if it were alone."""
+"""Many penalties trained together by OAM: each has the weights of training alone."""
 
 import numpy as np
 import pytest
+from experiments.paper.oam_path import oam_path
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from opauc.baselines.solvers import oam
-from opauc.baselines.solvers.oam import OAM
-from opauc.baselines.solvers.oam_path import oam_path
+from opauc.baselines import oam
+from opauc.baselines.oam import OAMSolver
 from tests.problems import problem
 
 CS = (30.0, 1e-5, 1e-3, 0.05, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-def alone(learner, C, rows, labels):
-    one = OAM(learner.update, learner.buffer_size, C, learner.random_state)
+def alone(solver, C, rows, labels):
+    one = OAMSolver(solver.update, solver.buffer_size, C, solver.random_state)
     return one.weights(one.step(one.start(rows.shape[1]), rows, labels))
 
 
@@ -27,19 +27,19 @@ def alone(learner, C, rows, labels):
 def test_each_penalty_moves_as_it_would_alone(update, columns_kept, form, size, seed, n_rows):
     rows, labels = problem(seed, n_rows=n_rows, n_features=7)
     rows = form(np.where(np.random.default_rng(seed).random(rows.shape) < 0.5, rows, 0.0))
-    learner = OAM(update, buffer_size=size, random_state=seed)
+    solver = OAMSolver(update, buffer_size=size, random_state=seed)
     with pytest.MonkeyPatch.context() as patched:
         if not columns_kept:
-            patched.setattr(oam, "COLUMN_BYTES", 0)
-        together = list(oam_path(learner, CS, rows, labels))
+            patched.setattr(oam, "MAX_COLUMN_BYTES", 0)
+        together = list(oam_path(solver, CS, rows, labels))
         for C, weights in zip(CS, together, strict=True):
-            expected = alone(learner, C, rows, labels)
+            expected = alone(solver, C, rows, labels)
             assert_allclose(weights, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
 
 
-def test_a_penalty_that_would_overflow_is_none_and_the_others_are_learned():
+def test_a_penalty_that_would_overflow_is_none_and_the_others_are_computed():
     rows, labels = problem(0, n_rows=40, n_features=3)
-    found = list(oam_path(OAM(), (1e300, 0.1), rows, labels))
+    found = list(oam_path(OAMSolver(), (1e300, 0.1), rows, labels))
     assert found[0] is None
-    assert_allclose(found[1], alone(OAM(), 0.1, rows, labels), rtol=1e-9)
-    assert list(oam_path(OAM(), (1e300,), rows, labels)) == [None]
+    assert_allclose(found[1], alone(OAMSolver(), 0.1, rows, labels), rtol=1e-9)
+    assert list(oam_path(OAMSolver(), (1e300,), rows, labels)) == [None]

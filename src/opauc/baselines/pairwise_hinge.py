@@ -1,4 +1,4 @@
-"""The pairwise hinge loss minimized by cutting planes, each found in O(n log n)."""
+"""The pairwise hinge loss minimized by cutting planes, each in O(n log n): the optimizer of `SVMOR` and `SVMPerf`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,42 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from opauc.baselines.kernels.pair_counts import write_pair_counts
+from opauc.core.kernels.compile import kernel
 from opauc.core.parameters import POSITIVE, Count, Option, parameter
 from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels, Rows
 
-# The search along a line ends once this share of the gap is all it could still gain.
+# A line search ends when it could gain at most this share of the gap.
 SEARCH_SHARE = 0.01
-# A plane that has carried no weight for so many rounds is dropped.
-IDLE_ROUNDS = 20
-SMALLEST_SHARE = 1e-8
+# A plane whose share was at most MIN_SHARE for this many rounds is dropped.
+MAX_IDLE_ROUNDS = 20
+MIN_SHARE = 1e-8
+
+
+@kernel
+def write_pair_counts(reach, positive_order, negative_order, out):
+    """Write into `out` the number of pairs without margin that each row is in, negated for positive rows.
+
+    `reach` is the score of each positive row and the score plus the margin of
+    each negative one: a pair lacks the margin if
+    reach[positive] < reach[negative]. The orders are the row numbers of each
+    class by increasing reach. The hinge loss summed over pairs is then
+    reach.out, and its gradient by the scores of the rows is out.
+    """
+    n_negative = negative_order.size
+    passed = 0
+    for at in range(positive_order.size):
+        row = positive_order[at]
+        while passed < n_negative and reach[negative_order[passed]] <= reach[row]:
+            out[negative_order[passed]] = at
+            passed += 1
+        out[row] = passed - n_negative
+    for at in range(passed, n_negative):
+        out[negative_order[at]] = positive_order.size
 
 
 class HingeMinimum(NamedTuple):
-    """Weights, the scores they give to the rows, their objective, and a bound no weights can beat."""
+    """Weights, the scores of the rows, the objective, a lower bound on the objective of any weights, and the planes."""
 
     weights: Floats
     scores: Floats
@@ -38,23 +60,23 @@ class PairwiseHinge:
     """Minimize |w|^2 / 2 + C * mean over pairs of max(0, 1 - w.(x_pos - x_neg)).
 
     The mean loss R is convex, so its tangent planes bound it from below. Each
-    round a quadratic programme minimizes |w|^2 / 2 + C * (the highest plane),
+    round a quadratic program minimizes |w|^2 / 2 + C * (the highest plane),
     which bounds the objective from below; the objective is then minimized on
     the line from the best weights so far to that solution, and the next plane
-    is the tangent at the first point found where the objective no longer
-    falls. By convexity that plane lies above the programme's optimum by no
-    less than the whole gap, so every round cuts.
+    is the tangent at the first point where the objective no longer
+    falls. By convexity that plane lies above the program's optimum by at
+    least the whole gap, so every round cuts.
 
     It ends when objective - bound <= tol * objective, or, with `gap_of="loss"`,
-    when objective - bound <= tol * C: then the loss that the planes see is
-    within tol of the true one.
+    when objective - bound <= tol * C: then the highest plane is within tol of
+    the loss.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.baselines.solvers.pairwise_hinge import PairwiseHinge
-    >>> found = PairwiseHinge(C=10.0).minimize(np.array([[0.0], [4.0]]), np.array([0, 1], np.int8))
-    >>> found.weights.round(3).tolist()
+    >>> from opauc.baselines.pairwise_hinge import PairwiseHinge
+    >>> minimum = PairwiseHinge(C=10.0).minimize(np.array([[0.0], [4.0]]), np.array([0, 1], np.int8))
+    >>> minimum.weights.round(3).tolist()
     [0.25]
     """
 
@@ -64,26 +86,26 @@ class PairwiseHinge:
     gap_of: str = parameter("objective", Option(("objective", "loss")))
 
     def minimize(self, rows: Rows, labels: Labels) -> HingeMinimum:
-        """Return the best weights found for float64 `rows` with labels of both classes."""
+        """Return the minimum for float64 `rows` with labels of both classes."""
         return next(self.path(rows, labels, [self.C]))
 
     def path(self, rows: Rows, labels: Labels, Cs: Sequence[float]) -> Iterator[HingeMinimum]:
-        """Yield the minimum for each of many C, each found from the planes and the weights of the one before."""
+        """Yield the minimum for each C, starting from the planes and the weights of the one before."""
         loss, planes = _PairLoss(rows, labels), _Planes(rows.shape[1])
-        here = _Point(np.zeros(rows.shape[1]), np.zeros(labels.size))
+        point = _Point(np.zeros(rows.shape[1]), np.zeros(labels.size))
         for C in Cs:
-            found = replace(self, C=C)._from(here, loss, planes)
-            here = _Point(found.weights, found.scores)
-            yield found
+            minimum = replace(self, C=C)._minimize_from(point, loss, planes)
+            point = _Point(minimum.weights, minimum.scores)
+            yield minimum
 
-    def _from(self, here: _Point, loss: _PairLoss, planes: _Planes) -> HingeMinimum:
+    def _minimize_from(self, here: _Point, loss: _PairLoss, planes: _Planes) -> HingeMinimum:
         counts, level = loss.at(here.scores)
         objective, bound, n_iter = 0.5 * float(here.weights @ here.weights) + self.C * level, 0.0, 1
         planes.add(*loss.plane(here, counts, level))
         while True:
             corner, reached = planes.lowest(self.C, objective)
             bound = max(bound, reached)
-            # Zero weights are never good enough: they rank nothing, however little a small C lets the objective fall.
+            # Zero weights are never accepted: they rank nothing, even where a small C makes their gap small.
             done = n_iter > 1 and self.gap(objective, bound) <= self.tol
             if done or corner is None or n_iter >= self.max_iter:
                 return HingeMinimum(*here, objective, min(bound, objective), n_iter)
@@ -93,12 +115,12 @@ class PairwiseHinge:
             here, objective, n_iter = line.point(best.at), best.objective, n_iter + 1
 
     def gap(self, objective: float, bound: float) -> float:
-        """Return by how much the objective may still exceed its minimum, as a share of what `tol` is a share of."""
+        """Return a bound on objective - minimum, as a share of the objective or of C (see `gap_of`)."""
         return (objective - bound) / (self.C if self.gap_of == "loss" else objective)
 
 
 class _Point(NamedTuple):
-    """Weights, and the scores they give to the rows."""
+    """Weights and the scores of the rows."""
 
     weights: Floats
     scores: Floats
@@ -115,7 +137,7 @@ class _PairLoss:
         self._margins = (labels == 0).astype(np.float64)
 
     def at(self, scores: Floats) -> tuple[Floats, float]:
-        """Return the loss, and before it its gradient by scores in whole numbers: times the number of pairs."""
+        """Return the gradient by scores times the number of pairs, which are whole numbers, and the loss."""
         reach, counts = scores + self._margins, np.empty(scores.size)
         positive, negative = (part[np.argsort(reach[part])] for part in (self._positive, self._negative))
         write_pair_counts(reach, positive, negative, counts)
@@ -129,7 +151,7 @@ class _PairLoss:
 
 
 class _Step(NamedTuple):
-    """A place on a line: objective and its slope along the line, and what `_PairLoss.at` says of the loss."""
+    """A position on a line: the objective, its slope along the line, and the result of `_PairLoss.at`."""
 
     at: float
     objective: float
@@ -139,7 +161,7 @@ class _Step(NamedTuple):
 
 
 class _Line:
-    """The objective on the line between two points: no product with the rows is needed there."""
+    """The objective on the line between two points, without products with the rows."""
 
     def __init__(self, loss: _PairLoss, C: float, start: _Point, end: _Point) -> None:
         self._loss, self._C, self._start = loss, C, start
@@ -151,29 +173,29 @@ class _Line:
         )
 
     def point(self, at: float) -> _Point:
-        """Return the point at a share of the way."""
+        """Return the point at a fraction of the line."""
         return _Point(self._start.weights + at * self._weights, self._start.scores + at * self._scores)
 
     def search(self, bound: float) -> tuple[_Step, _Step]:
-        """Return the best place met, and one near the minimum where the objective does not fall, or the line ends.
+        """Return the best position, and one near the minimum where the objective does not fall, or the end of the line.
 
-        Illinois steps on the slope, which never decreases along the line.
+        Illinois root finding on the slope, which never decreases along the line.
         """
         ends = [self._step(0.0), self._step(1.0)]
         if ends[0].slope >= 0.0:
             return ends[0], ends[0]
-        pulls, last = [end.slope for end in ends], -1
+        slopes, last = [end.slope for end in ends], -1
         while self._could_gain(*ends) > SEARCH_SHARE * (min(ends, key=_objective).objective - bound):
-            (low, high), (left, right) = ends, pulls
+            (low, high), (left, right) = ends, slopes
             edge = 0.01 * (high.at - low.at)
             at = np.clip((low.at * right - high.at * left) / (right - left), low.at + edge, high.at - edge)
             middle = self._step(float(at))
             if not low.at < middle.at < high.at:
                 break
             side = int(middle.slope >= 0.0)
-            ends[side], pulls[side] = middle, middle.slope
+            ends[side], slopes[side] = middle, middle.slope
             if side == last:
-                pulls[1 - side] /= 2.0
+                slopes[1 - side] /= 2.0
             last = side
         return min(ends, key=_objective), ends[1]
 
@@ -195,18 +217,18 @@ def _objective(step: _Step) -> float:
 
 
 class _Planes:
-    """Tangent planes of the loss, the plane at zero among them, and the weights where the highest of them is best."""
+    """Tangent planes of the loss and the zero plane; their maximum bounds the loss from below."""
 
     def __init__(self, n_features: int) -> None:
-        self._solver = _solver()
+        self._solver = _import_solver()
         self._gradients: list[Floats] = [np.zeros(n_features)]
         self._heights = np.zeros(1)
         self._gram = np.zeros((1, 1))
         self._idle = np.zeros(1, np.int64)
 
     def add(self, gradient: Floats, height: float) -> None:
-        """Take in a plane; those idle for long go."""
-        kept = np.flatnonzero(self._idle < IDLE_ROUNDS)
+        """Add a plane and drop those that have been idle for long."""
+        kept = np.flatnonzero(self._idle < MAX_IDLE_ROUNDS)
         self._gradients = [self._gradients[k] for k in kept] + [gradient]
         with np.errstate(over="ignore", invalid="ignore"):
             products = np.array([other @ gradient for other in self._gradients])
@@ -220,16 +242,16 @@ class _Planes:
         self._idle = np.append(self._idle[kept], 0)
 
     def lowest(self, C: float, unit: float) -> tuple[Floats | None, float]:
-        """Return the minimizer of |w|^2 / 2 + C * (highest plane) and a bound below the minimum, C * 0 at worst.
+        """Return the minimizer of |w|^2 / 2 + C * (highest plane), None if the solver fails, and a lower bound.
 
-        The dual is solved: the largest C heights.s - C^2/2 |s.gradients|^2
-        over shares s >= 0 of the planes that sum to one, in units of `unit`.
-        Any such s gives a true bound, however inexactly the dual was solved.
+        The dual maximizes C heights.s - C^2/2 |s.gradients|^2 over shares s >= 0
+        of the planes that sum to one, in units of `unit`. Any such s gives a
+        valid bound, however inexact the solution of the dual.
         """
         shares = self._shares(C / unit * self._heights, C / unit * C * self._gram)
         if shares is None:
             return None, 0.0
-        self._idle = np.where(shares > SMALLEST_SHARE, 0, self._idle + 1)
+        self._idle = np.where(shares > MIN_SHARE, 0, self._idle + 1)
         self._idle[0] = 0
         weights = np.zeros(self._gradients[0].size)
         for share, gradient in zip(shares, self._gradients, strict=True):
@@ -246,13 +268,13 @@ class _Planes:
         limits = sparse.csc_array(np.vstack([np.ones((1, size)), -np.eye(size)]))
         cones = [solver.ZeroConeT(1), solver.NonnegativeConeT(size)]
         quadratic = sparse.csc_array(np.triu(products))
-        solved = solver.DefaultSolver(quadratic, -gains, limits, np.eye(1, size + 1)[0], cones, settings).solve()
-        shares = np.maximum(solved.x, 0.0)
+        solution = solver.DefaultSolver(quadratic, -gains, limits, np.eye(1, size + 1)[0], cones, settings).solve()
+        shares = np.maximum(solution.x, 0.0)
         return shares / shares.sum() if np.isfinite(shares).all() and shares.any() else None
 
 
-def _solver() -> ModuleType:
-    """Return the library that solves quadratic programmes, an optional dependency."""
+def _import_solver() -> ModuleType:
+    """Import the quadratic solver, an optional dependency."""
     try:
         return import_module("clarabel")
     except ImportError as missing:
