@@ -1,4 +1,4 @@
-"""Methods are compared on splits of the same rows, and settings chosen within the rows that are learned."""
+"""Comparison of methods on splits of the same rows, with settings tuned within the training rows."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from opauc.metrics import (
 from tests.metrics.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
 
 
-def test_every_method_meets_every_split_afresh(drawn):
+def test_every_method_is_trained_from_scratch_on_every_split(drawn):
     rows, labels = drawn
     folds = list(stratified_folds(labels, 4, seed=1))
     method = MeanDifference()
@@ -37,7 +37,7 @@ def test_every_method_meets_every_split_afresh(drawn):
     assert found.test("feature 2", "feature 2") == (0.0, 0.0, 1.0)
 
 
-def test_a_split_on_which_a_method_fails_is_nan_with_the_reason_and_left_out_of_the_test(drawn):
+def test_a_split_on_which_a_method_fails_is_nan_with_a_message_and_left_out_of_the_test(drawn):
     rows, labels = drawn
     folds = list(stratified_folds(labels, 4))
     found = compare_on_splits([Diverging("diverging"), feature(0)], rows, labels, folds)
@@ -56,7 +56,7 @@ def test_the_paired_test_is_students(seed):
     assert_allclose(found[1:], (expected.statistic, expected.pvalue), rtol=1e-9)
 
 
-def test_a_constant_difference_is_certain_and_one_split_is_no_test():
+def test_a_constant_difference_has_p_zero_and_one_split_raises_an_error():
     half = np.array([0.5, 0.75])
     assert paired_t_test(half + 0.25, half) == (0.25, np.inf, 0.0)
     assert paired_t_test(half, half + 0.25).outcome() == "loss"
@@ -64,7 +64,7 @@ def test_a_constant_difference_is_certain_and_one_split_is_no_test():
         paired_t_test(half[:1], half[:1])
 
 
-def test_settings_are_chosen_within_the_rows_learned(drawn):
+def test_settings_are_tuned_within_the_training_rows(drawn):
     rows, labels = drawn
     asked = []
 
@@ -80,7 +80,7 @@ def test_settings_are_chosen_within_the_rows_learned(drawn):
     assert tuned.chosen is None
 
 
-def test_where_no_setting_works_there_is_a_reason(drawn):
+def test_if_no_setting_works_there_is_a_message(drawn):
     class Refusing(MeanDifference):
         def learn(self, *_):
             raise DivergedError("steps too large")
@@ -89,7 +89,7 @@ def test_where_no_setting_works_there_is_a_reason(drawn):
     assert found[0].trouble == "no setting works: steps too large"
 
 
-def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn):
+def test_a_value_error_of_fit_is_a_failure_of_the_method(drawn):
     def fit(*_):
         raise ValueError("too few rows")
 
@@ -99,10 +99,10 @@ def test_a_function_that_refuses_by_a_value_error_is_a_method_that_refuses(drawn
         FittedMethod("fit", fit).scores(drawn[0])
 
 
-def test_seconds_are_those_of_the_clock_given(drawn):
+def test_seconds_come_from_the_given_clock(drawn):
     rows, labels = drawn
     ticks = iter(range(1000))
     split = Split(*np.split(np.arange(labels.size), [labels.size // 2]))
     found = compare_on_splits([MeanDifference()], rows, labels, [split], clock=lambda: float(next(ticks)))
-    # Learning and finishing are asked the time before and after; warming up and scoring before alone.
+    # Training and finishing read the clock before and after; warming up and scoring only before.
     assert found.seconds[0, 0] == 2.0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressiveAuc
+from opauc.metrics.progressive import ProgressiveAuc
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.report.page import Report

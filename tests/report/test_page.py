@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.report.page import render_report
@@ -87,7 +87,7 @@ def test_the_summary_says_which_interval_it_is():
     assert f"{found.low:.4f} to {found.high:.4f}" in page
     assert "from the exact ranks of all rows" in page
     streamed = rare_report()
-    assert f"certain to lie within {outward(*streamed.ranking.certain)}" in render_report(streamed)
+    assert f"certain to lie within {outward(*streamed.ranking.auc_bounds)}" in render_report(streamed)
     few = Ranking.of_stream(StreamingAuc.of([0, 1], [0.0, 1.0]))
     assert "the AUC of these rows is exact" in render_report(full_report(ranking=few))
 

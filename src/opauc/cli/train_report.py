@@ -42,7 +42,7 @@ class LearntRows(NamedTuple):
     def of(cls, training: StreamTraining) -> Self:
         """Return what a training in order tells."""
         known = training.resume_position
-        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.ranked())
+        return cls(training.rows, known.bad_rows, known.first_bad, training.progress.interval())
 
     def ranked(self) -> str:
         """Return how well rows were ranked before they were learned, or why that is not known, to end a line."""

@@ -1,4 +1,4 @@
-"""What a comparison of methods found: a table of one held-out set, or AUCs over splits with paired tests."""
+"""Results of comparing methods: a table for one held-out set, or AUCs over splits with paired tests."""
 
 from __future__ import annotations
 
@@ -10,64 +10,72 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from opauc.metrics.exact_auc import Flags, checked_scores
+from opauc.metrics.exact_auc import Flags, check_scores
 from opauc.metrics.intervals import AucInterval, auc_interval, compare_aucs
 from opauc.metrics.ranking import Ranking, stream_interval
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Floats
 
-EXACT_ROWS = 10**6
+MAX_EXACT_ROWS = 10**6
 
 
-class KeptScores:
-    """What is known of scored rows, exactly while they are few enough, in fixed memory however many they are.
+class ScoreBuffer:
+    """Labels and scores of rows: all of them up to `exact_rows`, beyond that a streaming AUC in fixed memory.
 
     Examples
     --------
-    >>> from opauc.metrics import KeptScores
-    >>> kept = KeptScores()
-    >>> kept.add([0, 0, 1], [0.1, 0.4, 0.8])
-    >>> kept.add([1], [0.3])
-    >>> kept.interval().auc, kept.whole is not None
+    >>> from opauc.metrics import ScoreBuffer
+    >>> buffer = ScoreBuffer()
+    >>> buffer.add([0, 0, 1], [0.1, 0.4, 0.8])
+    >>> buffer.add([1], [0.3])
+    >>> buffer.interval().auc, buffer.all_rows is not None
     (0.75, True)
     """
 
-    def __init__(self, exact_rows: int = EXACT_ROWS) -> None:
+    def __init__(self, exact_rows: int = MAX_EXACT_ROWS) -> None:
         self.stream = StreamingAuc.empty()
         self.n_rows = 0
         self._exact_rows = exact_rows
-        self._parts: list[tuple[Flags, Floats]] = []
+        self._batches: list[tuple[Flags, Floats]] = []
 
     def add(self, labels: ArrayLike, scores: ArrayLike) -> None:
-        """Take in more rows: labels of 0 and 1 or booleans, scores of any size but NaN."""
-        positive, score = checked_scores(labels, scores)
+        """Add rows: labels of 0 and 1 or booleans, scores that are not NaN."""
+        positive, score = check_scores(labels, scores)
         self.stream = self.stream.update(positive, score)
         self.n_rows += score.size
-        self._parts.append((positive, score))
+        self._batches.append((positive, score))
         if self.n_rows > self._exact_rows:
-            self._parts.clear()
+            self._batches.clear()
 
     @property
-    def whole(self) -> tuple[Flags, Floats] | None:
-        """Which rows are positive and the scores of all, None where they were too many to keep."""
-        if not self._parts or self.n_rows > self._exact_rows:
+    def all_rows(self) -> tuple[Flags, Floats] | None:
+        """Which rows are positive, and their scores; None if there are more than `exact_rows`."""
+        if not self._batches or self.n_rows > self._exact_rows:
             return None
-        positive, scores = zip(*self._parts, strict=True)
+        positive, scores = zip(*self._batches, strict=True)
         return np.concatenate(positive), np.concatenate(scores)
 
     def interval(self) -> AucInterval:
         """Return the AUC with its 95 % interval."""
-        return stream_interval(self.stream) if (whole := self.whole) is None else auc_interval(*whole)
+        return stream_interval(self.stream) if (rows := self.all_rows) is None else auc_interval(*rows)
 
     def ranking(self) -> Ranking:
-        """Return all that the report page shows of the scores."""
-        return Ranking.of_stream(self.stream) if (whole := self.whole) is None else Ranking.of(*whole)
+        """Return the AUC, curves and operating points of the scores."""
+        return Ranking.of_stream(self.stream) if (rows := self.all_rows) is None else Ranking.of(*rows)
 
 
 class Compared(NamedTuple):
-    """A line of the table; what a method in trouble did not reach is None.
+    """Result of one method; numbers that a failed method did not reach are None.
 
-    `low` and `high` are 95 % limits, `p_value` is that of no difference to the best method, None for that itself.
+    `low` and `high` are 95 % confidence limits. `p_value` tests the difference to the
+    best method; it is None for the best method itself. `trouble` is the error message of
+    a failed method, else empty.
+
+    Examples
+    --------
+    >>> from opauc.metrics import Compared
+    >>> Compared("mine", 0.9, 0.88, 0.92, None, 1.5, "").auc
+    0.9
     """
 
     name: str
@@ -79,44 +87,51 @@ class Compared(NamedTuple):
     trouble: str
 
 
-def ranked(methods: Sequence[tuple[str, float, str]], found: Sequence[KeptScores]) -> list[Compared]:
-    """Return the lines of methods (name, seconds, trouble), best first, those in trouble last."""
+def rank_methods(methods: Sequence[tuple[str, float, str]], buffers: Sequence[ScoreBuffer]) -> list[Compared]:
+    """Return the results of methods (name, seconds, trouble), best first, failed ones last."""
     lines = []
-    for (name, seconds, trouble), scores in zip(methods, found, strict=True):
+    for (name, seconds, trouble), scores in zip(methods, buffers, strict=True):
         auc, low, high = (None, None, None) if trouble else scores.interval()[:3]
-        lines.append((Compared(name, auc, low, high, None, seconds, trouble), None if trouble else scores.whole))
+        lines.append((Compared(name, auc, low, high, None, seconds, trouble), None if trouble else scores.all_rows))
     lines.sort(key=lambda line: -1.0 if line[0].auc is None else line[0].auc, reverse=True)
     best = lines[0][1] if lines else None
     return [
-        line if best is None or whole is None or whole is best
-        else line._replace(p_value=compare_aucs(best[0], best[1], whole[1]).p_value)
-        for line, whole in lines
+        line if best is None or rows is None or rows is best
+        else line._replace(p_value=compare_aucs(best[0], best[1], rows[1]).p_value)
+        for line, rows in lines
     ]  # fmt: skip
 
 
 class PairedTest(NamedTuple):
-    """Mean of the first less the second over the same splits, and the two-sided paired t-test of no difference."""
+    """Mean difference of the first and the second over the same splits, with the two-sided paired t-test.
+
+    Examples
+    --------
+    >>> from opauc.metrics import PairedTest
+    >>> PairedTest(difference=0.01, t=3.2, p_value=0.01).outcome()
+    'win'
+    """
 
     difference: float
     t: float
     p_value: float
 
     def outcome(self, level: float = 0.05) -> str:
-        """Return "win", "tie" or "loss" of the first at a level of significance."""
+        """Return "win", "tie" or "loss" of the first at a significance level."""
         if not self.p_value < level:
             return "tie"
         return "win" if self.difference > 0 else "loss"
 
 
 def paired_t_test(first: Floats, second: Floats) -> PairedTest:
-    """Return Student's paired test of two vectors; equal ones have p = 1, a constant difference has p = 0.
+    """Return Student's paired t-test of two vectors; equal vectors have p = 1, a constant difference has p = 0.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.metrics import paired_t_test
-    >>> found = paired_t_test(np.array([0.90, 0.92, 0.91, 0.93]), np.array([0.89, 0.90, 0.90, 0.90]))
-    >>> round(found.difference, 4), round(found.p_value, 4), found.outcome()
+    >>> test = paired_t_test(np.array([0.90, 0.92, 0.91, 0.93]), np.array([0.89, 0.90, 0.90, 0.90]))
+    >>> round(test.difference, 4), round(test.p_value, 4), test.outcome()
     (0.0175, 0.0354, 'win')
     """
     gaps = first - second
@@ -130,7 +145,18 @@ def paired_t_test(first: Floats, second: Floats) -> PairedTest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitAucs:
-    """AUC and seconds of each method (rows) on each split (columns); NaN, and the reason, where it failed."""
+    """AUC and training seconds of each method (rows) on each split (columns).
+
+    Where a method failed, the AUC is NaN and `troubles` has the error message.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.metrics import SplitAucs
+    >>> aucs = np.array([[0.9, 0.8, 0.9], [0.7, 0.7, 0.7]])
+    >>> SplitAucs(("a", "b"), aucs, np.ones((2, 3)), (("",) * 3,) * 2).test("a", "b").outcome()
+    'win'
+    """
 
     names: tuple[str, ...]
     aucs: Floats
@@ -143,7 +169,7 @@ class SplitAucs:
         return row
 
     def test(self, first: str, second: str) -> PairedTest:
-        """Return the paired t-test of two methods over the splits on which both worked."""
+        """Return the paired t-test of two methods over the splits on which neither failed."""
         one, other = self.of(first), self.of(second)
         both = np.isfinite(one) & np.isfinite(other)
         return paired_t_test(one[both], other[both])

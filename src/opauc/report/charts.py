@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from opauc.metrics.calibration import Reliability
-from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.score_histogram import ScoreHistogram
 from opauc.report.svg import Axis, Frame

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.report.charts import calibration_chart, histogram_chart, learning_chart, precision_recall_chart, roc_chart
 from opauc.report.penalty_charts import PenaltyChoice, criterion_chart, criterion_key, path_chart, path_names
@@ -112,9 +112,9 @@ def _summary(report: Report) -> str:
 
 
 def _how_sure(ranking: Ranking) -> str:
-    if ranking.certain is None:
+    if ranking.auc_bounds is None:
         return f"{METHOD}, from the exact ranks of all rows."
-    low, high = ranking.certain
+    low, high = ranking.auc_bounds
     if low == high:
         return f"{METHOD}; streamed in fixed memory, and the AUC of these rows is exact."
     return (
@@ -129,7 +129,7 @@ def _charts(report: Report) -> Iterable[str]:
     prior = ranking.n_positives / (ranking.n_positives + ranking.n_negatives)
     average = f"Average precision {share(ranking.average_precision)}; dashes: share of positives {prior:.3g}"
     yield figure("Precision and recall", average, precision_recall_chart(ranking))
-    beyond = round(float(ranking.histogram.beyond.sum()))
+    beyond = round(float(ranking.histogram.outside.sum()))
     left_out = f" {plain(beyond)} {'row' if beyond == 1 else 'rows'} beyond the axis" if beyond else ""
     key = f'<span class="negative">negatives</span><span class="positive">positives</span>{left_out}'
     yield figure("Scores by class", f'<span class="key">{key}</span>', histogram_chart(ranking.histogram))
@@ -167,7 +167,7 @@ def _operating_points(ranking: Ranking) -> str:
         f'<th scope="col" class="number">{name}</th>' for name in ("Recall", "Precision", "Threshold")
     )
     body = "".join(
-        f'<tr><th scope="row">≤ {percent(point.allowed)}</th>'
+        f'<tr><th scope="row">≤ {percent(point.max_false_positive_rate)}</th>'
         f'<td class="number">{100 * point.true_positive_rate:.1f} %</td>'
         f'<td class="number">{100 * point.precision:.1f} %</td><td class="number">{threshold}</td></tr>'
         for point, threshold in zip(points, thresholds, strict=True)

@@ -9,7 +9,7 @@ from opauc.core.fit import RowTraining
 from opauc.core.labels import ClassLabels, LabelQueue, shown_label
 from opauc.core.transaction import Transaction
 from opauc.errors import Hint, InputError
-from opauc.metrics.progress import Progress
+from opauc.metrics.progressive import ProgressiveValidation
 from opauc.training.model_files import AnyModel, StreamRecipe, checkpointed_model, parts_of, stream_recipe_of
 from opauc.types import Arrays, Json, NamedArrays, Settings
 from opauc.version import __version__
@@ -40,7 +40,7 @@ class StreamTraining:
         self.training: RowTraining = recipe.training(None)
         self.queue = LabelQueue(labels or ClassLabels())
         self.resume_position = ResumePosition()
-        self.progress = Progress()
+        self.progress = ProgressiveValidation()
 
     @property
     def rows(self) -> int:
@@ -97,7 +97,7 @@ class StreamTraining:
         training = cls(recipe, ClassLabels(model.classes, header["positive"]))
         training.training = recipe.training(model.learned())
         training.resume_position = resume_position
-        training.progress = Progress.of_parts(header, arrays, model.learned())
+        training.progress = ProgressiveValidation.of_parts(header, arrays, model.learned())
         return training
 
     def _learn_chunk(self, chunk: Batch, transaction: Transaction) -> None:
