@@ -19,8 +19,7 @@ from opauc.cli.shown_text import shortened
 from opauc.cli.shown_weights import shown_weights
 from opauc.core.checksummed_file import read_checksummed
 from opauc.linear.model_file import MODEL, Model
-from opauc.report.terms import TermsSection
-from opauc.report.weights import WeightRow
+from opauc.report import TermsSection, WeightRow
 from opauc.training.model_files import AnyModel, any_in
 from opauc.types import NamedArrays, Settings
 
@@ -86,12 +85,12 @@ def _facts(file: Path, kind: str, header: Settings, model: AnyModel | None) -> d
 
 
 def _show_additive(part: TermsSection) -> None:
-    lines = effects_in_words(part.effects)
-    show_table(f"effects, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
-    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← taken' if rung.taken else ''}" for rung in part.rungs}
-    shifted = ", ".join(f"{name} (stability index {index:.2f})" for name, index in part.shifted)
-    found = {"shifted features": shifted or "none"} if part.watched else {}
-    show_table("guard", {"taken": part.guard, **aucs, **found})
+    lines = effects_in_words(part.terms)
+    show_table(f"effects, {len(lines)} of {part.n_terms}: kind, importance, range of log-odds", lines)
+    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← taken' if rung.selected else ''}" for rung in part.candidates}
+    shifted = ", ".join(f"{name} (stability index {index:.2f})" for name, index in part.drift)
+    found = {"shifted features": shifted or "none"} if part.drift_checked else {}
+    show_table("guard", {"taken": part.selection, **aucs, **found})
 
 
 def shown(value: object, depth: int = DEEPEST) -> str:
@@ -118,7 +117,7 @@ def _by_part(arrays: NamedArrays) -> dict[str, str]:
 
 def _weight(row: WeightRow) -> str:
     weight = f"{row.weight:+.6g}"
-    return weight if row.effect is None else f"effect {row.effect:+.4g}, weight {weight}"
+    return weight if row.standardized_weight is None else f"effect {row.standardized_weight:+.4g}, weight {weight}"
 
 
 def _rest(parts: Sized, shown_parts: int) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 from opauc.core.mergeable import FeatureSpread
 from opauc.linear.fit import Solved
 from opauc.linear.model_file import Model
-from opauc.report.weights import MOST_WEIGHTS, WeightRow
+from opauc.report import WeightRow
+from opauc.report.page import MAX_WEIGHTS
 from opauc.types import Floats
 
 
@@ -37,7 +38,7 @@ def spread_of(model: Model) -> FeatureSpread | None:
     return None if isinstance(model.solution, Solved) else model.solution.feature_spread
 
 
-def largest_places(values: Floats, most: int = MOST_WEIGHTS) -> list[int]:
+def largest_places(values: Floats, most: int = MAX_WEIGHTS) -> list[int]:
     """Return where the values of largest size stand, the largest first."""
     places: list[int] = np.argsort(-np.abs(values), kind="stable")[:most].tolist()
     return places

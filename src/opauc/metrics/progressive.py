@@ -77,7 +77,7 @@ class ProgressiveAuc:
 
     @classmethod
     def empty(cls, size: int = 2048, window_size: int = WINDOW_SIZE) -> ProgressiveAuc:
-        """Return the state of no rows; `size` is that of the overall streaming AUC, `window_size` that of each window."""
+        """Return the state of no rows; `size` is that of the overall streaming AUC, `window_size` that of a window."""
         # The first window exists from the start because it stores the window size.
         return cls(StreamingAuc.empty(size), (StreamingAuc.empty(window_size),))
 
