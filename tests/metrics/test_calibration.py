@@ -55,18 +55,18 @@ def test_reliability_is_that_of_the_rows_where_no_two_probabilities_share_a_fine
     probabilities = rng.choice(values, 300)
     labels = rng.random(300) < probabilities
     bins, groups = CalibrationBins.of(labels, probabilities), literal_groups(probabilities, n_bins)
-    found = bins.reliability(n_bins)
-    assert_array_equal(found.counts, [len(rows) for rows in groups])
-    assert_allclose(found.predicted, [probabilities[rows].mean() for rows in groups], rtol=1e-12)
-    assert_allclose(found.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
+    curve = bins.reliability(n_bins)
+    assert_array_equal(curve.counts, [len(rows) for rows in groups])
+    assert_allclose(curve.predicted, [probabilities[rows].mean() for rows in groups], rtol=1e-12)
+    assert_allclose(curve.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
     error = sum(len(rows) * abs(probabilities[rows].mean() - labels[rows].mean()) for rows in groups) / 300
     assert bins.expected_error(n_bins) == pytest.approx(error, rel=1e-9, abs=1e-14)
 
 
 def test_limits_are_those_of_wilson():
     labels, probabilities = rows_of(1, power=3.0)
-    found = CalibrationBins.of(labels, probabilities).reliability()
-    for share, count, low, high in zip(found.observed, found.counts, found.low, found.high, strict=True):
+    curve = CalibrationBins.of(labels, probabilities).reliability()
+    for share, count, low, high in zip(curve.observed, curve.counts, curve.low, curve.high, strict=True):
         limits = binomtest(round(share * count), count).proportion_ci(method="wilson")
         assert (low, high) == (pytest.approx(limits.low, abs=1e-12), pytest.approx(limits.high, abs=1e-12))
 
@@ -74,11 +74,11 @@ def test_limits_are_those_of_wilson():
 @pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-5])
 def test_bins_hold_a_tenth_of_the_rows_each_also_where_positives_are_rare(scale):
     probabilities = scale * np.random.default_rng(2).random(100_000)
-    found = CalibrationBins.of(np.zeros(100_000, bool), probabilities).reliability()
-    assert found.counts.size == 10
+    curve = CalibrationBins.of(np.zeros(100_000, bool), probabilities).reliability()
+    assert curve.counts.size == 10
     # A fine bin spans at most 1.6 % of the scale: that much may be put into the next bin at either end.
-    assert np.all(np.abs(found.counts - 10_000) < 2000)
-    assert np.all(np.diff(found.predicted) > 0)
+    assert np.all(np.abs(curve.counts - 10_000) < 2000)
+    assert np.all(np.diff(curve.predicted) > 0)
 
 
 def test_the_expected_error_is_that_of_the_probabilities():
@@ -94,9 +94,9 @@ def test_the_ends_of_the_scale_and_every_edge_have_a_bin():
     assert (ends.counts[0], ends.counts[-1], ends.brier_score()) == (1, 1, 0.0)
     counts = CalibrationBins.of(np.zeros(EDGES.size), EDGES).counts
     assert_array_equal(counts, [1] * (N_BINS - 1) + [2])
-    found = CalibrationBins.of([0] * 40 + [1] * 40, [0.0] * 40 + [1.0] * 40).reliability()
-    assert found.low[0] == 0.0
-    assert found.high[-1] == 1.0
+    curve = CalibrationBins.of([0] * 40 + [1] * 40, [0.0] * 40 + [1.0] * 40).reliability()
+    assert curve.low[0] == 0.0
+    assert curve.high[-1] == 1.0
 
 
 @given(seed=st.integers(0, 2**32 - 1), cut=st.integers(0, 300))

@@ -141,12 +141,12 @@ def test_memory_does_not_grow_with_the_rows():
 
 
 def test_empty_is_the_identity_and_knows_nothing():
-    empty, some = StreamingAuc.empty(), StreamingAuc.of([0, 1], [0.0, 1.0])
+    empty, streaming = StreamingAuc.empty(), StreamingAuc.of([0, 1], [0.0, 1.0])
     assert (empty.interval(), empty.estimate()) == ((0.0, 1.0), 0.5)
     assert StreamingAuc.of([1], [2.0]).interval() == (0.0, 1.0)
-    for merged in (some.merge(empty), empty.merge(some), some.update([], [])):
+    for merged in (streaming.merge(empty), empty.merge(streaming), streaming.update([], [])):
         assert merged.interval() == (1.0, 1.0)
-    assert some.merge(StreamingAuc.empty(7)).size == StreamingAuc.empty(7).merge(some).size == 7
+    assert streaming.merge(StreamingAuc.empty(7)).size == StreamingAuc.empty(7).merge(streaming).size == 7
 
 
 def test_counts_whose_products_exceed_64_bits_stay_exact():

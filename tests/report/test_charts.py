@@ -101,7 +101,7 @@ def test_nothing_overlaps_on_a_phone(tmp_path, criterion):
     seen = measure(tmp_path, render_report(full_report(penalty=choice)), 360)
     assert seen["scroll"] <= seen["width"]
     for chart in seen["boxes"]:
-        for at, (words, left, top, right, bottom) in enumerate(chart):
+        for at, (label, left, top, right, bottom) in enumerate(chart):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
-                assert apart, (words, other)
+                assert apart, (label, other)

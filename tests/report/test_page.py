@@ -147,10 +147,10 @@ def test_nothing_scrolls_sideways_or_overlaps_and_text_is_large_enough(tmp_path,
     assert result["scripts"] == 0
     assert result["text"] >= 11
     for chart in result["boxes"]:
-        for at, (words, left, top, right, bottom) in enumerate(chart):
+        for at, (label, left, top, right, bottom) in enumerate(chart):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
-                assert apart, (words, other)
+                assert apart, (label, other)
 
 
 def test_the_dark_theme_follows_the_color_scheme(tmp_path):

@@ -30,7 +30,7 @@ from tests.report.reports import full_report
 from tests.report.terms import curve, levels, pair, terms_html, terms_section, tree_term
 
 
-def points(chart, css_class):
+def path_points(chart, css_class):
     (svg,) = svgs(chart)
     (path,) = [part.get("d") for part in svg.iter("path") if part.get("class") == css_class]
     return np.array([[float(n) for n in pair.split()] for pair in re.findall(r"[\d.]+ [\d.]+", path)])
@@ -38,7 +38,7 @@ def points(chart, css_class):
 
 def test_the_curve_and_its_band_match_values_and_errors():
     term = curve(values=np.linspace(-1.0, 1.0, 40), standard_errors=np.linspace(0.05, 0.1, 40), row_shares=None)
-    line, band = points(curve_chart("c", term), "curve"), points(curve_chart("c", term), "area band")
+    line, band = path_points(curve_chart("c", term), "curve"), path_points(curve_chart("c", term), "area band")
     height = (line[0, 1] - line[-1, 1]) / 2.0  # of one log-odds
     np.testing.assert_allclose(np.diff(line[:, 0]), np.diff(line[:, 0]).mean(), atol=0.02)
     np.testing.assert_allclose((line[:, 1] - band[:40, 1]) / height, 2 * term.standard_errors, atol=1e-3)
@@ -52,7 +52,7 @@ def test_missing_values_are_drawn_right_of_the_curve_with_their_error():
     term = curve(grid=(points,), values=values, standard_errors=errors, row_shares=rows)
     (svg,) = svgs(curve_chart("c", term))
     (dot,) = svg.iter("circle")
-    line = points(curve_chart("c", term), "curve")
+    line = path_points(curve_chart("c", term), "curve")
     assert float(dot.get("cx")) > line[:, 0].max() + 20
     assert float(dot.get("cy")) < line[0, 1]
     assert "missing" in [text.text for text in svg.iter("text")]
@@ -109,15 +109,15 @@ def test_cells_of_a_pair_are_darker_for_larger_values_and_larger_numbers_are_hig
     assert float(cells[0].get("x")) < float(cells[1].get("x"))
 
 
-def test_a_map_of_many_levels_has_the_strongest_ones():
-    value = np.zeros((30, 20))
-    value[7, 3], value[21, 11] = 2.0, -1.0
-    term = pair(at=(tuple(f"a{k}" for k in range(30)), tuple(f"b{k}" for k in range(20))), value=value)
+def test_a_pair_with_many_levels_shows_the_largest_values():
+    values = np.zeros((30, 20))
+    values[7, 3], values[21, 11] = 2.0, -1.0
+    term = pair(grid=(tuple(f"a{k}" for k in range(30)), tuple(f"b{k}" for k in range(20))), values=values)
     (svg,) = svgs(pair_chart("c", term))
     assert len(list(svg.iter("rect"))) == MAX_CELLS**2
-    words = " ".join(title.text for title in svg.iter("title"))
-    assert "a7, b3: +2" in words
-    assert "a21, b11: −1" in words
+    tooltips = " ".join(title.text for title in svg.iter("title"))
+    assert "a7, b3: +2" in tooltips
+    assert "a21, b11: −1" in tooltips
 
 
 @given(
@@ -130,8 +130,8 @@ def test_an_explained_row_adds_up_to_its_score_and_each_bar_starts_where_the_las
     assert np.isclose(sum(contribution.value for contribution in shown_contributions(row)), sum(values), atol=1e-9)
     (svg,) = svgs(waterfall_chart("c", row))
     spans = [(float(bar.get("x")), float(bar.get("x")) + float(bar.get("width"))) for bar in svg.iter("rect")]
-    looks = [bar.get("class") for bar in svg.iter("rect")]
-    steps = [span if look == "up" else span[::-1] for span, look in zip(spans, looks, strict=True)]
+    classes = [bar.get("class") for bar in svg.iter("rect")]
+    steps = [span if css_class == "up" else span[::-1] for span, css_class in zip(spans, classes, strict=True)]
     for (_, end), (start, _) in pairwise(steps[:-1]):
         assert abs(end - start) < 0.6  # the thinnest bar is half a unit wide
     assert abs(steps[-1][1] - steps[-2][1]) < 0.6
@@ -229,10 +229,10 @@ def test_signed_numbers_have_a_sign():
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_labels_do_not_overlap_in_any_chart(tmp_path, width):
-    found = measure(tmp_path, render_report(full_report(additive=terms_section())), width)
-    assert found["scroll"] <= found["width"]
-    for chart in found["boxes"]:
-        for at, (words, left, top, right, bottom) in enumerate(chart):
+    result = measure(tmp_path, render_report(full_report(additive=terms_section())), width)
+    assert result["scroll"] <= result["width"]
+    for chart in result["boxes"]:
+        for at, (label, left, top, right, bottom) in enumerate(chart):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
-                assert apart, (words, other)
+                assert apart, (label, other)

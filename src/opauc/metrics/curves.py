@@ -13,7 +13,14 @@ from opauc.types import Floats
 
 
 class RocCurve(NamedTuple):
-    """Corners of the ROC curve from (0, 0) to (1, 1); at point i, scores of at least thresholds[i] are positive."""
+    """Corners of the ROC curve from (0, 0) to (1, 1); at point i, scores of at least thresholds[i] are positive.
+
+    Examples
+    --------
+    >>> from opauc.metrics import roc_curve
+    >>> roc_curve([0, 1], [0.2, 0.7]).true_positive_rate.tolist()
+    [0.0, 1.0, 1.0]
+    """
 
     false_positive_rate: Floats
     true_positive_rate: Floats
@@ -24,6 +31,12 @@ class PrecisionRecallCurve(NamedTuple):
     """Points from recall one down to recall zero.
 
     The last point, precision 1 at recall 0, has no threshold, so `thresholds` is shorter by one.
+
+    Examples
+    --------
+    >>> from opauc.metrics import precision_recall_curve
+    >>> precision_recall_curve([0, 1], [0.2, 0.7]).recall.tolist()
+    [1.0, 1.0, 0.0]
     """
 
     precision: Floats

@@ -19,7 +19,14 @@ MIN_RELATIVE_RANGE = 1e-9  # of the scores' magnitude: narrower bins would have 
 
 
 class ScoreHistogram(NamedTuple):
-    """Row counts of the negative and the positive class in bins of equal width, and outside the bins."""
+    """Row counts of the negative and the positive class in bins of equal width, and outside the bins.
+
+    Examples
+    --------
+    >>> from opauc.metrics import ScoreHistogram
+    >>> ScoreHistogram.of([0, 0, 0, 1], [0.0, 1.0, 1.5, 4.0], n_bins=2).shares().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     edges: Floats  # (n_bins + 1,)
     class_counts: Floats  # (n_bins, 2); fractional where an interval of a streaming AUC crosses an edge

@@ -149,7 +149,7 @@ def _figures(report: Report) -> Iterator[Figure]:
         yield Figure("Calibration", note, calibration_chart(calibration.reliability()))
     points = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if points:
-        note = "Progressive validation: each row is scored before the model trains on it"
+        note = "Progressive validation: each row scored before training on it"
         yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_figures(report.penalty)

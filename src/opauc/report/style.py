@@ -1,8 +1,8 @@
-"""The look of the report page: two themes, a phone, paper."""
+"""The style sheet of the report page: light and dark themes, narrow screens, print."""
 
 from __future__ import annotations
 
-# Blue and orange differ for every kind of color blindness; all but lines and grid have contrast 4.5 or more on paper.
+# Blue and orange differ for every type of color blindness; text and class colors have a contrast of at least 4.5.
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1b1f24",
@@ -152,7 +152,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
 
 
 def style_sheet() -> str:
-    """Return the whole style sheet: light on paper and by default, dark on a screen that asks for it."""
+    """Return the style sheet: light in print and by default, dark if the browser prefers it."""
     dark = f"@media screen and (prefers-color-scheme:dark){{{_colors(DARK)}}}"
     return f":root{{color-scheme:light dark}}{_colors(LIGHT)}{dark}{RULES}"
 

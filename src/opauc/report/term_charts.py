@@ -353,7 +353,7 @@ def contribution_label(contribution: Contribution) -> str:
     >>> contribution_label(Contribution("native-country", "Dominican-Republic", 0.1))
     'native-coun… = Domini…'
     >>> contribution_label(Contribution("native-country", "Dominican-Republic", 0.1, " (trees)"))
-    'native-countr… (trees)'
+    'native-country (trees)'
     >>> contribution_label(Contribution("shop", "1207", 0.1, " (categorical)"))
     'shop = 1207 (cat.)'
     """
