@@ -45,7 +45,8 @@ def command(
     effects = effects_of(model) if isinstance(model, AdditiveModel) else None
     additive = None if effects is None else additive_part(effects)
     if json:
-        listed = [] if weights is None else [row._asdict() for row in weights.rows]
+        rows = () if weights is None else weights.rows
+        listed = [{"name": row.name, "weight": row.weight, "effect": row.standardized_weight} for row in rows]
         emit(
             "inspected", kind=kind, header=header, arrays=shapes, largest_weights=listed,
             order=None if weights is None else weights.order, penalty=penalty_as_json(penalty),
