@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 from million_rows import purchases
-from opauc.cli.shown_terms import explained_row, shown_terms
 
 from opauc import OnePassGAM
+from opauc.cli.shown_terms import explained_row, shown_terms
 from opauc.report.style import style_sheet
 from opauc.report.svg import Axis, Frame
-from opauc.report.term_charts import curve_chart, level_chart, surface_chart
-from opauc.report.waterfall_chart import waterfall_chart
+from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
 
 FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "pictures", 6
 KNOTS, HEIGHTS = (0.0, 4.0, 8.0, 11.0, 14.0, 17.0, 20.0, 24.0), (1.6, 1.4, 0.1, -0.5, -0.6, -0.5, -0.2, 0.7)
@@ -34,7 +33,7 @@ def main() -> None:
     write("hats", hats_chart())
     write("curve", curve_chart("curve", shown["hour"]))
     write("levels", level_chart("levels", shown["country"]))
-    write("pair", surface_chart("pair", shown["hour × country"]))
+    write("pair", pair_chart("pair", shown["hour × country"]))
     write("row", waterfall_chart("row", explained_row(effects, numbers[riskiest], "A row explained", "")))
 
 

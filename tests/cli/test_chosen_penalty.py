@@ -154,10 +154,10 @@ def test_inspect_and_report_show_the_choice_and_effects_whatever_the_units(opauc
     assert "← chosen, one standard error" in text
     assert opauc("report", "model", "all.csv", "-o", "page.html", "-q").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    for heading in ("Choice of the penalty", "Terms by penalty", "Largest weights", "alpha chosen"):
+    for heading in ("Penalty selection", "Regularization path", "Largest weights", "alpha chosen"):
         assert heading in page
     assert opauc("evaluate", "model", "all.csv", "--report", "same.html", "-q").code == 0
-    assert "Choice of the penalty" in Path("same.html").read_text(encoding="utf-8")
+    assert "Penalty selection" in Path("same.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_features_that_shifted_are_named(tmp_path, opauc):
 def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
     (levels,) = [effect for effect in shown_terms(model._effects()) if effect.name == "job"]
     words = table()[0]["job"].to_pylist()
-    for name, share in zip(levels.at[0], levels.rows, strict=True):
+    for name, share in zip(levels.grid[0], levels.row_shares, strict=True):
         assert share == pytest.approx(words.count(name) / N_ROWS)
 
 
@@ -81,10 +81,10 @@ def test_a_row_explained_adds_up_to_its_score_and_says_what_the_row_had(model):
     rows = pa.table({"age": [55.0], "job": ["judge"]})
     found = explained_row(model._effects(), model.columns_.read(rows).rows[0], "a row", "row 1")
     assert found.score() == pytest.approx(model.decision_function(rows)[0])
-    assert [str(part) for part in found.parts] == ["age = 55", "job = judge"]
+    assert [str(part) for part in found.contributions] == ["age = 55", "job = judge"]
     assert f"probability {model.predict_proba(rows)[0, 1]:.4f}" in found.note
     nothing = model.columns_.read(pa.table({"age": pa.array([None], pa.float64()), "job": ["king"]})).rows[0]
-    parts = explained_row(model._effects(), nothing, "", "").parts
+    parts = explained_row(model._effects(), nothing, "", "").contributions
     assert [str(part) for part in parts] == ["age = missing", "job = (others)"]
 
 
@@ -113,8 +113,8 @@ def test_a_row_explained_says_what_the_row_had_where_features_act_with_others(mo
     found = explained_row(model_with_trees._effects(), row, "a row", "row 1")
     table = pa.table({"a": [0.5], "b": [-0.25], "c": [2.0]})
     assert found.score() == pytest.approx(model_with_trees.decision_function(table)[0])
-    told = [str(part) for part in found.parts]
-    assert {"a = 0.5", "a = 0.5 (trees)", "b = -0.25 (trees)", "c = 2 (trees)"} <= set(told)
+    told = [str(part) for part in found.contributions]
+    assert {"a = 0.5", "a = 0.5, with others", "b = -0.25, with others", "c = 2, with others"} <= set(told)
     assert len(set(told)) == len(told)
 
 

@@ -1,4 +1,4 @@
-"""Rows of which the first feature ranks best, the second less well and the third not at all."""
+"""Simulated rows whose first feature ranks best, the second less well and the third not at all."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Methods of a few lines to be compared, some of which fail."""
+"""Small methods to compare, some of which fail."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from opauc.metrics import FittedMethod, HeldOut, NumberedRows
 
 @dataclass
 class MeanDifference:
-    """A learner of one line that notes what is asked of it."""
+    """A method that logs its calls."""
 
     name: str = "mean difference"
     sums: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
@@ -41,7 +41,7 @@ class MeanDifference:
 
 
 class Diverging(MeanDifference):
-    """Refuses the third chunk."""
+    """Fails on the third batch."""
 
     def learn(self, rows, labels):
         super().learn(rows, labels)

@@ -1,4 +1,4 @@
-"""Calibration bins: they merge, agree with the definitions written out over the rows, and resolve rare events."""
+"""Calibration bins: they merge and subtract, match the definitions over rows, and resolve rare events."""
 
 import numpy as np
 import pytest
@@ -20,15 +20,15 @@ def rows_of(seed, n_rows=300, power=1.0):
 def literal_groups(probabilities, n_bins):
     """Rows of each bin: distinct probabilities in order, each in the bin where the middle of its rows lies."""
     groups = {}
-    for chance in np.unique(probabilities):
-        here, before = np.sum(probabilities == chance), np.sum(probabilities < chance)
+    for value in np.unique(probabilities):
+        here, before = np.sum(probabilities == value), np.sum(probabilities < value)
         group = int(n_bins * (before + here / 2) / probabilities.size)
-        groups.setdefault(group, []).extend(np.flatnonzero(probabilities == chance))
+        groups.setdefault(group, []).extend(np.flatnonzero(probabilities == value))
     return list(groups.values())
 
 
 @given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 300), max_size=4))
-def test_bins_do_not_depend_on_how_the_stream_was_cut(seed, cuts):
+def test_bins_do_not_depend_on_the_batches(seed, cuts):
     labels, probabilities = rows_of(seed)
     whole, merged = CalibrationBins.of(labels, probabilities), CalibrationBins.empty()
     for part in np.split(np.arange(300), sorted(cuts)):
@@ -43,7 +43,7 @@ def test_bins_do_not_depend_on_how_the_stream_was_cut(seed, cuts):
 @given(seed=st.integers(0, 2**32 - 1), power=st.sampled_from([0.3, 1.0, 4.0]))
 def test_brier_score_is_the_mean_squared_error_of_the_rows(seed, power):
     labels, probabilities = rows_of(seed, power=power)
-    literal = sum((chance - label) ** 2 for chance, label in zip(probabilities, labels, strict=True)) / 300
+    literal = sum((probability - label) ** 2 for probability, label in zip(probabilities, labels, strict=True)) / 300
     assert CalibrationBins.of(labels, probabilities).brier_score() == pytest.approx(literal, rel=1e-12)
 
 
@@ -55,18 +55,18 @@ def test_reliability_is_that_of_the_rows_where_no_two_probabilities_share_a_fine
     probabilities = rng.choice(values, 300)
     labels = rng.random(300) < probabilities
     bins, groups = CalibrationBins.of(labels, probabilities), literal_groups(probabilities, n_bins)
-    found = bins.reliability(n_bins)
-    assert_array_equal(found.counts, [len(rows) for rows in groups])
-    assert_allclose(found.predicted, [probabilities[rows].mean() for rows in groups], rtol=1e-12)
-    assert_allclose(found.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
+    curve = bins.reliability(n_bins)
+    assert_array_equal(curve.counts, [len(rows) for rows in groups])
+    assert_allclose(curve.predicted, [probabilities[rows].mean() for rows in groups], rtol=1e-12)
+    assert_allclose(curve.observed, [labels[rows].mean() for rows in groups], rtol=1e-12)
     error = sum(len(rows) * abs(probabilities[rows].mean() - labels[rows].mean()) for rows in groups) / 300
     assert bins.expected_error(n_bins) == pytest.approx(error, rel=1e-9, abs=1e-14)
 
 
 def test_limits_are_those_of_wilson():
     labels, probabilities = rows_of(1, power=3.0)
-    found = CalibrationBins.of(labels, probabilities).reliability()
-    for share, count, low, high in zip(found.observed, found.counts, found.low, found.high, strict=True):
+    curve = CalibrationBins.of(labels, probabilities).reliability()
+    for share, count, low, high in zip(curve.observed, curve.counts, curve.low, curve.high, strict=True):
         limits = binomtest(round(share * count), count).proportion_ci(method="wilson")
         assert (low, high) == (pytest.approx(limits.low, abs=1e-12), pytest.approx(limits.high, abs=1e-12))
 
@@ -74,14 +74,14 @@ def test_limits_are_those_of_wilson():
 @pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-5])
 def test_bins_hold_a_tenth_of_the_rows_each_also_where_positives_are_rare(scale):
     probabilities = scale * np.random.default_rng(2).random(100_000)
-    found = CalibrationBins.of(np.zeros(100_000, bool), probabilities).reliability()
-    assert found.counts.size == 10
+    curve = CalibrationBins.of(np.zeros(100_000, bool), probabilities).reliability()
+    assert curve.counts.size == 10
     # A fine bin spans at most 1.6 % of the scale: that much may be put into the next bin at either end.
-    assert np.all(np.abs(found.counts - 10_000) < 2000)
-    assert np.all(np.diff(found.predicted) > 0)
+    assert np.all(np.abs(curve.counts - 10_000) < 2000)
+    assert np.all(np.diff(curve.predicted) > 0)
 
 
-def test_right_probabilities_have_little_error_and_wrong_ones_what_they_are_wrong_by():
+def test_the_expected_error_is_that_of_the_probabilities():
     labels, probabilities = rows_of(3, n_rows=100_000)
     # Ten bins of 10,000 rows: an observed share has a standard error of at most 0.005.
     assert CalibrationBins.of(labels, probabilities).expected_error() < 0.01
@@ -94,9 +94,30 @@ def test_the_ends_of_the_scale_and_every_edge_have_a_bin():
     assert (ends.counts[0], ends.counts[-1], ends.brier_score()) == (1, 1, 0.0)
     counts = CalibrationBins.of(np.zeros(EDGES.size), EDGES).counts
     assert_array_equal(counts, [1] * (N_BINS - 1) + [2])
-    found = CalibrationBins.of([0] * 40 + [1] * 40, [0.0] * 40 + [1.0] * 40).reliability()
-    assert found.low[0] == 0.0
-    assert found.high[-1] == 1.0
+    curve = CalibrationBins.of([0] * 40 + [1] * 40, [0.0] * 40 + [1.0] * 40).reliability()
+    assert curve.low[0] == 0.0
+    assert curve.high[-1] == 1.0
+
+
+@given(seed=st.integers(0, 2**32 - 1), cut=st.integers(0, 300))
+def test_subtracting_rows_leaves_the_bins_of_the_others(seed, cut):
+    labels, probabilities = rows_of(seed)
+    whole, first = CalibrationBins.of(labels, probabilities), CalibrationBins.of(labels[:cut], probabilities[:cut])
+    rest, expected = whole.subtract(first), CalibrationBins.of(labels[cut:], probabilities[cut:])
+    assert_array_equal(rest.counts, expected.counts)
+    assert_array_equal(rest.positives, expected.positives)
+    # Sums of at most 300 numbers below one, and one subtraction.
+    assert_allclose(rest.probability_sums, expected.probability_sums, atol=1e-12)
+    assert rest.squared_error == pytest.approx(expected.squared_error, abs=1e-12)
+    assert CalibrationBins.from_arrays(rest.to_arrays()).n_rows == 300 - cut
+    assert whole.empty_copy().merge(rest).n_rows == 300 - cut
+
+
+def test_subtracting_rows_that_were_never_added_raises_an_error():
+    bins = CalibrationBins.of([0, 1], [0.2, 0.8])
+    for other in (CalibrationBins.of([1], [0.2]), CalibrationBins.of([0], [0.8]), CalibrationBins.of([0], [0.5])):
+        with pytest.raises(IncompatibleMomentsError, match="never added"):
+            bins.subtract(other)
 
 
 def test_no_rows_have_no_score():
@@ -106,7 +127,7 @@ def test_no_rows_have_no_score():
     assert empty.merge(CalibrationBins.of([1], [0.5])).brier_score() == 0.25
 
 
-def test_arrays_out_and_in_again_are_the_same():
+def test_arrays_round_trip():
     bins = CalibrationBins.of(*rows_of(4))
     arrays = bins.to_arrays()
     back = CalibrationBins.from_arrays(arrays)
@@ -130,7 +151,7 @@ def test_arrays_out_and_in_again_are_the_same():
         ("squared_error", lambda _: "nonsense", "expected arrays"),
     ],
 )
-def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
+def test_invalid_arrays_raise_an_error(key, change, message):
     arrays = CalibrationBins.of(*rows_of(5)).to_arrays()
     with pytest.raises(IncompatibleMomentsError, match=message):
         CalibrationBins.from_arrays(arrays | {key: change(arrays[key])})
@@ -138,7 +159,7 @@ def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
         CalibrationBins.from_arrays({})
 
 
-def test_what_is_no_probability_is_refused_with_its_row():
+def test_values_that_are_no_probabilities_raise_an_error_with_their_row():
     with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5 at row 1"):
         CalibrationBins.of([0, 1], [0.5, 1.5])
     with pytest.raises(ValueError, match="NaN at row 0"):

@@ -1,4 +1,4 @@
-"""DeLong's variance against the placements written out over all pairs, the golden file, and simulated coverage."""
+"""DeLong's variance against the placements computed over all pairs, the golden file, and simulated coverage."""
 
 import numpy as np
 import pytest
@@ -33,25 +33,25 @@ def test_the_variance_of_normal_placements_is_that_of_the_integral(auc):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_variance_and_test_equal_all_pairs_written_out(seed):
+def test_variance_and_test_equal_those_over_all_pairs(seed):
     rng = np.random.default_rng(seed)
     labels = np.append([True, True, False, False], rng.random(60) < 0.3)
     first = (rng.normal(size=64) + labels).round(seed)
     second = (first + rng.normal(size=64)).round(seed)
-    found = auc_interval(labels, first, level=0.9)
+    interval = auc_interval(labels, first, level=0.9)
     variance = covariance(labels, first, first)
-    assert_allclose(found.standard_error, np.sqrt(variance), rtol=1e-12)
+    assert_allclose(interval.standard_error, np.sqrt(variance), rtol=1e-12)
     factor = 0.0
     for placed in placements(labels, first):
-        ratio = np.var(placed, ddof=1) / normal_placement_variance(found.auc)
+        ratio = np.var(placed, ddof=1) / normal_placement_variance(interval.auc)
         factor += (ratio + 20 / (placed.size + 19) * max(1 - ratio, 0)) / placed.size
-    for limit in (found.low, found.high):
+    for limit in (interval.low, interval.high):
         reach = norm.ppf(0.95) * np.sqrt(factor * normal_placement_variance(limit))
-        assert_allclose(abs(found.auc - limit), reach, rtol=1e-8)
-    assert found.low < found.auc < found.high
+        assert_allclose(abs(interval.auc - limit), reach, rtol=1e-8)
+    assert interval.low < interval.auc < interval.high
     paired = compare_aucs(labels, first, second)
     spread = variance + covariance(labels, second, second) - 2 * covariance(labels, first, second)
-    assert_allclose(paired.difference, found.auc - auc_interval(labels, second).auc, atol=1e-15)
+    assert_allclose(paired.difference, interval.auc - auc_interval(labels, second).auc, atol=1e-15)
     assert_allclose(paired.standard_error, np.sqrt(spread), rtol=1e-10)
     gaps = [one - other for one, other in zip(placements(labels, first), placements(labels, second), strict=True)]
     parts = np.array([np.var(gap, ddof=1) / gap.size for gap in gaps])
@@ -68,13 +68,13 @@ def test_variance_and_covariance_equal_the_golden_ones(golden):
     assert_allclose(shared, case["delong_covariance"], rtol=1e-9)
 
 
-def test_the_interval_covers_as_often_as_it_says():
+def test_the_interval_has_its_nominal_coverage():
     rng, hits = np.random.default_rng(0), 0
     labels = np.arange(80) < 30
     truth = norm.cdf(1 / np.sqrt(2))
     for _ in range(400):
-        found = auc_interval(labels, rng.normal(size=80) + labels)
-        hits += found.low <= truth <= found.high
+        interval = auc_interval(labels, rng.normal(size=80) + labels)
+        hits += interval.low <= truth <= interval.high
     assert 0.92 <= hits / 400 <= 0.98  # 0.95, give or take three deviations of 0.011
 
 
@@ -91,24 +91,24 @@ def test_the_interval_covers_as_often_as_it_says():
         (Setting(50, 500, 0.999), 0.93, 3.5),
     ],
 )
-def test_few_rows_of_a_class_are_covered_nearly_as_often_without_much_more_width(setting, least, widest):
+def test_intervals_with_few_rows_of_a_class_have_good_coverage_and_moderate_width(setting, least, widest):
     """Of DeLong's interval alone, .76 to .92 of those with few positives cover."""
-    found = coverage(setting, 500, seed=1)
-    assert found.coverage >= least
-    assert found.width < widest * found.oracle_width
+    interval = coverage(setting, 500, seed=1)
+    assert interval.coverage >= least
+    assert interval.width < widest * interval.oracle_width
 
 
 @pytest.mark.parametrize(("n_positives", "auc"), [(5, 0.6), (5, 0.8), (10, 0.6)])
-def test_scorers_that_are_as_good_are_seldom_found_to_differ_by_few_rows(n_positives, auc):
+def test_the_paired_test_keeps_its_size_with_few_rows(n_positives, auc):
     """With normal quantiles it would be .12, .11 and .08."""
     assert size_of_test(Setting(n_positives, 500, auc), 0.5, 600) < 0.07
 
 
 def test_with_many_rows_the_interval_is_that_of_delongs_variance():
     labels = np.arange(40_000) < 10_000
-    found = auc_interval(labels, np.random.default_rng(0).normal(size=40_000) + labels)
-    reach = norm.ppf(0.975) * found.standard_error
-    assert_allclose([found.low, found.high], [found.auc - reach, found.auc + reach], atol=0.02 * reach)
+    interval = auc_interval(labels, np.random.default_rng(0).normal(size=40_000) + labels)
+    reach = norm.ppf(0.975) * interval.standard_error
+    assert_allclose([interval.low, interval.high], [interval.auc - reach, interval.auc + reach], atol=0.02 * reach)
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 50])
@@ -121,11 +121,11 @@ def test_a_perfect_auc_has_the_bound_of_independent_pairs(pairs):
 
 
 @pytest.mark.parametrize("scores", [[0, 0, 0], [1, 2, 0], [1, 0, 2]])
-def test_one_row_of_a_class_says_little(scores):
-    found = auc_interval([1, 0, 0], scores)
-    assert 0 <= found.low <= found.auc <= found.high <= 1
-    assert found.high - found.low > 0.9
-    assert auc_interval([1, 0, 0], scores, level=0.01).low <= found.auc
+def test_one_row_of_a_class_gives_a_wide_interval(scores):
+    interval = auc_interval([1, 0, 0], scores)
+    assert 0 <= interval.low <= interval.auc <= interval.high <= 1
+    assert interval.high - interval.low > 0.9
+    assert auc_interval([1, 0, 0], scores, level=0.01).low <= interval.auc
     assert compare_aucs([1, 0, 0], scores, [0, 0, 0]).p_value > 0.6
 
 
@@ -138,6 +138,6 @@ def test_comparison_without_variance():
     assert_allclose(compare_aucs(labels, [1, 1, 1, 0, 0, 0], labels).z, -apart.z)
 
 
-def test_a_level_outside_nought_and_one_is_refused():
+def test_a_level_outside_zero_and_one_raises_an_error():
     with pytest.raises(ValueError, match="between 0 and 1, got 95"):
         auc_interval([0, 1], [0, 1], level=95)

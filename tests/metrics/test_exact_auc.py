@@ -54,7 +54,7 @@ def test_auc_equals_the_golden_one(golden):
         ([0, 1], [0, 1], [1.0, 0.0], "some weight to both classes"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused_by_name_and_place(labels, scores, weight, message):
+def test_invalid_input_raises_an_error_with_its_row(labels, scores, weight, message):
     with pytest.raises(ValueError, match=message):
         exact_auc(labels, scores, weight)
 

@@ -1,4 +1,4 @@
-"""Methods are compared on the same stream, each judged, timed and refused on its own."""
+"""Comparison of methods on one stream: each is evaluated and timed separately, and failures are isolated."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from scipy import sparse
 from opauc.errors import InputError
 from opauc.metrics import (
     FittedMethod,
-    KeptScores,
     NumberedRows,
     Ranking,
+    ScoreBuffer,
     auc_interval,
     compare_aucs,
     compare_on_stream,
@@ -19,29 +19,29 @@ from opauc.metrics import (
 from tests.metrics.methods import CHOICE, Diverging, MeanDifference, NotNumbers, feature, numbered
 
 
-def test_methods_learn_what_is_not_held_out_and_are_judged_by_what_is(drawn):
+def test_methods_train_on_some_rows_and_are_evaluated_on_the_held_out_ones(drawn):
     rows, labels = drawn
-    found = compare_on_stream([feature(1), MeanDifference()], numbered(rows, labels), CHOICE)
+    results = compare_on_stream([feature(1), MeanDifference()], numbered(rows, labels), CHOICE)
     out = held_out(0, 1000, *CHOICE)
     alone = MeanDifference()
     alone.learn(rows[~out], labels[~out])
     alone.finish()
     best, second = alone.scores(rows[out]), rows[out, 1]
-    assert [one.name for one in found] == ["mean difference", "feature 1"]
-    assert_allclose(found[0][1:4], auc_interval(labels[out], best)[:3], rtol=1e-12)
-    assert_allclose(found[1][1:4], auc_interval(labels[out], second)[:3], rtol=1e-12)
-    assert found[0].p_value is None
-    assert_allclose(found[1].p_value, compare_aucs(labels[out], best, second).p_value, rtol=1e-9)
-    assert all(one.trouble == "" and one.seconds >= 0 for one in found)
+    assert [result.name for result in results] == ["mean difference", "feature 1"]
+    assert_allclose(results[0][1:4], auc_interval(labels[out], best)[:3], rtol=1e-12)
+    assert_allclose(results[1][1:4], auc_interval(labels[out], second)[:3], rtol=1e-12)
+    assert results[0].p_value is None
+    assert_allclose(results[1].p_value, compare_aucs(labels[out], best, second).p_value, rtol=1e-9)
+    assert all(result.trouble == "" and result.seconds >= 0 for result in results)
 
 
 def test_the_result_does_not_depend_on_how_the_stream_was_cut(drawn):
     methods = [feature(0), feature(1), feature(2)]
     whole, parts = (compare_on_stream(methods, numbered(*drawn, size), CHOICE) for size in (1000, 7))
-    assert [one[:5] for one in whole] == [one[:5] for one in parts]
+    assert [result[:5] for result in whole] == [result[:5] for result in parts]
 
 
-def test_sparse_rows_that_become_wider_are_learnt_whole():
+def test_sparse_rows_that_gain_features_are_collected_completely():
     rng = np.random.default_rng(1)
     labels = (rng.random(400) < 0.5).astype(np.int8)
     dense = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.5)
@@ -57,29 +57,29 @@ def test_sparse_rows_that_become_wider_are_learnt_whole():
         return read() if len(passes) == 1 else iter([NumberedRows(0, rows, labels)])
 
     def collected(rows, labels):
-        learned.append((rows, labels))
+        training.append((rows, labels))
         return lambda rows: rows[:, [5]].toarray()[:, 0]
 
-    passes, learned = [], []
+    passes, training = [], []
     compare_on_stream([MeanDifference(), FittedMethod("all", collected)], second_pass_wide, CHOICE)
     out = held_out(0, 400, *CHOICE)
-    assert_array_equal(learned[0][0].toarray(), rows[~out].toarray())
-    assert_array_equal(learned[0][1], labels[~out])
+    assert_array_equal(training[0][0].toarray(), rows[~out].toarray())
+    assert_array_equal(training[0][1], labels[~out])
 
 
-def test_a_method_that_refuses_is_left_out_with_its_reason_and_the_others_go_on(drawn):
+def test_a_failed_method_is_reported_with_its_message_and_the_others_continue(drawn):
     failing = Diverging("diverging")
-    found = compare_on_stream([failing, NotNumbers("nan"), feature(0)], numbered(*drawn), CHOICE)
-    assert [one.name for one in found] == ["feature 0", "diverging", "nan"]
-    assert found[1][1:5] == (None,) * 4
-    assert found[1].trouble == "the weights left the range of float64"
-    assert found[2].trouble == "gave scores that are not numbers"
+    results = compare_on_stream([failing, NotNumbers("nan"), feature(0)], numbered(*drawn), CHOICE)
+    assert [result.name for result in results] == ["feature 0", "diverging", "nan"]
+    assert results[1][1:5] == (None,) * 4
+    assert results[1].trouble == "the weights left the range of float64"
+    assert results[2].trouble == "gave scores that are not numbers"
     assert failing.log.count("learn") == 3
     assert "finish" not in failing.log
-    assert found[0].auc > 0.7
+    assert results[0].auc > 0.7
 
 
-def test_mistakes_in_the_code_of_a_method_are_not_taken_for_refusals(drawn):
+def test_a_bug_in_a_method_is_raised(drawn):
     class Mistaken(MeanDifference):
         def finish(self):
             raise KeyError("weights")
@@ -88,7 +88,7 @@ def test_mistakes_in_the_code_of_a_method_are_not_taken_for_refusals(drawn):
         compare_on_stream([Mistaken()], numbered(*drawn), CHOICE)
 
 
-def test_warming_up_comes_once_before_learning_and_is_not_timed(drawn, monkeypatch):
+def test_warm_up_runs_once_before_training_and_is_not_timed(drawn, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("opauc.metrics.runner.time.perf_counter", lambda: clock[0])
 
@@ -110,36 +110,36 @@ def test_warming_up_comes_once_before_learning_and_is_not_timed(drawn, monkeypat
             return super().scores(rows)
 
     slow = Slow()
-    (found,) = compare_on_stream([slow], numbered(*drawn), CHOICE)
+    (result,) = compare_on_stream([slow], numbered(*drawn), CHOICE)
     assert slow.log == ["warm up", *["learn"] * 10, "finish"]
-    assert found.seconds == 10.5
+    assert result.seconds == 10.5
 
 
-def test_beyond_the_rows_kept_the_streaming_auc_stands_in(drawn):
+def test_above_exact_rows_the_streaming_auc_is_used(drawn):
     exact = compare_on_stream([feature(0), feature(1)], numbered(*drawn), CHOICE)
     streamed = compare_on_stream([feature(0), feature(1)], numbered(*drawn), CHOICE, exact_rows=50)
-    assert_allclose([one.auc for one in streamed], [one.auc for one in exact], atol=1e-12)
-    assert_allclose([one[2:4] for one in streamed], [one[2:4] for one in exact], atol=1e-9)
-    assert [one.p_value for one in streamed] == [None, None]
+    assert_allclose([result.auc for result in streamed], [result.auc for result in exact], atol=1e-12)
+    assert_allclose([result[2:4] for result in streamed], [result[2:4] for result in exact], atol=1e-9)
+    assert [result.p_value for result in streamed] == [None, None]
 
 
-def test_rows_of_one_class_held_out_are_refused(drawn):
+def test_held_out_rows_of_one_class_raise_an_error(drawn):
     rows, labels = drawn
     with pytest.raises(InputError, match=r"two classes held out, got 0 positives and \d+ negatives"):
         compare_on_stream([feature(0)], numbered(rows, labels * ~held_out(0, 1000, *CHOICE)), CHOICE)
 
 
-def test_kept_scores_are_exact_up_to_their_limit_and_rank_as_all_rows_do(drawn):
+def test_a_score_buffer_is_exact_up_to_its_limit(drawn):
     rows, labels = drawn
-    few, many = KeptScores(1000), KeptScores(999)
-    for kept in (few, many):
+    few, many = ScoreBuffer(1000), ScoreBuffer(999)
+    for buffer in (few, many):
         for at in range(0, 1000, 300):
-            kept.add(labels[at : at + 300], rows[at : at + 300, 0])
-    assert few.whole is not None
-    assert many.whole is None
+            buffer.add(labels[at : at + 300], rows[at : at + 300, 0])
+    assert few.all_rows is not None
+    assert many.all_rows is None
     assert few.interval() == auc_interval(labels, rows[:, 0])
-    assert few.ranking().certain is None
-    assert many.ranking().certain == Ranking.of_stream(many.stream).certain
+    assert few.ranking().auc_bounds is None
+    assert many.ranking().auc_bounds == Ranking.of_stream(many.stream).auc_bounds
     assert (few.n_rows, many.n_rows) == (1000, 1000)
 
 
@@ -154,17 +154,17 @@ def test_methods_of_tables_take_the_columns_and_all_others_the_features(drawn):
 
     def noting(name):
         def fit(rows, labels):
-            learned[name] = rows, labels
+            training[name] = rows, labels
             return lambda rows: scored.setdefault(name, []).append(rows) or np.arange(float(len(rows)))
 
         return FittedMethod(name, fit)
 
-    learned, scored = {}, {}
+    training, scored = {}, {}
     compare_on_stream([noting("features")], read, CHOICE, of_tables=[noting("table")])
     out = held_out(0, 1000, *CHOICE)
     for name, expected in (("features", rows), ("table", table)):
-        assert_array_equal(learned[name][0], expected[~out])
-        assert_array_equal(learned[name][1], labels[~out])
+        assert_array_equal(training[name][0], expected[~out])
+        assert_array_equal(training[name][1], labels[~out])
         assert_array_equal(np.concatenate(scored[name]), expected[out])
 
 

@@ -1,4 +1,4 @@
-"""The histogram of scores: every row is counted once, far scores do not spoil it, streams give about the same."""
+"""The score histogram: every row is counted once, outliers do not distort it, streams give about the same."""
 
 import numpy as np
 import pytest
@@ -19,27 +19,27 @@ def rows_of(seed, n_rows=400):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(ODD)), min_size=1), st.integers(1, 50))
-def test_every_row_is_in_one_bin_or_beyond_whatever_the_scores(rows, n_bins):
+def test_every_row_is_counted_once_for_any_scores(rows, n_bins):
     labels, scores = map(np.array, zip(*rows, strict=True))
-    for found in (
+    for histogram in (
         ScoreHistogram.of(labels, scores, n_bins),
         ScoreHistogram.of_stream(StreamingAuc.of(labels, scores, size=3), n_bins),
     ):
-        assert np.isfinite(found.edges).all()
-        assert np.all(np.diff(found.edges) > 0)
-        assert found.class_counts.min() >= 0
-        assert found.beyond.min() >= 0
-        held = found.class_counts.sum(axis=0) + found.beyond.sum(axis=0)
-        assert_allclose(held, [(~labels).sum(), labels.sum()], rtol=1e-12)
+        assert np.isfinite(histogram.edges).all()
+        assert np.all(np.diff(histogram.edges) > 0)
+        assert histogram.class_counts.min() >= 0
+        assert histogram.outside.min() >= 0
+        totals = histogram.class_counts.sum(axis=0) + histogram.outside.sum(axis=0)
+        assert_allclose(totals, [(~labels).sum(), labels.sum()], rtol=1e-12)
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_counts_are_those_of_numpy(seed):
     labels, scores = rows_of(seed)
-    found = ScoreHistogram.of(labels, scores)
+    histogram = ScoreHistogram.of(labels, scores)
     for side in (False, True):
-        counts, _ = np.histogram(scores[labels == side], found.edges)
-        assert_array_equal(found.class_counts[:, int(side)], counts)
+        counts, _ = np.histogram(scores[labels == side], histogram.edges)
+        assert_array_equal(histogram.class_counts[:, int(side)], counts)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -48,7 +48,7 @@ def test_a_stream_of_single_scores_has_the_same_histogram(seed):
     exact, streamed = ScoreHistogram.of(labels, scores), ScoreHistogram.of_stream(StreamingAuc.of(labels, scores))
     assert_array_equal(streamed.edges, exact.edges)
     assert_array_equal(streamed.class_counts, exact.class_counts)
-    assert_array_equal(streamed.beyond, exact.beyond)
+    assert_array_equal(streamed.outside, exact.outside)
 
 
 def test_a_long_stream_has_about_the_same_histogram():
@@ -59,23 +59,23 @@ def test_a_long_stream_has_about_the_same_histogram():
     assert_allclose(exact.shares().sum(axis=0), 1.0, atol=0.005)
 
 
-def test_one_far_score_does_not_squeeze_the_others_into_one_bin():
+def test_an_outlier_does_not_squeeze_the_others_into_one_bin():
     labels, scores = rows_of(2, 10_000)
     scores[5] = 1e9
-    found = ScoreHistogram.of(labels, scores)
-    assert found.edges[-1] < 10
-    assert found.beyond.sum() >= 1
-    assert (found.class_counts > 0).sum() > 40
+    histogram = ScoreHistogram.of(labels, scores)
+    assert histogram.edges[-1] < 10
+    assert histogram.outside.sum() >= 1
+    assert (histogram.class_counts > 0).sum() > 40
 
 
 def test_a_rare_class_is_within_the_bins():
     rng = np.random.default_rng(3)
     labels = np.arange(100_000) < 50
-    found = ScoreHistogram.of(labels, np.where(labels, 20.0, 0.0) + rng.normal(size=labels.size))
-    assert found.class_counts[:, 1].sum() == 50
+    histogram = ScoreHistogram.of(labels, np.where(labels, 20.0, 0.0) + rng.normal(size=labels.size))
+    assert histogram.class_counts[:, 1].sum() == 50
 
 
-def test_wrong_wishes_are_refused():
+def test_invalid_arguments_raise_an_error():
     with pytest.raises(ValueError, match="n_bins must be at least 1, got 0"):
         ScoreHistogram.of([0, 1], [0.0, 1.0], 0)
     with pytest.raises(ValueError, match="at least one row"):

@@ -1,4 +1,4 @@
-"""The streaming AUC: its bounds are certain however the rows come, narrow on large streams, and its size is fixed."""
+"""The streaming AUC: its bounds contain the exact AUC for any order of rows, are narrow, and its size is fixed."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ ORDERS = {
     "by class": lambda labels, _: np.argsort(labels, kind="stable"),
     "from both ends": lambda _, scores: np.argsort(-np.abs(scores), kind="stable"),
 }
-# Without compiled kernels the same laws are looked at on fewer rows.
+# Without compiled kernels the same laws are checked on fewer rows.
 MANY = 20_000 if config.DISABLE_JIT else 1_000_000
 
 
@@ -51,7 +51,7 @@ def assert_contains(streaming, labels, scores):
 
 
 @given(streams(), st.sampled_from([1, 2, 3, 8, 40]), st.lists(st.integers(0, 300), max_size=6))
-def test_the_exact_auc_lies_in_the_interval_however_the_stream_is_cut(stream, size, cuts):
+def test_the_exact_auc_lies_in_the_interval_for_any_batches(stream, size, cuts):
     labels, scores = stream
     streaming = StreamingAuc.empty(size)
     for part in np.split(np.arange(labels.size), sorted(min(cut, labels.size) for cut in cuts)):
@@ -60,7 +60,7 @@ def test_the_exact_auc_lies_in_the_interval_however_the_stream_is_cut(stream, si
 
 
 @given(streams(), st.sampled_from([1, 2, 8, 40]), st.integers(2, 9), st.randoms(use_true_random=False))
-def test_the_exact_auc_lies_in_the_interval_however_shards_are_merged(stream, size, n_shards, random):
+def test_the_exact_auc_lies_in_the_interval_for_any_merge_order(stream, size, n_shards, random):
     labels, scores = stream
     shards = [StreamingAuc.of(labels[i::n_shards], scores[i::n_shards], size) for i in range(n_shards)]
     while len(shards) > 1:
@@ -78,7 +78,7 @@ def test_few_distinct_scores_give_the_exact_auc(stream):
         assert streaming.interval() == (exact_auc(labels, scores),) * 2
 
 
-def test_rows_one_by_one_are_counted_too():
+def test_rows_can_be_added_one_by_one():
     rng = np.random.default_rng(0)
     labels = rng.random(400) < 0.3
     scores = rng.normal(size=400) + labels
@@ -115,7 +115,7 @@ LARGE = ["normal 0.6", "normal 0.8", "normal 0.99", "rare class", "heavy tails",
 
 
 @pytest.mark.parametrize("name", [*LARGE, "class after class", "drift"])
-def test_2048_intervals_know_the_auc_of_a_million_scores_to_a_thousandth(name):
+def test_2048_intervals_bound_the_auc_of_a_million_scores_to_a_thousandth(name):
     labels, scores = large_stream(name)
     whole = StreamingAuc.of(labels, scores)
     parts = zip(np.array_split(labels, 64), np.array_split(scores, 64), strict=True)
@@ -141,22 +141,22 @@ def test_memory_does_not_grow_with_the_rows():
 
 
 def test_empty_is_the_identity_and_knows_nothing():
-    empty, some = StreamingAuc.empty(), StreamingAuc.of([0, 1], [0.0, 1.0])
+    empty, streaming = StreamingAuc.empty(), StreamingAuc.of([0, 1], [0.0, 1.0])
     assert (empty.interval(), empty.estimate()) == ((0.0, 1.0), 0.5)
     assert StreamingAuc.of([1], [2.0]).interval() == (0.0, 1.0)
-    for merged in (some.merge(empty), empty.merge(some), some.update([], [])):
+    for merged in (streaming.merge(empty), empty.merge(streaming), streaming.update([], [])):
         assert merged.interval() == (1.0, 1.0)
-    assert some.merge(StreamingAuc.empty(7)).size == StreamingAuc.empty(7).merge(some).size == 7
+    assert streaming.merge(StreamingAuc.empty(7)).size == StreamingAuc.empty(7).merge(streaming).size == 7
 
 
-def test_counts_beyond_the_reach_of_64_bit_products_stay_exact():
+def test_counts_whose_products_exceed_64_bits_stay_exact():
     arrays = StreamingAuc.of([0, 1], [0.0, 1.0]).to_arrays()
     arrays["class_counts"] = arrays["class_counts"] * 10**12
     assert StreamingAuc.from_arrays(arrays).interval() == (1.0, 1.0)
 
 
 @given(streams())
-def test_arrays_out_and_in_again_are_the_same_to_the_bit(stream):
+def test_arrays_round_trip_bit_for_bit(stream):
     streaming = StreamingAuc.of(*stream, size=9)
     arrays = streaming.to_arrays()
     back = StreamingAuc.from_arrays(arrays)
@@ -183,7 +183,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit(stream):
         ({"lows": np.arange(9.0), "highs": np.arange(9.0), "class_counts": np.ones((9, 2), int)}, "third of the 9"),
     ],
 )
-def test_arrays_that_no_rows_could_lead_to_are_refused(change, message):
+def test_invalid_arrays_raise_an_error(change, message):
     arrays = {"size": 2, "lows": [0.0, 1.0], "highs": [0.5, 2.0], "class_counts": [[1, 1], [0, 3]]}
     assert StreamingAuc.from_arrays(arrays).counts.tolist() == [1, 4]
     with pytest.raises(IncompatibleMomentsError, match=message):
@@ -192,7 +192,7 @@ def test_arrays_that_no_rows_could_lead_to_are_refused(change, message):
         StreamingAuc.from_arrays({})
 
 
-def test_wrong_sizes_and_scores_are_refused():
+def test_invalid_sizes_and_scores_raise_an_error():
     with pytest.raises(ValueError, match="size must be at least 1, got 0"):
         StreamingAuc.empty(0)
     with pytest.raises(ValueError, match="NaN at row 1"):

@@ -1,4 +1,4 @@
-"""A page in a real browser, and as elements."""
+"""Load a page in a browser, or parse it."""
 
 import json
 import re
@@ -22,9 +22,9 @@ FLAGS = [
     "--disable-sync",
     "--virtual-time-budget=5000",
 ]
-# Measures the page in a frame of the given width and leaves the figures in the outer page.
+# Measures the page in a frame of the given width and writes the results to the outer page.
 MEASURE = """
-<pre id="found"></pre><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
+<pre id="result"></pre><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
 <script>
 window.onload = () => {{
   const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
@@ -33,7 +33,7 @@ window.onload = () => {{
     return [text.textContent, box.left, box.top, box.right, box.bottom];
   }}));
   const scale = page.querySelector("svg.chart").getBoundingClientRect().width / 400;
-  document.getElementById("found").textContent = JSON.stringify({{
+  document.getElementById("result").textContent = JSON.stringify({{
     scroll: root.scrollWidth, width: root.clientWidth, scripts: page.scripts.length, boxes: boxes,
     paper: page.defaultView.getComputedStyle(page.body).backgroundColor,
     text: scale * parseFloat(page.defaultView.getComputedStyle(page.querySelector("svg.chart text")).fontSize),
@@ -45,7 +45,7 @@ VOID = {"meta"}
 
 
 class Tags(HTMLParser):
-    """Checks that every element is closed in order, and notes which there are."""
+    """Check that elements are closed in order, and record them."""
 
     def __init__(self, page):
         super().__init__()
@@ -73,13 +73,13 @@ def svgs(page):
     return [ElementTree.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
 
 
-def chromium(folder, page, *flags):
-    """What the browser prints of a page, and what it logs."""
+def chromium(directory, page, *flags):
+    """The DOM that the browser prints, and its log."""
     if CHROMIUM is None:
-        pytest.skip("no chromium here; the page is checked as text only")
-    path = folder / "page.html"
+        pytest.skip("chromium is not installed; the page is checked as text only")
+    path = directory / "page.html"
     path.write_text(page, encoding="utf-8")
-    profile = f"--user-data-dir={folder / 'profile'}"
+    profile = f"--user-data-dir={directory / 'profile'}"
     done = subprocess.run(
         [CHROMIUM, *FLAGS, profile, "--enable-logging=stderr", "--v=0", *flags, "--dump-dom", path.as_uri()],
         capture_output=True,
@@ -90,6 +90,6 @@ def chromium(folder, page, *flags):
     return done.stdout, done.stderr
 
 
-def measured(folder, page, width, *flags):
-    printed, _ = chromium(folder, MEASURE.format(width=width, page=escape(page)), *flags)
-    return json.loads(re.search(r'<pre id="found">(.*?)</pre>', printed, re.DOTALL)[1].replace("&amp;", "&"))
+def measure(directory, page, width, *flags):
+    printed, _ = chromium(directory, MEASURE.format(width=width, page=escape(page)), *flags)
+    return json.loads(re.search(r'<pre id="result">(.*?)</pre>', printed, re.DOTALL)[1].replace("&amp;", "&"))

@@ -1,15 +1,14 @@
-"""Reports of every kind that the page is tested with."""
+"""Reports for the tests of the page."""
 
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressiveAuc
+from opauc.metrics.progressive import ProgressiveAuc
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.streaming_auc import StreamingAuc
-from opauc.report.page import Report
-from opauc.report.weights import WeightRow
-from tests.report.additive_models import additive_part
+from opauc.report import Report, WeightRow
 from tests.report.penalties import penalty_choice
+from tests.report.terms import terms_section
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' \x00\ud800 \u202e https://example.org/x.png"
 
@@ -18,7 +17,7 @@ def full_report(**changes):
     rng = np.random.default_rng(0)
     labels = rng.random(4000) < 0.2
     scores = rng.normal(size=4000) + 1.5 * labels
-    parts = {
+    fields = {
         "title": HOSTILE,
         "ranking": Ranking.of(labels, scores),
         "model": HOSTILE,
@@ -31,13 +30,13 @@ def full_report(**changes):
             WeightRow("x" * 200, 123456.0, 0.5),
             *(WeightRow(f"feature {i}", 7.0, 0.1 / (i + 1)) for i in range(38)),
         ],
-        "weight_order": "by effect",
+        "weight_order": "by standardized weight",
         "data": {"File": "a/very/long/path/" * 6, HOSTILE: HOSTILE},
         "settings": {"alpha": 1e-4, "average": True, "rank": None},
-        "timings": {"Reading": 1.5, "Learning": 0.002},
+        "timings": {"Reading": 1.5, "Training": 0.002},
         "provenance": {"SHA-256": "0123456789abcdef" * 4},
     }
-    return Report(**(parts | changes))
+    return Report(**(fields | changes))
 
 
 def rare_report():
@@ -50,7 +49,7 @@ def rare_report():
 
 
 def offset_report():
-    """Scores a long way from zero that differ by little, learned in few rows, with probabilities that are all small."""
+    """Close scores far from zero, few training rows, and small probabilities."""
     rng = np.random.default_rng(2)
     labels = rng.random(300) < 0.1
     scores = -98_765.0 + 1e-3 * (rng.normal(size=300) + labels)
@@ -66,7 +65,7 @@ def bare_report():
 
 
 def additive_report():
-    return full_report(additive=additive_part(), penalty=None, weights=())
+    return full_report(additive=terms_section(), penalty=None, weights=())
 
 
 PAGES = {

@@ -1,4 +1,4 @@
-"""The report page: safe, whole and self-contained as text, and sound in a real browser."""
+"""The report page: escaped, complete and self-contained as text, and correct in a browser."""
 
 import re
 import subprocess
@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressPoint
+from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.streaming_auc import StreamingAuc
-from opauc.report.page import render_report
+from opauc.report import WeightRow, render_report
 from opauc.report.style import DARK, LIGHT
 from opauc.report.svg import Axis
 from opauc.report.text import outward, plain, safe, share
-from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measured, svgs
+from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measure, svgs
 from tests.report.reports import PAGES, bare_report, full_report, offset_report, rare_report
 
-# Sheets of paper that a page may take; others take three.
+# Printed sheets per page; three unless listed.
 SHEETS = {"additive": 6, "bare": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_well_formed_with_no_script_and_no_address(name):
+def test_the_page_is_well_formed_without_scripts_and_links(name):
     page = render_report(PAGES[name]())
     tags = Tags(page)
     assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in tags.seen}
@@ -55,7 +55,7 @@ def test_every_chart_has_a_name_a_description_and_finite_numbers(name):
                 assert not re.search(r"nan|inf", part.get(key, ""), re.IGNORECASE)
 
 
-def test_what_users_supply_is_shown_and_not_obeyed():
+def test_hostile_text_is_escaped():
     page = render_report(full_report())
     assert "<script" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quoted&quot;") >= 5
@@ -63,14 +63,14 @@ def test_what_users_supply_is_shown_and_not_obeyed():
     assert "\u202e" not in page
 
 
-def test_thresholds_that_differ_by_little_are_told_apart():
+def test_close_thresholds_have_enough_digits():
     rows = re.findall(r'<td class="number">(−98[^<]*)</td>', render_report(offset_report()))
     assert len(set(rows)) == len(rows) == 4
 
 
-def test_parts_that_are_absent_are_left_out():
+def test_absent_parts_are_left_out():
     everything = ["ROC curve", "Precision and recall", "Scores by class", "Calibration", "Learning curve"]
-    everything += ["Choice of the penalty", "Terms by penalty"]
+    everything += ["Penalty selection", "Regularization path"]
     everything += ["Operating points", "Largest weights", "Data", "Settings", "Timings", "Provenance"]
     assert Tags(render_report(full_report(title="All"))).headings == ["All", *everything]
     bare = ["Two rows", "ROC curve", "Precision and recall", "Scores by class", "Operating points"]
@@ -79,21 +79,21 @@ def test_parts_that_are_absent_are_left_out():
     assert not {"Calibration", "Learning curve"} & set(Tags(render_report(empty)).headings)
 
 
-def test_the_summary_says_which_interval_it_is():
+def test_the_summary_describes_the_interval():
     report = full_report()
-    found = report.ranking.confidence
+    interval = report.ranking.confidence
     page = render_report(report)
-    assert f'<p class="auc">{found.auc:.4f}</p>' in page
-    assert f"{found.low:.4f} to {found.high:.4f}" in page
+    assert f'<p class="auc">{interval.auc:.4f}</p>' in page
+    assert f"{interval.low:.4f} to {interval.high:.4f}" in page
     assert "from the exact ranks of all rows" in page
     streamed = rare_report()
-    assert f"certain to lie within {outward(*streamed.ranking.certain)}" in render_report(streamed)
+    assert f"lies within {outward(*streamed.ranking.auc_bounds)}" in render_report(streamed)
     few = Ranking.of_stream(StreamingAuc.of([0, 1], [0.0, 1.0]))
     assert "the AUC of these rows is exact" in render_report(full_report(ranking=few))
 
 
 @given(st.floats(-1e300, 1e300), st.floats(1e-9, 1e300))
-def test_axes_have_a_few_ticks_within_their_range_and_labels_that_differ(low, span):
+def test_axes_have_two_to_nine_ticks_with_distinct_labels(low, span):
     high = low + max(span, abs(low) * 1e-3)
     axis = Axis.linear(low, high)
     assert 2 <= len(axis.ticks) <= 9
@@ -103,7 +103,7 @@ def test_axes_have_a_few_ticks_within_their_range_and_labels_that_differ(low, sp
     assert low - room <= min(axis.ticks) < max(axis.ticks) <= high + room
 
 
-def test_numbers_are_rounded_so_that_they_stay_true():
+def test_numbers_are_rounded_without_becoming_wrong():
     assert (share(1.0), share(0.99996), share(1 - 1e-12)) == ("1.0000", "0.99996", "0.99999999")
     assert outward(0.12345678, 0.12345679) == "0.123456 to 0.123457"
     assert (plain(-1234), plain(np.float64(0.5)), safe("<a\ud800>")) == ("−1,234", "0.5", "&lt;a?&gt;")
@@ -122,18 +122,18 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_text_and_classes_stand_out_from_the_paper(theme):
+def test_colors_have_enough_contrast(theme):
     for name in ("ink", "soft", "negative", "positive"):
         assert contrast(theme[name], theme["paper"]) >= 4.5, name
 
 
 @pytest.mark.parametrize("name", ["full", "additive"])
-def test_the_browser_has_nothing_to_complain_about_and_would_say_so(tmp_path, name):
+def test_the_browser_logs_no_errors_and_blocks_images(tmp_path, name):
     page = render_report(PAGES[name]())
     printed, logged = chromium(tmp_path, page)
     assert "<h1>" in printed
     assert "CONSOLE" not in logged
-    # The same page with an image in it: the page's own policy keeps the browser from fetching it.
+    # The content security policy of the page blocks an image.
     _, logged = chromium(tmp_path, page.replace("<main>", '<main><img alt="" src="http://127.0.0.1:9/x.png">'))
     assert "CONSOLE" in logged
     assert "Content Security Policy" in logged
@@ -141,29 +141,29 @@ def test_the_browser_has_nothing_to_complain_about_and_would_say_so(tmp_path, na
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [360, 1200])
-def test_nothing_scrolls_sideways_or_overlaps_and_text_is_readable(tmp_path, name, width):
-    found = measured(tmp_path, render_report(PAGES[name]()), width)
-    assert found["scroll"] <= found["width"] <= width
-    assert found["scripts"] == 0
-    assert found["text"] >= 11
-    for chart in found["boxes"]:
-        for at, (words, left, top, right, bottom) in enumerate(chart):
+def test_nothing_scrolls_sideways_or_overlaps_and_text_is_large_enough(tmp_path, name, width):
+    result = measure(tmp_path, render_report(PAGES[name]()), width)
+    assert result["scroll"] <= result["width"] <= width
+    assert result["scripts"] == 0
+    assert result["text"] >= 11
+    for chart in result["boxes"]:
+        for at, (label, left, top, right, bottom) in enumerate(chart):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
-                assert apart, (words, other)
+                assert apart, (label, other)
 
 
-def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path):
+def test_the_dark_theme_follows_the_color_scheme(tmp_path):
     page = render_report(bare_report())
-    assert measured(tmp_path, page, 800)["paper"] == "rgb(255, 255, 255)"
-    dark = measured(tmp_path, page, 800, "--blink-settings=preferredColorScheme=0")["paper"]
+    assert measure(tmp_path, page, 800)["paper"] == "rgb(255, 255, 255)"
+    dark = measure(tmp_path, page, 800, "--blink-settings=preferredColorScheme=0")["paper"]
     assert dark == f"rgb({', '.join(str(int(DARK['paper'][at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_printed_it_takes_two_sheets_or_three_and_an_additive_model_twice_as_many(tmp_path, name):
+def test_the_printed_page_has_few_sheets(tmp_path, name):
     if CHROMIUM is None:
-        pytest.skip("no chromium here; the page is checked as text only")
+        pytest.skip("chromium is not installed; the page is checked as text only")
     (tmp_path / "page.html").write_text(render_report(PAGES[name]()), encoding="utf-8")
     profile, printed = f"--user-data-dir={tmp_path / 'profile'}", tmp_path / "page.pdf"
     address = (tmp_path / "page.html").as_uri()
@@ -172,3 +172,41 @@ def test_printed_it_takes_two_sheets_or_three_and_an_additive_model_twice_as_man
     )
     sheets = len(re.findall(rb"/Type /Page\b", printed.read_bytes()))
     assert 1 <= sheets <= SHEETS.get(name, 3)
+
+
+def render_weights(rows, order="by standardized weight"):
+    return render_report(full_report(weights=rows, weight_order=order, penalty=None))
+
+
+def names_in(page):
+    return re.findall(r"<bdi>(\w+)</bdi>", page)
+
+
+def test_the_twenty_largest_standardized_weights_are_listed():
+    page = render_weights([WeightRow(f"name{i}", 1e6 / (i + 1), (-1) ** i * (i % 30)) for i in range(30)])
+    assert names_in(page) == [f"name{i}" for i in range(29, 9, -1)]
+    assert "20 of 40, by standardized weight" in page
+
+
+def test_raw_weights_have_their_own_digits():
+    page = render_weights([WeightRow("meters", 3.4361e-07, 0.5), WeightRow("years", -114.243, -0.25)])
+    cells = re.findall(r'<bdi>(\w+)</bdi></th><td class="number">([^<]+)</td><td class="number">([^<]+)</td>', page)
+    assert cells == [("meters", "0.5000", "3.436e−07"), ("years", "−0.2500", "−114.2")]
+    assert '<th scope="col" class="number">Weight × SD</th><th scope="col" class="number">Weight</th>' in page
+
+
+def test_weights_without_deviations_are_ordered_by_size():
+    page = render_weights(
+        [WeightRow("zero", 0.0), WeightRow("missing", np.nan), WeightRow("one", 1.0)], "by size of the weight"
+    )
+    assert names_in(page) == ["one", "zero", "missing"]
+    assert "3 of 40, by size of the weight" in page
+    assert ">Weight × SD<" not in page
+
+
+def test_nan_weights_go_last_and_have_no_bar():
+    rows = [WeightRow("zero", 0.0), WeightRow("missing", np.nan), WeightRow("one", 1.0), WeightRow("infinite", -np.inf)]
+    page = render_weights(rows)
+    assert names_in(page) == ["infinite", "one", "zero", "missing"]
+    widths = [float(bar.find("rect").get("width")) for bar in svgs(page) if bar.get("class") == "bar"]
+    assert sorted(widths) == [0.0, 0.0, 0.0, 50.0]

@@ -133,7 +133,9 @@ def test_a_stream_in_training_is_as_before_the_chunk_whatever_fails(monkeypatch)
     training.learn(chunks[0])
     header, before = training.parts()
     with monkeypatch.context() as patch:
-        patch.setattr("opauc.metrics.progress.Progress.after", lambda *_: (_ for _ in ()).throw(Interrupted))
+        patch.setattr(
+            "opauc.metrics.progressive.ProgressiveValidation.after", lambda *_: (_ for _ in ()).throw(Interrupted)
+        )
         with pytest.raises(Interrupted):
             training.learn(chunks[1])
     again, found = training.parts()

@@ -12,9 +12,7 @@ from opauc.api.example_rows import ExampleRows
 from opauc.core.fit import Fit
 from opauc.core.model import Model
 from opauc.linear.fit import LinearFit
-from opauc.report.penalty_charts import PenaltyChoice
-from opauc.report.terms import TermsSection
-from opauc.report.weights import WeightRow
+from opauc.report import PenaltyChoice, TermsSection, WeightRow
 
 
 @dataclass(frozen=True)

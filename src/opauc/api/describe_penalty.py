@@ -7,7 +7,7 @@ import numpy as np
 from opauc.api.describe_weights import feature_name, largest_places, spread_of
 from opauc.core.model import Model
 from opauc.linear.fit import LinearFit
-from opauc.report.penalty_charts import PenaltyChoice
+from opauc.report import PenaltyChoice
 from opauc.types import Json
 
 DRAWN_FEATURES = 8
@@ -30,10 +30,10 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
         means=sign * found.means() if found.n_folds else nothing,
         errors=found.errors(),
         chosen=found.chosen,
-        careful=found.within_one_error(),
+        one_standard_error=found.within_one_error(),
         n_folds=found.n_folds,
         names=[feature_name(model, j) for j in drawn],
-        effects=effects[:, drawn],
+        standardized_weights=effects[:, drawn],
     )
 
 
@@ -41,7 +41,11 @@ def penalty_in_words(found: PenaltyChoice) -> dict[str, str]:
     """Return what each penalty scored, one a line, with what was chosen."""
     lines = {}
     for number, (alpha, mean, error) in enumerate(zip(found.alphas, found.means, found.errors, strict=True)):
-        marks = [word for word, at in (("chosen", found.chosen), ("one standard error", found.careful)) if at == number]
+        marks = [
+            word
+            for word, at in (("chosen", found.chosen), ("one standard error", found.one_standard_error))
+            if at == number
+        ]
         score = f"{mean:.5f} ± {error:.5f}" if found.n_folds else "not judged"
         lines[f"{alpha:.4g}"] = f"{score}{'  ← ' if marks else ''}{', '.join(marks)}"
     return lines
@@ -54,5 +58,6 @@ def penalty_as_json(found: PenaltyChoice | None) -> Json | None:
     return {
         "criterion": found.criterion, "cv": found.n_folds, "alphas": found.alphas.tolist(),
         "means": found.means.tolist(), "standard_errors": found.errors.tolist(),
-        "alpha": float(found.alphas[found.chosen]), "one_standard_error_alpha": float(found.alphas[found.careful]),
+        "alpha": float(found.alphas[found.chosen]),
+        "one_standard_error_alpha": float(found.alphas[found.one_standard_error]),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from opauc.additive.shifts import find_drift
 from opauc.additive.state import AdditiveFit
 from opauc.core.model import Model
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.report.terms import CandidateRow, ExplainedPart, ExplainedRow, ShownTerm, TermsSection
+from opauc.report import CandidateRow, Contribution, ExplainedRow, ShownTerm, TermsSection
 from opauc.report.text import share
 from opauc.types import Floats, Json
 
@@ -51,15 +51,15 @@ def terms_section(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> Ter
     """Return all that a page shows of an additive model."""
     shown, selection = shown_terms(effects), effects.solution.final.selection
     return TermsSection(
-        effects=shown,
-        n_effects=len(shown),
-        explained=explained,
-        guard=guard_in_words(selection),
-        rungs=[
+        terms=shown,
+        n_terms=len(shown),
+        explained_rows=explained,
+        selection=guard_in_words(selection),
+        candidates=[
             CandidateRow(RUNGS.get(name, name), auc, name == selection.rung) for name, auc in selection.aucs.items()
         ],
-        shifted=[(shift.name, shift.index) for shift in find_drift(effects.solution, effects.inputs)],
-        watched=bool(selection.aucs),
+        drift=[(shift.name, shift.index) for shift in find_drift(effects.solution, effects.inputs)],
+        drift_checked=bool(selection.aucs),
     )
 
 
@@ -117,9 +117,9 @@ def explained_row(effects: Terms, row: Floats, title: str, note: str) -> Explain
     found = effects.explain(row[None])
     values = [shown_value(number, words) for number, words in zip(row.tolist(), effects.categories, strict=True)]
     parts = [
-        ExplainedPart(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, _way(term))
+        Contribution(effects.inputs[term.inputs[0]], values[term.inputs[0]], value, _way(term))
         if len(term.inputs) == 1
-        else ExplainedPart(term.name, "", value)
+        else Contribution(term.name, "", value)
         for term, value in zip(effects.term_columns, found.contributions[0].tolist(), strict=True)
     ]
     chance = 1.0 / (1.0 + np.exp(-found.scores()[0]))

@@ -10,7 +10,8 @@ from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
 from opauc.linear.fit import LinearFit
 from opauc.linear.scorer import LinearScorer
-from opauc.report.weights import MOST_WEIGHTS, WeightRow
+from opauc.report import WeightRow
+from opauc.report.page import MAX_WEIGHTS
 from opauc.types import Floats
 
 
@@ -40,7 +41,7 @@ def spread_of(model: Model) -> FeatureSpread | None:
     return model.fit.feature_spread if isinstance(model.fit, LinearFit) else None
 
 
-def largest_places(values: Floats, most: int = MOST_WEIGHTS) -> list[int]:
+def largest_places(values: Floats, most: int = MAX_WEIGHTS) -> list[int]:
     """Return where the values of largest size stand, the largest first."""
     places: list[int] = np.argsort(-np.abs(values), kind="stable")[:most].tolist()
     return places

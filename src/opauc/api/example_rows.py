@@ -9,7 +9,7 @@ import numpy as np
 
 from opauc.additive.explain import Terms
 from opauc.api.describe_terms import explained_row
-from opauc.report.terms import ExplainedRow
+from opauc.report import ExplainedRow
 from opauc.types import Array, Floats, Labels
 
 

@@ -29,7 +29,7 @@ from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
 from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError
 from opauc.metrics.intervals import AucInterval
-from opauc.metrics.progress import Progress as ProgressiveValidation
+from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Json
 from opauc.version import __version__
 
@@ -195,7 +195,7 @@ def run_training(
         if target is not None:
             save_model(model, target)
         result = Training(
-            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.ranked(), None,
+            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(), None,
             start.column_profiles, dict(stream.unreadable_values), seconds(),
             0.0 if checkpoints is None else checkpoints.seconds,
         )  # fmt: skip

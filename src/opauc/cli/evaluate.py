@@ -46,7 +46,7 @@ def command(
     if report is not None:
         write_report(report, model.name, scored, found)
     ranking = found.ranking
-    low, high = ranking.certain or (ranking.confidence.auc,) * 2
+    low, high = ranking.auc_bounds or (ranking.confidence.auc,) * 2
     if json:
         emit(
             "evaluated", auc=ranking.confidence.auc, low=ranking.confidence.low, high=ranking.confidence.high,

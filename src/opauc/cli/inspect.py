@@ -19,8 +19,7 @@ from opauc.cli.shown_text import shortened
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.model import MODEL, Model, model_in
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.report.terms import TermsSection
-from opauc.report.weights import WeightRow
+from opauc.report import TermsSection, WeightRow
 from opauc.types import NamedArrays, Settings
 
 # Parts of a header worth a line each.
@@ -45,7 +44,9 @@ def command(
     if json:
         emit(
             "inspected", kind=kind, header=header, arrays=shapes,
-            largest_weights=[row._asdict() for row in shown.weights], order=shown.weight_order or None,
+            largest_weights=[
+                {"name": row.name, "weight": row.weight, "effect": row.standardized_weight} for row in shown.weights
+            ], order=shown.weight_order or None,
             penalty=penalty_as_json(shown.penalty),
             additive=None if shown.terms is None or model is None else effects_as_json(terms_of(model)),
         )  # fmt: skip
@@ -85,12 +86,12 @@ def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict
 
 
 def _show_terms(part: TermsSection) -> None:
-    lines = effects_in_words(part.effects)
-    show_table(f"terms, {len(lines)} of {part.n_effects}: kind, importance, range of log-odds", lines)
-    aucs = {rung.name: f"AUC {rung.auc:.4f}{'  ← selected' if rung.taken else ''}" for rung in part.rungs}
-    shifted = ", ".join(f"{name} (stability index {index:.2f})" for name, index in part.shifted)
-    found = {"drift": shifted or "none"} if part.watched else {}
-    show_table("model selection", {"selected": part.guard, **aucs, **found})
+    lines = effects_in_words(part.terms)
+    show_table(f"terms, {len(lines)} of {part.n_terms}: kind, importance, range of log-odds", lines)
+    aucs = {one.name: f"AUC {one.auc:.4f}{'  ← selected' if one.selected else ''}" for one in part.candidates}
+    drifted = ", ".join(f"{name} (PSI {index:.2f})" for name, index in part.drift)
+    drift = {"drift": drifted or "none"} if part.drift_checked else {}
+    show_table("model selection", {"selected": part.selection, **aucs, **drift})
 
 
 def shown(value: object, depth: int = DEEPEST) -> str:
@@ -117,7 +118,7 @@ def _by_part(arrays: NamedArrays) -> dict[str, str]:
 
 def _weight(row: WeightRow) -> str:
     weight = f"{row.weight:+.6g}"
-    return weight if row.effect is None else f"effect {row.effect:+.4g}, weight {weight}"
+    return weight if row.standardized_weight is None else f"effect {row.standardized_weight:+.4g}, weight {weight}"
 
 
 def _rest(parts: Sized, shown_parts: int) -> str:

@@ -1,18 +1,18 @@
-"""How well scores rank: AUC exact and streaming, how sure it is, the curves behind it, and methods compared by it."""
+"""Metrics of scores, and the comparison of methods by them.
+
+- `exact_auc`, `auc_interval`, `compare_aucs`, `roc_curve`, `precision_recall_curve`: from labels and scores in memory.
+- `StreamingAuc`, `CalibrationBins`: mergeable statistics of a stream in fixed memory.
+- `ProgressiveAuc`: progressive validation, the AUC of rows scored before training on them.
+- `Ranking`, `ScoreHistogram`: the summary of scores that the report shows.
+- `compare_on_stream`, `compare_on_splits`: train and evaluate methods on the same rows.
+"""
 
 from opauc.metrics.calibration import CalibrationBins, Reliability
-from opauc.metrics.comparison import Compared, KeptScores
+from opauc.metrics.comparison import Compared, ScoreBuffer
 from opauc.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
-from opauc.metrics.displays import (
-    PrecisionDisplay,
-    ProgressDisplay,
-    ReliabilityDisplay,
-    RocDisplay,
-    ScoreHistogramDisplay,
-)
 from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.intervals import AucDifference, AucInterval, auc_interval, compare_aucs
-from opauc.metrics.progressive_auc import ProgressiveAuc, ProgressPoint
+from opauc.metrics.progressive import ProgressiveAuc, ProgressPoint
 from opauc.metrics.ranking import OperatingPoint, Ranking
 from opauc.metrics.runner import FittedMethod, HeldOut, Method, NumberedRows, compare_on_stream
 from opauc.metrics.score_histogram import ScoreHistogram
@@ -26,20 +26,17 @@ __all__ = [
     "Compared",
     "FittedMethod",
     "HeldOut",
-    "KeptScores",
     "Method",
     "NumberedRows",
     "OperatingPoint",
     "PrecisionDisplay",
     "PrecisionRecallCurve",
-    "ProgressDisplay",
     "ProgressPoint",
     "ProgressiveAuc",
     "Ranking",
     "Reliability",
-    "ReliabilityDisplay",
     "RocCurve",
-    "RocDisplay",
+    "ScoreBuffer",
     "ScoreHistogram",
     "ScoreHistogramDisplay",
     "StreamingAuc",

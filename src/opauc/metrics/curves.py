@@ -1,4 +1,4 @@
-"""The ROC curve and the precision-recall curve, exact, with ties and without idle points."""
+"""Exact ROC and precision-recall curves with ties, and their downsampling for charts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opauc.metrics.exact_auc import Counts, Flags, checked_scores, require_both_classes
+from opauc.metrics.exact_auc import Counts, Flags, check_both_classes, check_scores
 from opauc.types import Floats
 
 
 class RocCurve(NamedTuple):
-    """Corners of the ROC curve from (0, 0) to (1, 1); row i calls positive what scores at least thresholds[i]."""
+    """Corners of the ROC curve from (0, 0) to (1, 1); at point i, scores of at least thresholds[i] are positive.
+
+    Examples
+    --------
+    >>> from opauc.metrics import roc_curve
+    >>> roc_curve([0, 1], [0.2, 0.7]).true_positive_rate.tolist()
+    [0.0, 1.0, 1.0]
+    """
 
     false_positive_rate: Floats
     true_positive_rate: Floats
@@ -24,6 +31,12 @@ class PrecisionRecallCurve(NamedTuple):
     """Points from recall one down to recall zero.
 
     The last point, precision 1 at recall 0, has no threshold, so `thresholds` is shorter by one.
+
+    Examples
+    --------
+    >>> from opauc.metrics import precision_recall_curve
+    >>> precision_recall_curve([0, 1], [0.2, 0.7]).recall.tolist()
+    [1.0, 1.0, 0.0]
     """
 
     precision: Floats
@@ -32,9 +45,9 @@ class PrecisionRecallCurve(NamedTuple):
 
 
 def roc_curve(labels: ArrayLike, scores: ArrayLike) -> RocCurve:
-    """Return the ROC curve without the points in the middle of equal steps, which lie on a straight line.
+    """Return the ROC curve without points on a straight line between their neighbors.
 
-    The first threshold is infinite: nothing is called positive there.
+    The first threshold is infinite: no row is predicted positive there.
 
     Examples
     --------
@@ -45,9 +58,9 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike) -> RocCurve:
     >>> curve.thresholds.tolist()
     [inf, 0.8, 0.4, 0.35, 0.1]
     """
-    false, true, thresholds = _called_positive(*_both_classes(labels, scores))
-    # Equal steps in a row make a straight line: a corner is where the next step differs.
-    kept = _ends_and((np.diff(false, 2) != 0) | (np.diff(true, 2) != 0), false.size)
+    false, true, thresholds = _cumulative_counts(*_both_classes(labels, scores))
+    # Successive equal steps make a straight line: a corner is where the next step differs.
+    kept = _keep_ends((np.diff(false, 2) != 0) | (np.diff(true, 2) != 0), false.size)
     return RocCurve(
         np.append(0.0, false[kept] / false[-1]),
         np.append(0.0, true[kept] / true[-1]),
@@ -56,10 +69,10 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike) -> RocCurve:
 
 
 def precision_recall_curve(labels: ArrayLike, scores: ArrayLike) -> PrecisionRecallCurve:
-    """Return precision and recall at every threshold that matters, in rising order of the threshold.
+    """Return precision and recall at increasing thresholds.
 
-    A threshold matters unless the true positives are the same at the one below
-    and the one above: between them precision only changes along a line of constant recall.
+    A threshold is left out where its two neighbors have the same true positives:
+    between them only precision changes, along a line of constant recall.
 
     Examples
     --------
@@ -70,29 +83,29 @@ def precision_recall_curve(labels: ArrayLike, scores: ArrayLike) -> PrecisionRec
     >>> curve.thresholds.tolist()
     [0.1, 0.35, 0.4, 0.8]
     """
-    false, true, thresholds = _called_positive(*_both_classes(labels, scores))
-    gained = np.diff(true) != 0
-    kept = _ends_and(gained[:-1] | gained[1:], true.size)
+    false, true, thresholds = _cumulative_counts(*_both_classes(labels, scores))
+    changes = np.diff(true) != 0
+    kept = _keep_ends(changes[:-1] | changes[1:], true.size)
     false, true, thresholds = false[kept], true[kept], thresholds[kept]
     precision, recall = true / (true + false), true / true[-1]
     return PrecisionRecallCurve(np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1].copy())
 
 
 def _both_classes(labels: ArrayLike, scores: ArrayLike) -> tuple[Flags, Floats]:
-    positive, score = checked_scores(labels, scores)
-    require_both_classes(positive)
+    positive, score = check_scores(labels, scores)
+    check_both_classes(positive)
     return positive, score
 
 
-def _ends_and(inner: Flags, size: int) -> Flags:
+def _keep_ends(inner: Flags, size: int) -> Flags:
     """Return flags for `size` points: the first, the last and the flagged ones between them."""
     kept = np.ones(size, np.bool_)
     kept[1 : size - 1] = inner
     return kept
 
 
-def _called_positive(positive: Flags, score: Floats) -> tuple[Counts, Counts, Floats]:
-    """Return the negatives and the positives that score at least each distinct score, and those scores, falling."""
+def _cumulative_counts(positive: Flags, score: Floats) -> tuple[Counts, Counts, Floats]:
+    """Return the false and true positives at each distinct score as threshold, and those scores, decreasing."""
     order = np.argsort(-score, kind="stable")
     ranked = score[order]
     lasts = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
@@ -100,21 +113,23 @@ def _called_positive(positive: Flags, score: Floats) -> tuple[Counts, Counts, Fl
     return 1 + lasts - true, true, ranked[lasts]
 
 
-# In the unit square; on a chart 400 pixels wide a fifth of a pixel.
-UNSEEN = 0.0005
-MOST_POINTS = 500
+# In units of the axes, which run from 0 to 1: a fifth of a pixel on a chart 400 pixels wide.
+TOLERANCE = 0.0005
+MAX_POINTS = 500
 
 
-def needed_points(x: Floats, y: Floats, most: int = MOST_POINTS, unseen: float = UNSEEN) -> NDArray[np.intp]:
-    """Return which points, rising, to keep of a curve: every other is within `unseen` of the line through those.
+def downsample_curve(
+    x: Floats, y: Floats, max_points: int = MAX_POINTS, tolerance: float = TOLERANCE
+) -> NDArray[np.intp]:
+    """Return the sorted indices of the points to keep, so that all others are within `tolerance` of the line.
 
-    The point farthest from its chord is added again and again (Douglas and
-    Peucker's rule), so that where `most` points are too few the worst gap is the smallest such a choice leaves.
+    The Douglas-Peucker rule: repeatedly add the point farthest from its chord,
+    until all are within the tolerance or `max_points` are kept.
     """
     kept = {0, x.size - 1}
     chords = [_farthest(x, y, 0, x.size - 1)]
     heapify(chords)
-    while chords and len(kept) < most and -chords[0][0] > unseen:
+    while chords and len(kept) < max_points and -chords[0][0] > tolerance:
         _, first, middle, last = heappop(chords)
         kept.add(middle)
         for start, end in ((first, middle), (middle, last)):
@@ -124,7 +139,7 @@ def needed_points(x: Floats, y: Floats, most: int = MOST_POINTS, unseen: float =
 
 
 def _farthest(x: Floats, y: Floats, first: int, last: int) -> tuple[float, int, int, int]:
-    """Return minus the largest distance from the chord, and the first point of the chord, the farthest and the last."""
+    """Return minus the largest distance from a chord, and the indices of its first, farthest and last point."""
     across, up = x[last] - x[first], y[last] - y[first]
     right, above = x[first : last + 1] - x[first], y[first : last + 1] - y[first]
     length = float(np.hypot(across, up))

@@ -1,4 +1,4 @@
-"""The exact AUC of scored rows: the chance that a positive outscores a negative, ties counting half."""
+"""The exact AUC of scored rows: the probability that a positive row outscores a negative one, ties counting half."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def exact_auc(labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | N
     >>> exact_auc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8], sample_weight=[1, 3, 1, 1])
     0.8125
     """
-    positive, score = checked_scores(labels, scores)
-    require_both_classes(positive)
+    positive, score = check_scores(labels, scores)
+    check_both_classes(positive)
     if sample_weight is None:
         ones = np.ones(score.size, np.int64)
         return auc_of_counts(score[positive], score[~positive], ones[positive], ones[~positive])
-    weight = _checked_weights(sample_weight, positive)
+    weight = _check_weights(sample_weight, positive)
     above, below = _by_score(score[positive], score[~positive], weight[positive], weight[~positive])
     beaten = np.cumsum(below) - below / 2
     return float(np.clip(np.dot(above / above.sum(), beaten / below.sum()), 0.0, 1.0))
 
 
 def auc_of_counts(positive: Floats, negative: Floats, positive_counts: Counts, negative_counts: Counts) -> float:
-    """Return the AUC of scores met as often as counted, correctly rounded; no class may be empty.
+    """Return the AUC of scores with their counts, correctly rounded; no class may be empty.
 
-    Whole numbers all the way: a bound made of larger scores is never the smaller AUC by rounding.
+    The arithmetic is in integers, so rounding never reverses the order of a lower and an upper bound.
     """
     above, below = _by_score(positive, negative, positive_counts, negative_counts)
     beaten = 2 * np.cumsum(below) - below
@@ -55,27 +55,27 @@ def auc_of_counts(positive: Floats, negative: Floats, positive_counts: Counts, n
     return wins / pairs
 
 
-def checked_scores(labels: ArrayLike, scores: ArrayLike) -> tuple[Flags, Floats]:
-    """Return which rows are positive, and their scores as float64; refuse what cannot be ranked."""
-    truth, score = np.asarray(labels), np.asarray(scores)
-    if truth.ndim != 1 or score.shape != truth.shape:
-        raise ValueError(f"labels and scores must be vectors of one length, got shapes {truth.shape} and {score.shape}")
-    if truth.dtype != bool:
-        strange = np.flatnonzero((truth != 0) & (truth != 1))
-        if strange.size:
-            at = int(strange[0])
-            raise ValueError(f"labels must be 0 or 1 (or booleans), got {truth[at].item()!r} at row {at}")
+def check_scores(labels: ArrayLike, scores: ArrayLike) -> tuple[Flags, Floats]:
+    """Return which rows are positive, and their scores as float64; raise ValueError if they cannot be ranked."""
+    label, score = np.asarray(labels), np.asarray(scores)
+    if label.ndim != 1 or score.shape != label.shape:
+        raise ValueError(f"labels and scores must be vectors of one length, got shapes {label.shape} and {score.shape}")
+    if label.dtype != bool:
+        invalid = np.flatnonzero((label != 0) & (label != 1))
+        if invalid.size:
+            at = int(invalid[0])
+            raise ValueError(f"labels must be 0 or 1 (or booleans), got {label[at].item()!r} at row {at}")
     if score.dtype.kind not in "fiub":
         raise ValueError(f"scores must be real numbers, got dtype {score.dtype}")
     score = score.astype(np.float64)
     missing = np.isnan(score)
     if missing.any():
         raise ValueError(f"scores must not be NaN, got NaN at row {int(missing.argmax())}")
-    return truth.astype(bool), score
+    return label.astype(bool), score
 
 
-def require_both_classes(positive: Flags) -> None:
-    """Refuse labels of one class: the AUC compares two."""
+def check_both_classes(positive: Flags) -> None:
+    """Raise ValueError unless there are rows of both classes."""
     n_positive = int(positive.sum())
     if not 0 < n_positive < positive.size:
         raise ValueError(
@@ -93,18 +93,18 @@ def _by_score(
     weights[1, positive.size :] = negative_weights
     order = np.argsort(scores)
     ranked = scores[order]
-    firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
-    above, below = np.add.reduceat(weights[:, order], firsts, axis=1)
+    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+    above, below = np.add.reduceat(weights[:, order], starts, axis=1)
     return above, below
 
 
-def _checked_weights(sample_weight: ArrayLike, positive: Flags) -> Floats:
+def _check_weights(sample_weight: ArrayLike, positive: Flags) -> Floats:
     weight = np.asarray(sample_weight, np.float64)
     if weight.shape != positive.shape:
         raise ValueError(f"sample_weight must hold one number for each of the {positive.size} rows, got {weight.shape}")
-    wrong = ~((weight >= 0) & np.isfinite(weight))
-    if wrong.any():
-        at = int(wrong.argmax())
+    invalid = ~((weight >= 0) & np.isfinite(weight))
+    if invalid.any():
+        at = int(invalid.argmax())
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[at]} at row {at}")
     if not (weight[positive].any() and weight[~positive].any()):
         raise ValueError("sample_weight must leave some weight to both classes")

@@ -1,9 +1,9 @@
-"""What each cut between neighboring score intervals is worth.
+"""Kernel that rates the cuts between neighboring score intervals of a streaming AUC.
 
 Scores lie in the cells of a binary tree over all float64 numbers. A list of
 intervals in the order of that tree (a cell before the cells in it) has, between
 any two neighbors, a cut whose level is the depth of the smallest cell that
-holds both. Removing all cuts of a cell makes one interval of all that is in it.
+contains both. Removing all cuts of a cell joins its intervals into one.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from opauc.core.kernels.compile import kernel
 
-# A cell counts a share of its parent's mass, a quarter of its grandparent's, and so on: what is sparse
-# here but dense nearby may be dense tomorrow or in another shard, and neighbors make up for few rows.
+# A cell inherits half of its parent's mass, a quarter of its grandparent's, and so on: a region with few rows
+# next to a dense one may be dense later in the stream or in another shard.
 INHERITED = 0.5
 ANCESTORS = 6
 
 
 @kernel
 def find_parents(levels, lefts, rights, parents):
-    """Write for each cut the nearest cuts of lower level on either side (-1 and the number of cuts where none is).
+    """Write for each cut the nearest cuts of lower level on either side (-1 or the number of cuts if there is none).
 
     The parent is the one of the two with the higher level: its cell is the next larger one.
     """
@@ -49,10 +49,10 @@ def find_parents(levels, lefts, rights, parents):
 def cut_values(
     levels: NDArray[np.int64], masses: NDArray[np.float64], exact: NDArray[np.bool_], values: NDArray[np.float64]
 ) -> None:
-    """Write for each cut the pair mass that becomes uncertain where its cell is made one interval.
+    """Write for each cut the pair mass that becomes uncertain if its cell becomes one interval.
 
-    `masses` holds one number per interval, `exact` whether it is a single score: pairs within
-    such a one are ties and never uncertain.
+    `masses` has one number per interval; `exact` says whether the interval is a single score:
+    pairs within such an interval are ties and never uncertain.
     """
     n_cuts = levels.size
     lefts, rights = np.empty(n_cuts, np.int64), np.empty(n_cuts, np.int64)

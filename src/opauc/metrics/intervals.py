@@ -1,20 +1,20 @@
-"""Between which limits an AUC lies, from how its rows' placements vary, few rows or many.
+"""Confidence intervals and paired tests of the AUC that also hold with few rows of a class.
 
-The placement of a positive is the share of negatives it beats, that of a
-negative the share of positives that beat it. With s² the variance of the
-placements of a class and n its rows, the variance of the AUC is the sum over
-both classes of s² / n (DeLong, DeLong and Clarke-Pearson 1988). Of few rows s²
-says little, and too little where the AUC is high: the rare row that is placed
-badly is not among them, and intervals made of it cover .67 to .85 instead of .95.
+The placement of a positive is the share of negatives it outscores; that of a
+negative is the share of positives that outscore it. With s² the variance of the
+placements of a class and n its row count, the variance of the AUC is the sum of
+s² / n over both classes (DeLong, DeLong and Clarke-Pearson 1988). With few rows
+s² is unreliable, and too small at a high AUC: the rare row with a bad placement
+is missing from the sample, and DeLong's intervals cover .67 to .85 instead of .95.
 
-So two things are done. The limits are those values a of the AUC that the rows
-do not contradict, |auc - a| = z sqrt(variance if a is the AUC), where the
-variance changes with a as m(a) does, that of placements among two normal
-distributions of equal width. And s² is raised towards m(auc) where it is
-below, by a share 20 / (n + 19) of what is missing: most of it for ten rows, little for
-a thousand. Normal scores of equal width are then covered .945 to .97 of the time from five
-rows on; where those of the few vary twice as much, about .8 at worst (DeLong's: .67).
-`experiments/interval_coverage.py` has the simulations behind it.
+Two changes correct this. First, the limits are the values a with
+|auc - a| = z sqrt(variance if a is the AUC), where the variance changes with a
+like m(a), the variance of placements for normal scores of equal variance in both
+classes. Second, if s² is below m(auc), it is raised by the share 20 / (n + 19) of
+the difference: most of it for ten rows, little for a thousand. Intervals of normal
+scores with equal variances then cover .945 to .97 from five rows of a class on;
+if the smaller class varies twice as much, about .8 at worst (DeLong's: .67).
+The simulations are in `experiments/interval_coverage.py`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, owens_t, stdtr
 
-from opauc.metrics.exact_auc import Counts, Flags, checked_scores, require_both_classes
+from opauc.metrics.exact_auc import Counts, Flags, check_both_classes, check_scores
 from opauc.types import Floats
 
-# The rows that what is known of normal scores counts for.
+# Weight of the variance of normal scores, in rows.
 PRIOR_ROWS = 20.0
-# Halvings after which neighboring numbers of float64 are reached, but for those near zero.
-HALVINGS = 70
+# Bisection steps: enough to reach neighboring float64 numbers except near zero.
+BISECTIONS = 70
 
 
 class AucInterval(NamedTuple):
-    """An AUC, its confidence limits and its standard error."""
+    """An AUC, its confidence limits and its standard error.
+
+    Examples
+    --------
+    >>> from opauc.metrics import auc_interval
+    >>> interval = auc_interval([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> interval.auc, bool(interval.low < interval.auc < interval.high)
+    (0.75, True)
+    """
 
     auc: float
     low: float
@@ -44,7 +52,7 @@ class AucInterval(NamedTuple):
 
 
 class PlacementVariances(NamedTuple):
-    """Variance of the placements of the rows of each class, zero of a single row, and how many rows it has."""
+    """Placement variance and row count of each class; the variance of a single row is zero."""
 
     of_positives: float
     of_negatives: float
@@ -52,58 +60,58 @@ class PlacementVariances(NamedTuple):
     n_negatives: int
 
     def of_mean(self) -> float:
-        """Variance of the AUC."""
+        """Return the variance of the AUC."""
         return self.of_positives / self.n_positives + self.of_negatives / self.n_negatives
 
     @property
     def n_pairs(self) -> int:
-        """Disjoint pairs of a positive and a negative."""
+        """Number of disjoint pairs of a positive and a negative."""
         return min(self.n_positives, self.n_negatives)
 
     def freedom(self) -> float:
-        """Degrees of freedom of the variance of the AUC, by Welch and Satterthwaite; no class may have a single row."""
+        """Return the Welch-Satterthwaite degrees of freedom of the variance; each class needs two rows."""
         parts = self.of_positives / self.n_positives, self.of_negatives / self.n_negatives
         return self.of_mean() ** 2 / (parts[0] ** 2 / (self.n_positives - 1) + parts[1] ** 2 / (self.n_negatives - 1))
 
     def interval(self, auc: float, level: float) -> AucInterval:
-        """Return the limits of the AUC; of independent pairs where the variance says nothing."""
+        """Return the limits of the AUC, from independent pairs where the variance is not informative."""
         variance = self.of_mean()
         if self.n_pairs == 1 or variance == 0.0 or not 0.0 < auc < 1.0:
             return interval_of_pairs(auc, self.n_pairs, level)
-        usual = normal_variance(auc)
-        factor = _raised(self.of_positives / usual, self.n_positives) / self.n_positives
-        factor += _raised(self.of_negatives / usual, self.n_negatives) / self.n_negatives
+        normal = normal_variance(auc)
+        factor = _shrink_to_normal(self.of_positives / normal, self.n_positives) / self.n_positives
+        factor += _shrink_to_normal(self.of_negatives / normal, self.n_negatives) / self.n_negatives
         reach = float(ndtri((1 + level) / 2) ** 2 * factor)
         return AucInterval(auc, _limit(auc, 0.0, reach), _limit(auc, 1.0, reach), float(np.sqrt(variance)))
 
 
 def normal_variance(auc: float) -> float:
-    """Return the variance of the placements among normal scores of equal variance in both classes.
+    """Return the variance of the placements of normal scores with equal variance in both classes.
 
-    It is the chance that one row loses to two of the other class, less its square:
-    that of two normal variables of correlation 1/2, by Owen's function.
+    It is the probability that a row is outscored by two of the other class, less the squared AUC:
+    an orthant probability of two normal variables with correlation 1/2, by Owen's T function.
     """
-    lost = min(auc, 1.0 - auc)  # the smaller of both, where nothing cancels
-    return float(lost - 2.0 * owens_t(ndtri(lost), np.sqrt(1.0 / 3.0)) - lost**2)
+    area = min(auc, 1.0 - auc)  # the variance is symmetric, and the smaller side has no cancellation
+    return float(area - 2.0 * owens_t(ndtri(area), np.sqrt(1.0 / 3.0)) - area**2)
 
 
 def interval_of_pairs(auc: float, n_pairs: int, level: float) -> AucInterval:
-    """Return the interval of Clopper and Pearson for auc * n_pairs wins, whole or not."""
-    wins, tail = auc * n_pairs, (1 - level) / 2
-    low = float(betaincinv(wins, n_pairs - wins + 1, tail)) if auc > 0 else 0.0
-    high = float(betaincinv(wins + 1, n_pairs - wins, 1 - tail)) if auc < 1 else 1.0
+    """Return the Clopper-Pearson interval for auc * n_pairs successes, which need not be an integer."""
+    successes, tail = auc * n_pairs, (1 - level) / 2
+    low = float(betaincinv(successes, n_pairs - successes + 1, tail)) if auc > 0 else 0.0
+    high = float(betaincinv(successes + 1, n_pairs - successes, 1 - tail)) if auc < 1 else 1.0
     return AucInterval(auc, min(low, auc), max(high, auc), float(np.sqrt(auc * (1 - auc) / n_pairs)))
 
 
-def _raised(ratio: float, n_rows: int) -> float:
-    """Return a variance, as a ratio to the usual one, raised towards one by the share few rows leave open."""
+def _shrink_to_normal(ratio: float, n_rows: int) -> float:
+    """Return a variance, as a ratio to that of normal scores; a ratio below one is raised towards one with few rows."""
     return ratio + PRIOR_ROWS / (n_rows - 1 + PRIOR_ROWS) * max(1.0 - ratio, 0.0)
 
 
 def _limit(auc: float, end: float, reach: float) -> float:
-    """Return the value farthest towards `end` that is not contradicted."""
+    """Return by bisection the confidence limit between the AUC and `end`."""
     inside, outside = auc, end
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         middle = (inside + outside) / 2
         if (auc - middle) ** 2 <= reach * normal_variance(middle):
             inside = middle
@@ -113,7 +121,14 @@ def _limit(auc: float, end: float, reach: float) -> float:
 
 
 class AucDifference(NamedTuple):
-    """AUC of the first scorer less that of the second, on the same rows, with its two-sided test."""
+    """AUC of the first scorer minus that of the second, on the same rows, with a two-sided test.
+
+    Examples
+    --------
+    >>> from opauc.metrics import compare_aucs
+    >>> compare_aucs([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3, 4])
+    AucDifference(difference=0.0, standard_error=0.0, z=0.0, p_value=1.0)
+    """
 
     difference: float
     standard_error: float
@@ -122,12 +137,12 @@ class AucDifference(NamedTuple):
 
 
 class _Placements(NamedTuple):
-    """Twice the rows of the other class won against, by each positive and each negative: whole numbers."""
+    """Twice the placement count of each row: two per win against a row of the other class, one per tie."""
 
     of_positives: Counts
     of_negatives: Counts
 
-    def less(self, other: _Placements) -> _Placements:
+    def subtract(self, other: _Placements) -> _Placements:
         return _Placements(self.of_positives - other.of_positives, self.of_negatives - other.of_negatives)
 
     def mean(self) -> float:
@@ -135,7 +150,7 @@ class _Placements(NamedTuple):
         return wins / (2 * pairs)
 
     def variances(self) -> PlacementVariances:
-        """Zero exactly where all placements of a class are the same."""
+        """Return the variances: exactly zero if all placements of a class are equal."""
         n_positives, n_negatives = self.of_positives.size, self.of_negatives.size
         return PlacementVariances(
             _variance(self.of_positives / (2 * n_negatives)),
@@ -148,27 +163,27 @@ class _Placements(NamedTuple):
 def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> AucInterval:
     """Return the AUC with a confidence interval of the given level.
 
-    It is made of DeLong's variance, held up by that of normal scores while a class has few rows, and
-    covers about as often as it says from five rows of a class on where scores are near normal
-    (`opauc.metrics.intervals`). Where the variance is zero (AUC 0 or 1 among others) or a
-    class has a single row, it is that of Clopper and Pearson for auc * m wins in
-    m = min(n+, n-) independent pairs; at AUC 1 it is [((1 - level) / 2)^(1/m), 1]. The
-    standard error is DeLong's, in those cases the largest an AUC can have, sqrt(auc (1 - auc) / m).
+    The interval uses DeLong's variance, raised towards that of normal scores while a class has few
+    rows. For scores that are about normal, its coverage is close to `level` from five rows of a
+    class on (see `opauc.metrics.intervals`). If the variance is zero (as for an AUC of 0 or 1) or a
+    class has a single row, it is the Clopper-Pearson interval of auc * m successes in
+    m = min(n+, n-) independent pairs; for an AUC of 1 that is [((1 - level) / 2)^(1/m), 1]. The
+    standard error is DeLong's; in those cases it is the largest possible, sqrt(auc (1 - auc) / m).
 
     Examples
     --------
     >>> from opauc.metrics import auc_interval
-    >>> found = auc_interval([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9])
-    >>> round(found.auc, 3), round(found.low, 3), round(found.high, 3), round(found.standard_error, 3)
-    (0.889, 0.359, 0.983, 0.157)
+    >>> interval = auc_interval([0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9])
+    >>> [round(value, 3) for value in interval]
+    [0.889, 0.359, 0.983, 0.157]
     >>> perfect = auc_interval([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
     >>> perfect.auc, round(perfect.low, 3), perfect.high
     (1.0, 0.158, 1.0)
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
-    positive, score = checked_scores(labels, scores)
-    require_both_classes(positive)
+    positive, score = check_scores(labels, scores)
+    check_both_classes(positive)
     placements = _placements(positive, score)
     return placements.variances().interval(placements.mean(), level)
 
@@ -176,24 +191,23 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> A
 def compare_aucs(labels: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucDifference:
     """Return the difference of the AUCs of two scorers of the same rows, with the paired test of no difference.
 
-    The test is Student's with DeLong's variance, and as many degrees of freedom as the rows
-    of both classes leave it (Welch and Satterthwaite): about n+ - 1 where positives are few. Scorers
-    that rank alike have p = 1. Where the variance is zero and the AUCs differ, the p-value is
-    that of a sign test, 2^(1 - m) with m = min(n+, n-). With one row in a class
-    the standard error is taken as one, the largest there is.
+    It is Student's t-test with DeLong's variance and Welch-Satterthwaite degrees of freedom: about
+    n+ - 1 with few positives. Scorers with the same ranking have p = 1. If the variance is zero and
+    the AUCs differ, the p-value is that of a sign test, 2^(1 - m) with m = min(n+, n-). With one row
+    in a class the standard error is set to one, its largest possible value.
 
     Examples
     --------
     >>> from opauc.metrics import compare_aucs
     >>> labels = [0, 0, 0, 0, 1, 1, 1, 1]
-    >>> found = compare_aucs(labels, [1, 2, 3, 5, 4, 6, 7, 8], [1, 6, 3, 5, 4, 2, 7, 8])
-    >>> found.difference, round(found.z, 3), round(found.p_value, 3)
+    >>> test = compare_aucs(labels, [1, 2, 3, 5, 4, 6, 7, 8], [1, 6, 3, 5, 4, 2, 7, 8])
+    >>> test.difference, round(test.z, 3), round(test.p_value, 3)
     (0.25, 1.225, 0.277)
     """
-    positive, score = checked_scores(labels, first)
-    _, other = checked_scores(labels, second)
-    require_both_classes(positive)
-    gap = _placements(positive, score).less(_placements(positive, other))
+    positive, score = check_scores(labels, first)
+    _, other = check_scores(labels, second)
+    check_both_classes(positive)
+    gap = _placements(positive, score).subtract(_placements(positive, other))
     if not (gap.of_positives.any() or gap.of_negatives.any()):
         return AucDifference(0.0, 0.0, 0.0, 1.0)
     difference, variances = gap.mean(), gap.variances()
@@ -208,10 +222,10 @@ def compare_aucs(labels: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucD
 
 
 def _placements(positive: Flags, score: Floats) -> _Placements:
-    above, below = np.sort(score[positive]), np.sort(score[~positive])
-    won = np.searchsorted(below, score[positive], "left") + np.searchsorted(below, score[positive], "right")
-    lost = np.searchsorted(above, score[~positive], "left") + np.searchsorted(above, score[~positive], "right")
-    return _Placements(won, 2 * above.size - lost)
+    positives, negatives = np.sort(score[positive]), np.sort(score[~positive])
+    won = np.searchsorted(negatives, score[positive], "left") + np.searchsorted(negatives, score[positive], "right")
+    lost = np.searchsorted(positives, score[~positive], "left") + np.searchsorted(positives, score[~positive], "right")
+    return _Placements(won, 2 * positives.size - lost)
 
 
 def _variance(values: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Methods compared on the same rows: learned from some, judged by the AUC of others, timed, refusals kept."""
+"""Compare methods on the same rows: train, time, and measure the AUC on held-out rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from opauc.errors import InputError, OpaucError, UnsupportedOperationError
-from opauc.metrics.comparison import EXACT_ROWS, Compared, KeptScores, ranked
+from opauc.metrics.comparison import MAX_EXACT_ROWS, Compared, ScoreBuffer, rank_methods
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.splits import held_out
 from opauc.types import Floats, Labels, Rows
@@ -22,75 +22,82 @@ Scoring: TypeAlias = Callable[[Rows], Floats]
 
 
 class Method(Protocol):
-    """A way from labeled rows to scores: `learn` any number of times, `finish` once, then `scores`.
+    """A method to compare: call `learn` with any number of batches, `finish` once, then `scores`.
 
-    What it cannot do it refuses by an `OpaucError`; the runner then leaves it out and keeps the reason.
+    A method that cannot handle the rows raises an `OpaucError`; the comparison reports its message.
+
+    Examples
+    --------
+    >>> from opauc.metrics import FittedMethod, Method
+    >>> method: Method = FittedMethod("first feature", lambda rows, labels: lambda rows: rows[:, 0])
+    >>> method.fresh().name
+    'first feature'
     """
 
     @property
     def name(self) -> str:
-        """What the method is called in tables."""
+        """Name in tables."""
 
     def fresh(self) -> Self:
-        """Return the method with the same settings and nothing learned."""
+        """Return an untrained copy with the same settings."""
 
     def warm_up(self, rows: Rows) -> None:
-        """Compile what rows of this kind will need: it is not timed, and leaves nothing learned."""
+        """Compile kernels for rows of this type, untimed and without training."""
 
     def learn(self, rows: Rows, labels: Labels) -> None:
-        """Learn a chunk of rows, which may have more features than those before, never fewer."""
+        """Train on a batch of rows, which may have more features than earlier ones, never fewer."""
 
     def finish(self) -> None:
-        """Work out what scores, after the last chunk."""
+        """Finish training after the last batch."""
 
     def scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows as wide as the widest learned."""
+        """Return the scores of rows with as many features as the widest training rows."""
 
 
 @dataclass(eq=False)
 class Collected:
-    """Chunks of rows kept until all are there, for methods that need them at once."""
+    """Batches of rows, for methods that need all rows at once."""
 
     rows: list[Rows] = field(default_factory=list)
     labels: list[Labels] = field(default_factory=list)
 
     def add(self, rows: Rows, labels: Labels) -> None:
-        """Keep a chunk."""
+        """Add a batch."""
         self.rows.append(rows)
         self.labels.append(labels)
 
     def bytes(self) -> int:
-        """Return how much memory the rows take."""
-        return sum(_bytes_of(part) for part in self.rows)
+        """Return the memory of the rows in bytes."""
+        return sum(_bytes_of(batch) for batch in self.rows)
 
     def whole(self) -> tuple[Rows, Labels]:
-        """Return all rows as one chunk; those of features that turned up late were zero before."""
+        """Return all rows as one batch; features that appear later are zero in earlier rows."""
         if len(self.rows) == 1:
             return self.rows[0], self.labels[0]
         if not self.rows:
-            raise OpaucError("there are no rows to learn from")
+            raise OpaucError("there are no rows to train on")
         labels, width = np.concatenate(self.labels), self.rows[-1].shape[1]
         if not sparse.issparse(self.rows[0]):
             return np.concatenate(self.rows), labels
-        return sparse.vstack([widened(part, width) for part in self.rows], format="csr"), labels
+        return sparse.vstack([widen_rows(batch, width) for batch in self.rows], format="csr"), labels
 
 
 def _bytes_of(rows: Rows) -> int:
-    parts = [rows] if isinstance(rows, np.ndarray) else [rows.data, rows.indices, rows.indptr]
-    return sum(part.nbytes for part in parts)
+    arrays = [rows] if isinstance(rows, np.ndarray) else [rows.data, rows.indices, rows.indptr]
+    return sum(array.nbytes for array in arrays)
 
 
-def widened(rows: csr_array, width: int) -> csr_array:
-    """Return sparse rows with room for more features."""
+def widen_rows(rows: csr_array, width: int) -> csr_array:
+    """Return sparse rows with `width` features, the new ones zero."""
     return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
 
 
 @dataclass(eq=False)
 class FittedMethod:
-    """A method that is one function: from all rows and labels to a function that scores.
+    """A method given by one function `fit(rows, labels)` that returns a scoring function.
 
-    A `ValueError` of the function is the method's refusal. It also refuses to
-    keep rows of more than `most_bytes`.
+    A `ValueError` from `fit` counts as a failure of the method, and so do rows
+    of more than `most_bytes` in memory.
 
     Examples
     --------
@@ -110,14 +117,14 @@ class FittedMethod:
     scoring: Scoring | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
-        """Return the method with nothing learned."""
+        """Return an untrained copy."""
         return type(self)(self.name, self.fit, self.most_bytes)
 
     def warm_up(self, rows: Rows) -> None:
-        """Do nothing: a function that compiles has to be called before."""
+        """Do nothing: compile `fit` before the comparison if it needs that."""
 
     def learn(self, rows: Rows, labels: Labels) -> None:
-        """Keep the rows."""
+        """Collect the rows."""
         self.collected.add(rows, labels)
         if self.collected.bytes() > self.most_bytes:
             self.collected = Collected()
@@ -126,7 +133,7 @@ class FittedMethod:
             )
 
     def finish(self) -> None:
-        """Fit, and let go of the rows."""
+        """Call `fit` and release the rows."""
         rows, labels = self.collected.whole()
         self.collected = Collected()
         try:
@@ -141,20 +148,27 @@ class FittedMethod:
         return self.scoring(rows)
 
 
-# What tells the time in seconds: that on the wall, or `time.thread_time` where other programs run beside.
+# Returns seconds: `wall_clock`, or `time.thread_time` on a machine shared with other programs.
 Clock: TypeAlias = Callable[[], float]
 
 
 def wall_clock() -> float:
-    """Return seconds since some moment."""
+    """Return the wall-clock time in seconds."""
     return time.perf_counter()
 
 
 class NumberedRows(NamedTuple):
-    """A chunk of a stream: the number of its first row, the rows as features, and their labels.
+    """A batch of a stream: the number of its first row, the rows as features, and their labels.
 
-    Where the rows are those of a table, `table` has its columns as they come: nan where a value is missing, and
-    categories by their numbers.
+    For rows of a table, `table` has its raw columns: NaN for missing values and category codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.metrics import NumberedRows
+    >>> batch = NumberedRows(100, np.eye(2), np.array([0, 1], np.int8))
+    >>> batch.take(np.array([False, True])).labels.tolist()
+    [1]
     """
 
     first_row: int
@@ -162,85 +176,94 @@ class NumberedRows(NamedTuple):
     labels: Labels
     table: Floats | None = None
 
-    def taken(self, chosen: Flags) -> NumberedRows:
-        """Return some of the rows."""
-        table = None if self.table is None else self.table[chosen]
-        return NumberedRows(self.first_row, self.rows[chosen], self.labels[chosen], table)
+    def take(self, mask: Flags) -> NumberedRows:
+        """Return the rows selected by a boolean mask."""
+        table = None if self.table is None else self.table[mask]
+        return NumberedRows(self.first_row, self.rows[mask], self.labels[mask], table)
 
 
 class HeldOut(NamedTuple):
-    """The choice of the rows of a stream that are scored and not learned."""
+    """Which rows of a stream are held out: a share of them, chosen by row number and seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.metrics import HeldOut, NumberedRows
+    >>> batch = NumberedRows(0, np.eye(8), np.zeros(8, np.int8))
+    >>> HeldOut(share=0.3, seed=1).of(batch).nonzero()[0].tolist()
+    [0, 5, 7]
+    """
 
     share: float = 0.2
     seed: int = 0
 
-    def of(self, chunk: NumberedRows) -> Flags:
-        """Tell which rows of a chunk are held out."""
-        return held_out(chunk.first_row, chunk.labels.size, self.share, self.seed)
+    def of(self, batch: NumberedRows) -> Flags:
+        """Return which rows of a batch are held out."""
+        return held_out(batch.first_row, batch.labels.size, self.share, self.seed)
 
 
 class Trial:
-    """One method on its way through the rows: `seconds` it learned, and in `trouble` why it was left out."""
+    """One method in a comparison: its training time in `seconds`, its error message in `trouble`."""
 
     def __init__(self, method: Method, clock: Clock = wall_clock, of_table: bool = False) -> None:
         self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
         self._warm, self._clock, self._of_table = False, clock, of_table
 
-    def rows_of(self, chunk: NumberedRows) -> Rows:
-        """Return the rows of a chunk as the method takes them."""
-        return chunk.table if self._of_table and chunk.table is not None else chunk.rows
+    def rows_of(self, batch: NumberedRows) -> Rows:
+        """Return the rows of a batch in the form the method uses: features or table columns."""
+        return batch.table if self._of_table and batch.table is not None else batch.rows
 
     def learn(self, rows: Rows, labels: Labels) -> None:
-        """Learn rows; compiling is not timed."""
+        """Train on rows; compilation is not timed."""
         if not self._warm and labels.size:
-            with self._or_trouble():
+            with self._catch_trouble():
                 self.method.warm_up(rows)
             self._warm = True
         if not self.trouble:
-            with self._or_trouble(timed=True):
+            with self._catch_trouble(timed=True):
                 self.method.learn(rows, labels)
 
     def finish(self) -> None:
-        """Work out what scores."""
+        """Finish training."""
         if not self.trouble:
-            with self._or_trouble(timed=True):
+            with self._catch_trouble(timed=True):
                 self.method.finish()
 
     def scores(self, rows: Rows) -> Floats | None:
-        """Return the scores of rows, None from a method that is left out."""
+        """Return the scores of rows; None if the method has failed."""
         scores = None
         if not self.trouble:
-            with self._or_trouble():
+            with self._catch_trouble():
                 scores = self.method.scores(rows)
                 if np.isnan(scores).any():
                     raise OpaucError("gave scores that are not numbers")
         return None if self.trouble else scores
 
     @contextmanager
-    def _or_trouble(self, timed: bool = False) -> Iterator[None]:
-        began = self._clock()
+    def _catch_trouble(self, timed: bool = False) -> Iterator[None]:
+        start = self._clock()
         try:
             yield
         except OpaucError as error:
             self.trouble = str(error)
         if timed:
-            self.seconds += self._clock() - began
+            self.seconds += self._clock() - start
 
 
 def compare_on_stream(
     methods: Sequence[Method],
     read: Callable[[], Iterable[NumberedRows]],
     choice: HeldOut,
-    exact_rows: int = EXACT_ROWS,
+    exact_rows: int = MAX_EXACT_ROWS,
     of_tables: Sequence[Method] = (),
 ) -> list[Compared]:
-    """Learn and score in two passes, in memory that does not grow with the rows; return the best method first.
+    """Train and evaluate methods in two passes over a stream in fixed memory; return the best method first.
 
-    `read` is called for each pass. In the first, chunks must not become
-    narrower; in the second they have as many features as the last of the
-    first. The methods `of_tables` take the columns of a table where there are
-    any, all others features. With more than `exact_rows` rows held out,
-    intervals are those of a streaming AUC and there is no test.
+    `read` is called once per pass. In the first pass, batches must not lose
+    features; in the second, they have as many features as the last batch of the
+    first. The methods `of_tables` get table columns where there are any, all
+    others get features. With more than `exact_rows` rows held out, intervals
+    come from a streaming AUC and there is no test.
 
     Examples
     --------
@@ -250,27 +273,27 @@ def compare_on_stream(
     >>> labels = (rng.random(1000) < 0.5).astype(np.int8)
     >>> rows = np.stack([rng.normal(size=1000) + labels, rng.normal(size=1000)], axis=1)
     >>> methods = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
-    >>> found = compare_on_stream(methods, lambda: [NumberedRows(0, rows, labels)], HeldOut(share=0.5))
-    >>> [one.name for one in found], found[0].p_value is None, bool(found[1].p_value < 0.001)
+    >>> results = compare_on_stream(methods, lambda: [NumberedRows(0, rows, labels)], HeldOut(share=0.5))
+    >>> [result.name for result in results], results[0].p_value is None, bool(results[1].p_value < 0.001)
     (['feature 0', 'feature 1'], True, True)
     """
     trials = [Trial(method) for method in methods] + [Trial(method, of_table=True) for method in of_tables]
-    for chunk in read():
-        learned = chunk.taken(~choice.of(chunk))
+    for batch in read():
+        training = batch.take(~choice.of(batch))
         for trial in trials:
-            trial.learn(trial.rows_of(learned), learned.labels)
+            trial.learn(trial.rows_of(training), training.labels)
     for trial in trials:
         trial.finish()
-    found = [KeptScores(exact_rows) for _ in trials]
+    buffers = [ScoreBuffer(exact_rows) for _ in trials]
     counts = np.zeros(2, np.int64)
-    for chunk in read():
-        asked = chunk.taken(choice.of(chunk))
-        counts += np.bincount(asked.labels, minlength=2)
-        for trial, kept_scores in zip(trials, found, strict=True):
-            if (scores := trial.scores(trial.rows_of(asked))) is not None:
-                kept_scores.add(asked.labels, scores)
+    for batch in read():
+        test = batch.take(choice.of(batch))
+        counts += np.bincount(test.labels, minlength=2)
+        for trial, buffer in zip(trials, buffers, strict=True):
+            if (scores := trial.scores(trial.rows_of(test))) is not None:
+                buffer.add(test.labels, scores)
     if not counts.all():
         raise InputError(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
         )
-    return ranked([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], found)
+    return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers)

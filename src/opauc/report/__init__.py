@@ -1,5 +1,25 @@
-"""The report of an evaluation: one HTML page that needs nothing else."""
+"""The HTML report of an evaluation: `render_report` turns a `Report` into one self-contained page."""
 
-from opauc.report.page import Report, render_report
+from opauc.report.inputs import (
+    CandidateRow,
+    Contribution,
+    ExplainedRow,
+    PenaltyChoice,
+    Report,
+    ShownTerm,
+    TermsSection,
+    WeightRow,
+)
+from opauc.report.page import render_report
 
-__all__ = ["Report", "render_report"]
+__all__ = [
+    "CandidateRow",
+    "Contribution",
+    "ExplainedRow",
+    "PenaltyChoice",
+    "Report",
+    "ShownTerm",
+    "TermsSection",
+    "WeightRow",
+    "render_report",
+]

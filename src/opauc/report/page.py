@@ -1,68 +1,58 @@
-"""The report of an evaluation as one HTML file that needs nothing else: no network, no script."""
+"""Render a report as one self-contained HTML file: no network, no script.
+
+`page.html` is the template. It escapes everything except charts and legends, which escape their own text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
 
-from opauc.metrics.calibration import CalibrationBins
-from opauc.metrics.progressive_auc import ProgressPoint
 from opauc.metrics.ranking import Ranking
-from opauc.report.charts import calibration_chart, histogram_chart, learning_chart, precision_recall_chart, roc_chart
-from opauc.report.penalty_charts import PenaltyChoice, criterion_chart, criterion_key, path_chart, path_names
-from opauc.report.style import style_sheet
-from opauc.report.terms import TermsSection
-from opauc.report.terms_section import additive_section
-from opauc.report.text import (
-    aligned,
-    figure,
-    lines,
-    outward,
-    pairs_table,
-    percent,
-    plain,
-    safe,
-    seconds,
-    share,
-    table_section,
-    under,
+from opauc.report.charts import (
+    calibration_chart,
+    criterion_chart,
+    criterion_legend,
+    histogram_chart,
+    learning_chart,
+    path_chart,
+    path_names,
+    precision_recall_chart,
+    roc_chart,
+    size_bar,
+    weight_bar,
 )
-from opauc.report.weights import WeightRow, largest, weight_table
+from opauc.report.inputs import CURVE, LEVELS, PAIR, TREES, PenaltyChoice, Report, ShownTerm, TermsSection, WeightRow
+from opauc.report.style import style_sheet
+from opauc.report.term_charts import (
+    curve_chart,
+    level_chart,
+    n_levels,
+    pair_chart,
+    pair_legend,
+    shown_levels,
+    waterfall_chart,
+)
+from opauc.report.text import MINUS, aligned, outward, percent, plain, safe, seconds, share
 
 METHOD = "DeLong’s variance with a floor for small classes"
-# The browser itself refuses to fetch or run anything, whatever a feature is called.
+# The browser must not fetch or run anything, whatever a name in the data contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Report:
-    """Everything the page shows, in a few thousand numbers; what is absent is left out of the page.
-
-    `weights` are those of features in any order, all or the largest: the page shows
-    twenty, ordered by their effects where all have one, and says so in the words of
-    `weight_order`. `data`, `settings` and `provenance` are rows of tables, `timings` are seconds.
-    """
-
-    title: str
-    ranking: Ranking
-    model: str = ""
-    n_features: int | None = None
-    calibration: CalibrationBins | None = None
-    learning_curve: Sequence[ProgressPoint] = ()
-    penalty: PenaltyChoice | None = None
-    additive: TermsSection | None = None
-    weights: Sequence[WeightRow] = ()
-    weight_order: str = "by size"
-    data: Mapping[str, object] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
-    timings: Mapping[str, float] = field(default_factory=dict)
-    provenance: Mapping[str, object] = field(default_factory=dict)
+MAX_WEIGHTS = 20
+# Terms in the importance table, and charts of main effects and of pairs.
+MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
+# Terms that the model selection left out have no importance and are not drawn.
+MIN_IMPORTANCE = 1e-9
 
 
 def render_report(report: Report) -> str:
-    """Return the page as HTML text, to be written as UTF-8.
+    """Return the page as HTML, to be written as UTF-8.
 
     Examples
     --------
@@ -73,131 +63,217 @@ def render_report(report: Report) -> str:
     >>> page[:15], "<h1>Six rows</h1>" in page, "0.8889" in page
     ('<!doctype html>', True, True)
     """
-    title = safe(report.title)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n<main>\n"
-        f"<header><h1>{title}</h1>{under(safe(report.model))}</header>\n"
-        f"{_summary(report)}\n"
-        f'<section class="charts" aria-label="Charts">\n{lines(_charts(report))}\n</section>\n'
-        f"{'' if report.additive is None else additive_section(report.additive)}\n"
-        f'<section class="tables" aria-label="Tables">\n{lines(_tables(report))}\n</section>\n'
-        f"<footer>{_footer(report.ranking)}</footer>\n</main>\n</body>\n</html>\n"
+    ranking, section = report.ranking, report.additive
+    return _template("page.html").render(
+        report=report,
+        policy=POLICY,
+        style=style_sheet(),
+        interval_note=_interval_note(ranking),
+        facts=_facts(report),
+        figures=list(_figures(report)),
+        operating_points=_operating_points(ranking),
+        terms=None if section is None else _terms_context(section),
+        weights=_weight_table(report),
+        tables=list(_tables(report)),
+        n_pairs=ranking.n_positives * ranking.n_negatives,
     )
 
 
-def _summary(report: Report) -> str:
-    ranking = report.ranking
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=PackageLoader("opauc", "report"),
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else Markup(safe(value)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "plain": plain, "share": share}
+    return environment.get_template(name)
+
+
+class Figure(NamedTuple):
+    """A chart with its heading and note; `chart` and `legend` are markup, `names` are a class and a name each."""
+
+    title: str
+    note: str
+    chart: str
+    legend: str = ""
+    names: Iterable[tuple[str, str]] = ()
+
+
+class Fact(NamedTuple):
+    """A name, its value, and a smaller value below it."""
+
+    name: str
+    value: str
+    below: str = ""
+
+
+def _facts(report: Report) -> list[Fact]:
+    ranking, calibration = report.ranking, report.calibration
     n_rows = ranking.n_positives + ranking.n_negatives
-    facts = {
-        "Rows": plain(n_rows),
-        "Positives": f"{plain(ranking.n_positives)}<small>{percent(ranking.n_positives / n_rows)}</small>",
-        "Negatives": f"{plain(ranking.n_negatives)}<small>{percent(ranking.n_negatives / n_rows)}</small>",
-        "Features": None if report.n_features is None else plain(report.n_features),
-        "Average precision": share(ranking.average_precision),
-        "Brier score": None if report.calibration is None else share(report.calibration.brier_score()),
-    }
-    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
-    found = ranking.confidence
-    limits = f"{share(found.low)} to {share(found.high)}"
-    return (
-        '<section class="summary" aria-label="Summary"><div>'
-        f'<p class="soft">AUC</p><p class="auc">{share(found.auc)}</p>'
-        f'<p class="interval">95 % confidence interval <span class="whole">{limits}</span></p>'
-        f'{under(_how_sure(ranking))}</div><dl class="facts">{listed}</dl></section>'
-    )
+    facts = [
+        Fact("Rows", plain(n_rows)),
+        Fact("Positives", plain(ranking.n_positives), percent(ranking.n_positives / n_rows)),
+        Fact("Negatives", plain(ranking.n_negatives), percent(ranking.n_negatives / n_rows)),
+        Fact("Features", "" if report.n_features is None else plain(report.n_features)),
+        Fact("Average precision", share(ranking.average_precision)),
+        Fact("Brier score", "" if calibration is None else share(calibration.brier_score())),
+    ]
+    return [fact for fact in facts if fact.value]
 
 
-def _how_sure(ranking: Ranking) -> str:
-    if ranking.certain is None:
+def _interval_note(ranking: Ranking) -> str:
+    if ranking.auc_bounds is None:
         return f"{METHOD}, from the exact ranks of all rows."
-    low, high = ranking.certain
+    low, high = ranking.auc_bounds
     if low == high:
         return f"{METHOD}; streamed in fixed memory, and the AUC of these rows is exact."
     return (
         f"{METHOD}, widened for streaming in fixed memory: "
-        f"the exact AUC of these rows is certain to lie within {outward(low, high)}."
+        f"the exact AUC of these rows lies within {outward(low, high)}."
     )
 
 
-def _charts(report: Report) -> Iterable[str]:
-    ranking = report.ranking
-    yield figure("ROC curve", f"Area {share(ranking.confidence.auc)}", roc_chart(ranking))
+def _figures(report: Report) -> Iterator[Figure]:
+    ranking, calibration = report.ranking, report.calibration
+    yield Figure("ROC curve", f"Area {share(ranking.confidence.auc)}", roc_chart(ranking))
     prior = ranking.n_positives / (ranking.n_positives + ranking.n_negatives)
-    average = f"Average precision {share(ranking.average_precision)}; dashes: share of positives {prior:.3g}"
-    yield figure("Precision and recall", average, precision_recall_chart(ranking))
-    beyond = round(float(ranking.histogram.beyond.sum()))
-    left_out = f" {plain(beyond)} {'row' if beyond == 1 else 'rows'} beyond the axis" if beyond else ""
-    key = f'<span class="negative">negatives</span><span class="positive">positives</span>{left_out}'
-    yield figure("Scores by class", f'<span class="key">{key}</span>', histogram_chart(ranking.histogram))
-    if report.calibration is not None and report.calibration.n_rows:
-        yield figure(
-            "Calibration",
-            f"Expected error {share(report.calibration.expected_error())}; bars: 95 % limits; dashes: agreement",
-            calibration_chart(report.calibration.reliability()),
-        )
-    learning = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
-    if learning:
-        yield figure("Learning curve", "Each row scored before it was learned", learning_chart(learning))
+    note = f"Average precision {share(ranking.average_precision)}; dashes: share of positives {prior:.3g}"
+    yield Figure("Precision and recall", note, precision_recall_chart(ranking))
+    yield Figure("Scores by class", "", histogram_chart(ranking.histogram), _histogram_legend(ranking))
+    if calibration is not None and calibration.n_rows:
+        note = f"Expected error {share(calibration.expected_error())}; bars: 95 % limits; dashes: agreement"
+        yield Figure("Calibration", note, calibration_chart(calibration.reliability()))
+    points = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
+    if points:
+        note = "Progressive validation: each row scored before training on it"
+        yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
-        yield from _penalty_charts(report.penalty)
-    if ranking.operating_points:
-        yield _operating_points(ranking)
+        yield from _penalty_figures(report.penalty)
 
 
-def _penalty_charts(found: PenaltyChoice) -> Iterable[str]:
-    if found.n_folds:
-        is_loss = found.criterion == "pair_loss"
-        better = "the lower the better" if is_loss else "as normal scores would have it, the higher the better"
-        note = f"Mean of {found.n_folds} folds held out, {better}; band: one standard error"
-        yield figure("Choice of the penalty", note + criterion_key(found), criterion_chart(found))
-    if found.names:
-        note = f"Weight × standard deviation of the feature, the {len(found.names)} largest; dashes: penalty chosen"
-        yield figure("Terms by penalty", note, path_chart(found), path_names(found))
+def _histogram_legend(ranking: Ranking) -> str:
+    outside = round(float(ranking.histogram.outside.sum()))
+    note = f" {plain(outside)} {'row' if outside == 1 else 'rows'} beyond the axis" if outside else ""
+    keys = '<span class="negative">negatives</span><span class="positive">positives</span>'
+    return f'<span class="key">{keys}{note}</span>'
 
 
-def _operating_points(ranking: Ranking) -> str:
+def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
+    if choice.n_folds:
+        is_loss = choice.criterion == "pair_loss"
+        better = "lower is better" if is_loss else "estimated from normal scores, higher is better"
+        note = f"Mean of {choice.n_folds} held-out folds, {better}; band: one standard error"
+        yield Figure("Penalty selection", note, criterion_chart(choice), criterion_legend(choice))
+    if choice.names:
+        note = f"Weight × standard deviation of the {len(choice.names)} largest features; dashes: chosen penalty"
+        yield Figure("Regularization path", note, path_chart(choice), names=path_names(choice))
+
+
+def _operating_points(ranking: Ranking) -> list[dict[str, object]]:
     points = ranking.operating_points
-    limits = [point.threshold for point in points]
-    thresholds = aligned(limits, limits[0] - limits[-1] or abs(limits[0]), 5)
-    head = '<th scope="col">False positive rate</th>' + "".join(
-        f'<th scope="col" class="number">{name}</th>' for name in ("Recall", "Precision", "Threshold")
-    )
-    body = "".join(
-        f'<tr><th scope="row">≤ {percent(point.allowed)}</th>'
-        f'<td class="number">{100 * point.true_positive_rate:.1f} %</td>'
-        f'<td class="number">{100 * point.precision:.1f} %</td><td class="number">{threshold}</td></tr>'
-        for point, threshold in zip(points, thresholds, strict=True)
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return table_section("Operating points", "Calling positive every score of at least the threshold", table)
+    thresholds = [point.threshold for point in points]
+    scale = thresholds[0] - thresholds[-1] or abs(thresholds[0]) if points else 1.0
+    return [
+        {"point": point, "threshold": threshold}
+        for point, threshold in zip(points, aligned(thresholds, scale, 5), strict=True)
+    ]
 
 
-def _tables(report: Report) -> Iterable[str]:
-    if report.weights:
-        yield _weights(report)
-    for name, rows in (("Data", report.data), ("Settings", report.settings)):
-        yield _pairs(name, {key: plain(value) for key, value in rows.items()})
-    yield _pairs("Timings", {key: seconds(value) for key, value in report.timings.items()}, "pairs times")
-    yield _pairs("Provenance", {key: plain(value) for key, value in report.provenance.items()})
+def largest_weights(rows: Iterable[WeightRow]) -> list[WeightRow]:
+    """Return the largest rows by decreasing size; NaN goes last.
+
+    Examples
+    --------
+    >>> from opauc.report import WeightRow
+    >>> from opauc.report.page import largest_weights
+    >>> [row.name for row in largest_weights([WeightRow("meters", 5.0, 0.1), WeightRow("years", -0.2, -3.0)])]
+    ['years', 'meters']
+    """
+    return sorted(rows, key=lambda row: (math.isnan(row.size), -abs(row.size)))[:MAX_WEIGHTS]
 
 
-def _weights(report: Report) -> str:
-    shown = largest(report.weights)
-    how = f"{len(shown)} of {plain(report.n_features or len(report.weights))}, {safe(report.weight_order)}"
-    return table_section("Largest weights", how, weight_table(shown))
+def _weight_table(report: Report) -> dict[str, object] | None:
+    """Return the template context of the largest weights: column names, and name, numbers and bar of each row."""
+    if not report.weights:
+        return None
+    rows = largest_weights(report.weights)
+    sizes = [row.size for row in rows]
+    largest = max((abs(size) for size in sizes if np.isfinite(size)), default=0.0)
+    columns = {"Weight": aligned(sizes, largest, 4)}
+    if all(row.standardized_weight is not None for row in rows):
+        # Raw weights of features in different units have no common scale.
+        columns = {
+            "Weight × SD": columns["Weight"],
+            "Weight": [f"{row.weight:.4g}".replace("-", MINUS) for row in rows],
+        }
+    numbers = zip(*columns.values(), strict=True)
+    return {
+        "note": f"{len(rows)} of {plain(report.n_features or len(report.weights))}, {report.weight_order}",
+        "columns": list(columns),
+        "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
+    }
 
 
-def _pairs(name: str, rows: Mapping[str, str], look: str = "pairs") -> str:
-    return table_section(name, "", pairs_table(rows, look)) if rows else ""
+def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield the title, the CSS class and the rows of the tables of names and values."""
+    for title, rows in (("Data", report.data), ("Settings", report.settings)):
+        yield title, "pairs", {key: plain(value) for key, value in rows.items()}
+    yield "Timings", "pairs times", {key: seconds(value) for key, value in report.timings.items()}
+    yield "Provenance", "pairs", {key: plain(value) for key, value in report.provenance.items()}
 
 
-def _footer(ranking: Ranking) -> str:
-    pairs = plain(ranking.n_positives * ranking.n_negatives)
-    return (
-        f"AUC is the share of the {pairs} pairs of a positive and a negative in which the positive scores higher, "
-        "ties counting half."
-    )
+def _terms_context(section: TermsSection) -> dict[str, object]:
+    """Return the template context of the part about an additive model."""
+    shown = section.terms[:MAX_IMPORTANCES]
+    sizes = [term.importance for term in shown]
+    drawn = [term for term in section.terms if term.importance > MIN_IMPORTANCE]
+    main_effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:MAX_MAIN_EFFECTS]
+    pairs = [term for term in drawn if term.kind == PAIR][:MAX_PAIRS]
+    return {
+        "section": section,
+        "importances": [
+            # A tree term has the name of its feature, and the next column says that it is one.
+            (
+                term.features[0] if term.kind == TREES else term.name,
+                _kind(term),
+                size,
+                size_bar(term.importance, sizes[0]),
+            )
+            for term, size in zip(shown, aligned(sizes, max(sizes, default=1.0), 3), strict=True)
+        ],
+        "has_trees": any(term.kind == TREES for term in shown),
+        "explained": [
+            Figure(row.title, row.note, waterfall_chart(f"row-{number}", row))
+            for number, row in enumerate(section.explained_rows)
+        ],
+        "figures": [
+            *(_main_effect(f"term-{number}", term) for number, term in enumerate(main_effects)),
+            *(_pair(f"pair-{number}", term) for number, term in enumerate(pairs)),
+        ],
+        "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
+    }
+
+
+def _kind(term: ShownTerm) -> str:
+    return term.kind if term.kind in (CURVE, LEVELS, PAIR, TREES) else ""
+
+
+def _main_effect(slug: str, term: ShownTerm) -> Figure:
+    importance, has_rows = f"Importance {term.importance:.3g}", term.row_shares is not None
+    if term.kind == CURVE:
+        rows = "; gray: distribution of the rows" if has_rows else ""
+        return Figure(term.name, f"{importance}{rows}", curve_chart(slug, term))
+    rows = "; at the right: share of the rows" if has_rows else ""
+    n_hidden = n_levels(term) - len(shown_levels(term))
+    hidden = f", {plain(n_hidden)} more {'level' if n_hidden == 1 else 'levels'} not shown" if n_hidden else ""
+    return Figure(term.name, f"{importance}{rows}{hidden}", level_chart(slug, term))
+
+
+def _pair(slug: str, term: ShownTerm) -> Figure:
+    error = 2.0 * float(np.median(term.standard_errors))
+    note = f"Importance {term.importance:.3g}; interaction without the main effects, ± {error:.2g} in the median cell"
+    return Figure(term.name, note, pair_chart(slug, term), pair_legend(term))

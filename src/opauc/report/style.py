@@ -1,8 +1,8 @@
-"""The look of the report page: two themes, a phone, paper."""
+"""The style sheet of the report page: light and dark themes, narrow screens, print."""
 
 from __future__ import annotations
 
-# Blue and orange differ for every kind of color blindness; all but lines and grid have contrast 4.5 or more on paper.
+# Blue and orange differ for every type of color blindness; text and class colors have a contrast of at least 4.5.
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1b1f24",
@@ -60,7 +60,7 @@ figcaption{padding-bottom:.75rem}
 .chart .curve{stroke:var(--negative);stroke-width:2;stroke-linejoin:round}
 .chart .area{fill:var(--negative);fill-opacity:.08}
 .chart .dot{fill:var(--paper);stroke:var(--negative);stroke-width:2}
-.chart .reach{stroke:var(--negative);stroke-width:1.5}
+.chart .error-bar{stroke:var(--negative);stroke-width:1.5}
 .chart .bars{stroke-width:2;fill-opacity:.12;stroke-linejoin:round}
 .chart .negative{stroke:var(--negative);fill:var(--negative);stroke-dasharray:5 3}
 .chart .positive{stroke:var(--positive);fill:var(--positive)}
@@ -72,16 +72,16 @@ figcaption{padding-bottom:.75rem}
 .chart .down,.legend .down{fill:var(--negative)}
 .chart .whisker{stroke:var(--ink);stroke-width:1.5}
 .chart .sum{font-weight:650}
-.effects{border-top:1px solid var(--line);margin-top:2.75rem}
-.effects .wide{grid-column:1/-1;margin-bottom:-1.25rem}
-.effects .chart{margin-top:0}
+.terms{border-top:1px solid var(--line);margin-top:2.75rem}
+.terms .wide{grid-column:1/-1;margin-bottom:-1.25rem}
+.terms .chart{margin-top:0}
 .stack>*{margin:0}
 .stack>*+*{margin-top:2rem}
 .legend{display:flex;align-items:center;gap:.625rem;padding-top:.375rem}
 .legend svg{height:.75rem;width:12.375rem;min-width:0}
 .chart .leader{stroke:var(--soft);stroke-width:.75}
-.chart .chosen,.chart .careful{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
-.chart .careful{fill:var(--positive)}
+.chart .chosen,.chart .one-se{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
+.chart .one-se{fill:var(--positive)}
 .names{columns:11rem 2;column-gap:2rem;margin:.25rem 0 0;padding-left:1.5rem;font-size:.875rem;color:var(--soft)}
 .names li{overflow-wrap:anywhere;break-inside:avoid}
 .names li::before{content:"";display:inline-block;width:1.25rem;margin-right:.5rem;vertical-align:.25em;
@@ -92,7 +92,7 @@ figcaption{padding-bottom:.75rem}
   border-top:2px dashed var(--negative)}
 .dots span::before{width:.6875rem;height:.6875rem;border:0;border-radius:50%;background:var(--negative);
   vertical-align:-.0625em}
-.dots .careful::before{background:var(--positive)}
+.dots .one-se::before{background:var(--positive)}
 .key .positive::before{border-top:2px solid var(--positive)}
 .tables{columns:22rem 2;column-gap:3rem;padding-top:2.75rem}
 .tables>*{break-inside:avoid;padding-bottom:2.25rem}
@@ -143,8 +143,8 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   th,td{padding-top:.125rem;padding-bottom:.125rem}
   figure,tr,.charts>section,footer{break-inside:avoid}
   h2,h3{break-after:avoid}
-  .effects{margin-top:1rem}
-  .effects .wide{margin-bottom:0}
+  .terms{margin-top:1rem}
+  .terms .wide{margin-bottom:0}
   .scroll{overflow:visible;margin-top:.375rem}
   footer{padding-top:.5rem}
 }
@@ -152,10 +152,10 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
 
 
 def style_sheet() -> str:
-    """Return the whole style sheet: light on paper and by default, dark on a screen that asks for it."""
-    dark = f"@media screen and (prefers-color-scheme:dark){{{_colours(DARK)}}}"
-    return f":root{{color-scheme:light dark}}{_colours(LIGHT)}{dark}{RULES}"
+    """Return the style sheet: light in print and by default, dark if the browser prefers it."""
+    dark = f"@media screen and (prefers-color-scheme:dark){{{_colors(DARK)}}}"
+    return f":root{{color-scheme:light dark}}{_colors(LIGHT)}{dark}{RULES}"
 
 
-def _colours(theme: dict[str, str]) -> str:
+def _colors(theme: dict[str, str]) -> str:
     return ":root{" + ";".join(f"--{name}:{color}" for name, color in theme.items()) + "}"

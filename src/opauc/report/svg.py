@@ -1,4 +1,4 @@
-"""Axes of a chart: where a value lies on them, and which values are written beside them."""
+"""Axes and frames of the SVG charts. All text is escaped here; colors come from the style sheet of the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Axis:
 
     @classmethod
     def linear(cls, low: float, high: float, n_ticks: int = 5) -> Axis:
-        """From `low` to `high`, with about `n_ticks` round numbers.
+        """Return an axis from `low` to `high` with about `n_ticks` round ticks.
 
         Examples
         --------
@@ -47,7 +47,7 @@ class Axis:
 
     @classmethod
     def fitting(cls, low: float, high: float, room: int = 32) -> Axis:
-        """A linear axis with fewer ticks where five labels would have more than `room` characters in all."""
+        """Return a linear axis with two to five ticks, whose labels fit into `room` characters if possible."""
         for n_ticks in (5, 4, 3, 2):
             axis = cls.linear(low, high, n_ticks)
             if sum(map(len, axis.labels)) <= room:
@@ -56,7 +56,7 @@ class Axis:
 
     @classmethod
     def powers(cls, low: float, high: float) -> Axis:
-        """A logarithmic axis with ticks at powers of ten and, where those are few, between them.
+        """Return a logarithmic axis with ticks at powers of ten and, if those are few, between them.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class Axis:
         return cls(low, high, ticks, tuple(_with_unit(tick) for tick in ticks), True)
 
     def whole(self) -> Axis:
-        """Return the axis with ticks at whole numbers only, as it is where fewer than two would be left.
+        """Return the axis with integer ticks only; the same axis if fewer than two are left.
 
         Examples
         --------
@@ -90,16 +90,16 @@ class Axis:
         return Axis(self.low, self.high, ticks, labels, self.logarithmic)
 
     def at(self, values: ArrayLike) -> Floats:
-        """Where values lie, 0 at the low end and 1 at the high end; what is beyond an end is put on it."""
+        """Return positions of values, 0 at the low end and 1 at the high end, clipped to the axis."""
         value = np.clip(np.asarray(values, np.float64), self.low, self.high)
         if self.logarithmic:
-            reached: Floats = np.log(value / self.low) / np.log(self.high / self.low)
-            return reached
+            position: Floats = np.log(value / self.low) / np.log(self.high / self.low)
+            return position
         return (value - self.low) / (self.high - self.low)
 
 
 def _label(tick: float, step: float) -> str:
-    """Return a tick with as many decimals as its step needs, or a power of ten where those would be many."""
+    """Return a tick label with the decimals its step needs, or in scientific notation if those are many."""
     power = _power(step)
     if tick != 0 and (abs(tick) >= 1e5 or power < -3):
         return _with_power(tick, max(_power(tick) - power, 0))
@@ -130,7 +130,7 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 56
 
 
 class Frame(NamedTuple):
-    """Two axes and what they show; sizes are those of the view box, colors come from the page's style."""
+    """The two axes of a chart with their names; sizes are in units of the view box."""
 
     across: Axis
     up: Axis
@@ -138,25 +138,25 @@ class Frame(NamedTuple):
     y_name: str
 
     def x(self, value: ArrayLike) -> str:
-        """Return where a value lies from the left."""
+        """Return the x coordinate of a value."""
         return f"{LEFT + (WIDTH - LEFT - RIGHT) * float(self.across.at(value)):.2f}"
 
     def y(self, value: ArrayLike) -> str:
-        """Return where a value lies from the top."""
+        """Return the y coordinate of a value."""
         return f"{TOP + (HEIGHT - TOP - BOTTOM) * (1 - float(self.up.at(value))):.2f}"
 
     def path(self, x: ArrayLike, y: ArrayLike) -> str:
-        """Return the drawing commands of a line through the points."""
+        """Return the path commands of a line through the points."""
         lefts = LEFT + (WIDTH - LEFT - RIGHT) * self.across.at(x)
         tops = TOP + (HEIGHT - TOP - BOTTOM) * (1 - self.up.at(y))
         return "M" + "L".join(f"{left:.2f} {top:.2f}" for left, top in zip(lefts, tops, strict=True))
 
-    def dot(self, x: float, y: float, says: str) -> str:
-        """Return a dot that says something when pointed at."""
-        return f'<circle class="dot" cx="{self.x(x)}" cy="{self.y(y)}" r="4"><title>{safe(says)}</title></circle>'
+    def dot(self, x: float, y: float, tooltip: str) -> str:
+        """Return a dot with a tooltip."""
+        return f'<circle class="dot" cx="{self.x(x)}" cy="{self.y(y)}" r="4"><title>{safe(tooltip)}</title></circle>'
 
     def chart(self, slug: str, title: str, description: str, marks: str) -> str:
-        """Return the chart: grid, axes and their names around the marks."""
+        """Return the SVG chart: grid, axes and axis names around the marks."""
         bottom, right, middle = HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT + (WIDTH - LEFT - RIGHT) / 2
         columns = "".join(
             f'<path class="grid" d="M{self.x(tick)} {TOP}V{bottom}"/>'
@@ -186,13 +186,13 @@ class Frame(NamedTuple):
 BAR_WIDTH = 400
 BAR_RIGHT, BAR_TOP, BAR_BOTTOM = 62, 4, 52
 LINE, BAR = 25.0, 13.0
-# Room that a letter of a name takes, and what lies between the names and the bars; letters that take twice as much.
+# Width of a letter, and space between the names and the bars; Unicode widths that count as two letters.
 LETTER, GAP = 8.2, 10.0
 WIDE = ("W", "F")
 
 
 class BarFrame(NamedTuple):
-    """An axis, its name, how many lines there are above it, and how many letters of their names have room."""
+    """A horizontal axis under `n_lines` named bars; `letters` is the space for their names."""
 
     across: Axis
     x_name: str
@@ -201,7 +201,7 @@ class BarFrame(NamedTuple):
 
     @property
     def left(self) -> float:
-        """Where the axis begins."""
+        """x coordinate of the low end of the axis."""
         return LETTER * self.letters + GAP
 
     @property
@@ -210,34 +210,35 @@ class BarFrame(NamedTuple):
         return BAR_TOP + LINE * self.n_lines + BAR_BOTTOM
 
     def x(self, value: ArrayLike) -> float:
-        """Return where a value lies from the left."""
+        """Return the x coordinate of a value."""
         return self.left + (BAR_WIDTH - self.left - BAR_RIGHT) * float(self.across.at(value))
 
-    def bar(self, line: int, start: float, end: float, says: str) -> str:
-        """Return a bar between two values that says something when pointed at."""
+    def bar(self, line: int, start: float, end: float, tooltip: str) -> str:
+        """Return a bar between two values with a tooltip."""
         left, right = sorted((self.x(start), self.x(end)))
-        look, top = ("up" if end >= start else "down"), self._middle(line) - BAR / 2
+        css_class, top = ("up" if end >= start else "down"), self._middle(line) - BAR / 2
         return (
-            f'<rect class="{look}" x="{left:.2f}" y="{top:.2f}" width="{max(right - left, 0.5):.2f}" height="{BAR:g}">'
-            f"<title>{safe(says)}</title></rect>"
+            f'<rect class="{css_class}" x="{left:.2f}" y="{top:.2f}" width="{max(right - left, 0.5):.2f}" '
+            f'height="{BAR:g}">'
+            f"<title>{safe(tooltip)}</title></rect>"
         )
 
-    def reach(self, line: int, low: float, high: float) -> str:
-        """Return the line of an error from a low value to a high one."""
+    def whisker(self, line: int, low: float, high: float) -> str:
+        """Return an error bar from a low to a high value."""
         middle = self._middle(line)
         return f'<path class="whisker" d="M{self.x(low):.2f} {middle:.2f}H{self.x(high):.2f}"/>'
 
-    def words(self, line: int, name: str, figure: str, look: str = "name") -> str:
-        """Return what stands at the left and at the right of a line."""
-        middle, shown = f"{self._middle(line):.2f}", safe(short(name, self.letters))
+    def labels(self, line: int, name: str, number: str, css_class: str = "name") -> str:
+        """Return the name left of a bar and the number right of it."""
+        middle, shown = f"{self._middle(line):.2f}", safe(shorten(name, self.letters))
         return (
-            f'<text class="{look}" x="{self.left - GAP:g}" y="{middle}" dy=".35em" text-anchor="end">{shown}'
+            f'<text class="{css_class}" x="{self.left - GAP:g}" y="{middle}" dy=".35em" text-anchor="end">{shown}'
             f"<title>{safe(name)}</title></text>"
-            f'<text x="{BAR_WIDTH - 2}" y="{middle}" dy=".35em" text-anchor="end">{safe(figure)}</text>'
+            f'<text x="{BAR_WIDTH - 2}" y="{middle}" dy=".35em" text-anchor="end">{safe(number)}</text>'
         )
 
     def chart(self, slug: str, title: str, description: str, marks: str) -> str:
-        """Return the chart: the axis, its ticks and its name under the marks."""
+        """Return the SVG chart: the axis, its ticks and its name under the marks."""
         bottom = BAR_TOP + LINE * self.n_lines
         ticks = "".join(
             f'<path class="grid" d="M{self.x(tick):.2f} {BAR_TOP}V{bottom:g}"/>'
@@ -258,13 +259,13 @@ class BarFrame(NamedTuple):
         return BAR_TOP + LINE * (line + 0.5)
 
 
-def short(name: str, room: int) -> str:
-    """Return a name as far as there is room; wide letters take the room of two.
+def shorten(name: str, room: int) -> str:
+    """Return a name cut to `room` letters; wide letters count as two.
 
     Examples
     --------
-    >>> from opauc.report.svg import short
-    >>> short("native-country = United-States", 15), short("age = 39", 15)
+    >>> from opauc.report.svg import shorten
+    >>> shorten("native-country = United-States", 15), shorten("age = 39", 15)
     ('native-country…', 'age = 39')
     """
     left, kept = room, ""

@@ -1,322 +1,211 @@
-"""The curve of a feature with its band, over where the rows are."""
+"""The charts of an additive model, as SVG: curves, levels and pairs, and the explained score of a row."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.report.svg import Axis, BarFrame, Frame, short
-from opauc.report.terms import MISSING, ShownTerm
-from opauc.report.text import percent, plain, safe, signed
+from opauc.report.inputs import MISSING, Contribution, ExplainedRow, ShownTerm
+from opauc.report.svg import Axis, BarFrame, Frame, shorten
+from opauc.report.text import aligned, percent, plain, safe, signed
 from opauc.types import Floats
 
-WIDTH, HEIGHT = 400, 330
-LEFT, RIGHT, TOP, BOTTOM = 120, 4, 4, 62
-MOST_CELLS = 8
-# Letters of a name that have room at the left, and the room of one below the cells.
-LETTERS_LEFT, LETTER = 11, 9.5
-# Letters of the name of an axis.
-AXIS_LETTERS = 30
-GAP = 1.5
-# Steps of the legend, and its size.
-LEGEND_STEPS, STEP = 9, 22
+LOG_ODDS = "Contribution, log-odds"
+# Error bars may extend this far beyond the values, as a share of the values' range; longer ones are cut.
+ERROR_EXTENT = 0.6
+# Margin at either end of an axis as a share of its range, and the smallest range.
+MARGIN, MIN_RANGE = 0.05, 1e-6
 
 
-def surface_chart(slug: str, effect: ShownTerm) -> str:
-    """The effect of each pair of values: orange raises the score, blue lowers it, the deeper the more."""
-    down, across = (_shown(effect, side) for side in (0, 1))
-    value, error = effect.value[np.ix_(down, across)], effect.error[np.ix_(down, across)]
-    names = [[_name(effect.at[side][at]) for at in kept] for side, kept in enumerate((down, across))]
-    largest = strongest(effect)
-    wide, high = (WIDTH - LEFT - RIGHT) / len(across), (HEIGHT - TOP - BOTTOM) / len(down)
-    marks = ""
-    for i, first in enumerate(names[0]):
-        top = HEIGHT - BOTTOM - high * (i + 1)  # greater numbers are higher up
-        middle = f"{top + high / 2:.2f}"
-        marks += f'<text x="{LEFT - 8}" y="{middle}" dy=".35em" text-anchor="end">{safe(short(first, LETTERS_LEFT))}'
-        marks += f"<title>{safe(first)}</title></text>"
-        for j, second in enumerate(names[1]):
-            says = f"{first}, {second}: {signed(value[i, j])} ± {2 * error[i, j]:.2g}"
-            box = (LEFT + wide * j, top, wide, high)
-            marks += _cell(box, float(value[i, j]), largest, says)
-    room = max(int(wide / LETTER), 2)
-    for j, second in enumerate(names[1]):
-        middle = f"{LEFT + wide * (j + 0.5):.2f}"
-        marks += f'<text x="{middle}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{safe(short(second, room))}'
-        marks += f"<title>{safe(second)}</title></text>"
-    return _framed(slug, effect, marks)
-
-
-def surface_key(effect: ShownTerm) -> str:
-    """Return the legend: what the colors are, from the lowest value to the highest."""
-    largest, values = strongest(effect), np.linspace(-1.0, 1.0, LEGEND_STEPS)
-    cells = "".join(
-        f'<rect class="{_look(value)}" x="{STEP * at}" y="0" width="{STEP - GAP}" height="12" '
-        f'fill-opacity="{_depth(value, 1.0)}"/>'
-        for at, value in enumerate(values.tolist())
-    )
-    return (
-        f'<span class="legend"><span>{signed(-largest, 2)}</span>'
-        f'<svg viewBox="0 0 {STEP * LEGEND_STEPS} 12" aria-hidden="true">{cells}</svg>'
-        f"<span>{signed(largest, 2)}</span></span>"
-    )
-
-
-def strongest(effect: ShownTerm) -> float:
-    """Return the size that the deepest color stands for."""
-    return max(float(np.abs(effect.value).max(initial=0.0)), 1e-12)
-
-
-def _cell(box: tuple[float, float, float, float], value: float, largest: float, says: str) -> str:
-    left, top, wide, high = box
-    return (
-        f'<rect class="{_look(value)}" x="{left:.2f}" y="{top:.2f}" width="{wide - GAP:.2f}" '
-        f'height="{high - GAP:.2f}" fill-opacity="{_depth(value, largest)}">'
-        f"<title>{safe(says)}</title></rect>"
-    )
-
-
-def _framed(slug: str, effect: ShownTerm, marks: str) -> str:
-    beside, below = (safe(short(name, AXIS_LETTERS)) for name in effect.inputs)
-    middle, center = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
-    about = (
-        f"From {signed(effect.value.min())} to {signed(effect.value.max())} log-odds beside the effects of each alone."
-    )
-    return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{slug}-title {slug}-about">'
-        f'<title id="{slug}-title">{safe(effect.name)}</title><desc id="{slug}-about">{safe(about)}</desc>'
-        f'{marks}<text class="name" x="{middle:g}" y="{HEIGHT - 8}" text-anchor="middle">{below}</text>'
-        f'<text class="name" transform="translate(12 {center:g}) rotate(-90)" text-anchor="middle">{beside}</text>'
-        "</svg>"
-    )
-
-
-def _shown(effect: ShownTerm, side: int) -> NDArray[np.int64]:
-    """Return the places of a side that are drawn: all, or those of the largest effects, in their order."""
-    sizes: Floats = np.abs(effect.value).max(axis=1 - side)
-    return np.sort(np.argsort(-sizes, kind="stable")[:MOST_CELLS])
-
-
-def _name(place: float | str) -> str:
-    return place if isinstance(place, str) else plain(float(f"{place:.3g}"))
-
-
-def _look(value: float) -> str:
-    return "up" if value > 0.0 else "down"
-
-
-def _depth(value: float, largest: float) -> str:
-    return f"{0.06 + 0.94 * abs(value) / largest:.3f}"
-
-
-EFFECT = "Effect, log-odds"
-# Errors may reach so far beyond the effects, in lengths of their range; what is farther is cut.
-ERROR_ROOM = 0.6
-# Room at either end, and the least range.
-ROOM, LEAST = 0.05, 1e-6
-
-
-def effect_range(value: Floats, spread: Floats) -> tuple[float, float]:
-    """Return from where to where an axis of effects goes: zero is on it, errors are as far as they are not wild.
+def value_range(values: Floats, errors: Floats) -> tuple[float, float]:
+    """Return the ends of an axis of log-odds: it includes zero, the values, and error bars up to a limit.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.report.term_charts import effect_range
-    >>> low, high = effect_range(np.array([0.0, 1.0]), np.array([0.1, 100.0]))
+    >>> from opauc.report.term_charts import value_range
+    >>> low, high = value_range(np.array([0.0, 1.0]), np.array([0.1, 100.0]))
     >>> round(low, 2), round(high, 2)
     (-0.71, 1.71)
     """
-    least, most = min(0.0, float(value.min())), max(0.0, float(value.max()))
-    beyond = ERROR_ROOM * (most - least)
-    low = min(least, max(float((value - spread).min()), least - beyond))
-    high = max(most, min(float((value + spread).max()), most + beyond))
-    room = ROOM * max(high - low, LEAST)
-    return low - room, high + room
+    least, most = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    extent = ERROR_EXTENT * (most - least)
+    low = min(least, max(float((values - errors).min()), least - extent))
+    high = max(most, min(float((values + errors).max()), most + extent))
+    margin = MARGIN * max(high - low, MIN_RANGE)
+    return low - margin, high + margin
 
 
-# Of the height of the chart the rows take so much, in so many bars.
-ROWS_SHARE, N_BARS = 0.16, 40
-# Where a missing value is drawn: so far right of the numbers, which end before, as shares of their width.
+# The histogram of the rows: its share of the height of the chart, and its number of bars.
+HISTOGRAM_SHARE, N_BARS = 0.16, 40
+# Missing values are drawn right of the numbers: position of the dot and end of the axis beyond the numbers, and the
+# last position of a numeric tick, as shares of the numeric part of the axis.
 MISSING_AT, MISSING_END, LAST_TICK = 0.18, 0.28, 0.93
-# Letters of the name below the axis.
-NAME_LETTERS = 30
-# Up to so many points each has a dot.
-MOST_DOTS = 12
-# A scale is logarithmic where half of the rows lie in so small a part of it.
+CURVE_LETTERS = 30
+# Curves of at most this many points have a dot at each.
+MAX_DOTS = 12
+# The axis is logarithmic if half of the rows lie in this share of the range ...
 CROWDED = 0.08
-# ... and the greatest value is so many times the least above zero.
-WIDE_RANGE = 15.0
-# There zero stands at the least of the other values divided by this.
+# ... and the largest value is this many times the smallest positive one.
+WIDE_RATIO = 15.0
+# On a logarithmic axis zero is drawn at the smallest positive value divided by this.
 ZERO_BELOW = 3.0
 
 
-def curve_chart(slug: str, effect: ShownTerm) -> str:
-    """The effect of each value of a feature, two standard errors about it, and the rows that have such values."""
-    n, value, spread = effect.n_numbers, effect.value, 2.0 * effect.error
-    places, rows = np.array(effect.at[0][:n], float), None if effect.rows is None else effect.rows[:n]
-    logarithmic, missing = _is_crowded(places, rows), value.size > n
-    across = _across(places, logarithmic)
-    up, shown = _up(value, spread, rows is not None), _on_powers(places) if logarithmic else places
-    frame = Frame(_with_missing(across) if missing else across, up, short(effect.name, NAME_LETTERS), EFFECT)
-    low, high = (value - spread)[:n], (value + spread)[:n]
-    band = frame.path(np.concatenate([shown, shown[::-1]]), np.concatenate([high, low[::-1]]))
-    marks = "" if rows is None else _row_bars(frame, shown, rows)
+def curve_chart(slug: str, term: ShownTerm) -> str:
+    """Draw a numeric main effect with a band of two standard errors, over a histogram of the rows."""
+    n, values, errors = term.n_numbers, term.values, 2.0 * term.standard_errors
+    points, rows = np.array(term.grid[0][:n], float), None if term.row_shares is None else term.row_shares[:n]
+    logarithmic, has_missing = _is_crowded(points, rows), values.size > n
+    across = _value_axis(points, logarithmic)
+    up, x = _log_odds_axis(values, errors, rows is not None), _positive(points) if logarithmic else points
+    frame = Frame(_add_missing(across) if has_missing else across, up, shorten(term.name, CURVE_LETTERS), LOG_ODDS)
+    low, high = (values - errors)[:n], (values + errors)[:n]
+    band = frame.path(np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]))
+    marks = "" if rows is None else _histogram(frame, x, rows)
     marks += f'<path class="guide" d="{frame.path([frame.across.low, frame.across.high], [0.0, 0.0])}"/>'
-    marks += f'<path class="area band" d="{band}Z"/><path class="curve" d="{frame.path(shown, value[:n])}"/>'
-    if n <= MOST_DOTS:
-        names = [plain(float(place)) for place in places]
-        marks += "".join(_dot(frame, *point) for point in zip(names, shown, value[:n], spread[:n], strict=True))
-    if missing:
-        at = _beyond(frame.across, MISSING_AT)
-        reach = frame.path([at, at], [value[n] - spread[n], value[n] + spread[n]])
-        marks += f'<path class="reach" d="{reach}"/>' + _dot(frame, MISSING, at, value[n], spread[n])
-    ends = f"From {signed(value.min())} to {signed(value.max())} log-odds"
-    return frame.chart(slug, f"Effect of {effect.name}", f"{ends}; the band is ± 2 standard errors.", marks)
+    marks += f'<path class="area band" d="{band}Z"/><path class="curve" d="{frame.path(x, values[:n])}"/>'
+    if n <= MAX_DOTS:
+        names = [plain(float(point)) for point in points]
+        marks += "".join(_dot(frame, *point) for point in zip(names, x, values[:n], errors[:n], strict=True))
+    if has_missing:
+        at = _value_at(frame.across, (1.0 + MISSING_AT) / (1.0 + MISSING_END))
+        bar = frame.path([at, at], [values[n] - errors[n], values[n] + errors[n]])
+        marks += f'<path class="error-bar" d="{bar}"/>' + _dot(frame, MISSING, at, values[n], errors[n])
+    extremes = f"From {signed(values.min())} to {signed(values.max())} log-odds"
+    return frame.chart(slug, f"Term {term.name}", f"{extremes}; the band is ± 2 standard errors.", marks)
 
 
-def _dot(frame: Frame, name: str, at: float, value: float, spread: float) -> str:
-    return frame.dot(at, value, f"{name}: {signed(value)} ± {spread:.2g}")
+def _dot(frame: Frame, name: str, at: float, value: float, error: float) -> str:
+    return frame.dot(at, value, f"{name}: {signed(value)} ± {error:.2g}")
 
 
-def _is_crowded(places: Floats, rows: Floats | None) -> bool:
-    """Tell whether half of the rows, or of the places, lie at the low end of values of which none is negative."""
-    low, high = float(places[0]), float(places[-1])
-    middle = float(np.median(places)) if rows is None or not rows.any() else _median(places, rows)
-    wide = high >= WIDE_RANGE * float(places[places > 0.0].min(initial=np.inf))
+def _is_crowded(points: Floats, rows: Floats | None) -> bool:
+    """Return whether no value is negative and half of the rows, or of the grid points, lie at the low end."""
+    low, high = float(points[0]), float(points[-1])
+    middle = float(np.median(points)) if rows is None or not rows.any() else _median(points, rows)
+    wide = high >= WIDE_RATIO * float(points[points > 0.0].min(initial=np.inf))
     return low >= 0.0 and wide and middle - low < CROWDED * (high - low)
 
 
-def _on_powers(places: Floats) -> Floats:
-    """Return where values stand on a logarithmic axis: zero a little before the others."""
-    return np.where(places > 0.0, places, places[places > 0.0].min() / ZERO_BELOW)
+def _positive(points: Floats) -> Floats:
+    """Return the grid points for a logarithmic axis: zero is moved a little below the others."""
+    return np.where(points > 0.0, points, points[points > 0.0].min() / ZERO_BELOW)
 
 
-def _across(places: Floats, logarithmic: bool) -> Axis:
-    """Return the axis of the values."""
+def _value_axis(points: Floats, logarithmic: bool) -> Axis:
     if not logarithmic:
-        axis = Axis.fitting(float(places[0]), float(places[-1]))
-        return axis if (places % 1.0).any() else axis.whole()
-    shown = _on_powers(places)
-    axis = Axis.powers(float(shown[0]), float(shown[-1]))
-    if places[0] > 0.0:
+        axis = Axis.fitting(float(points[0]), float(points[-1]))
+        return axis if (points % 1.0).any() else axis.whole()
+    x = _positive(points)
+    axis = Axis.powers(float(x[0]), float(x[-1]))
+    if points[0] > 0.0:
         return axis
-    ticks = [(tick, label) for tick, label in zip(axis.ticks, axis.labels, strict=True) if tick >= shown[1]]
-    where, labels = zip((float(shown[0]), "0"), *ticks, strict=True)
-    return Axis(axis.low, axis.high, where, labels, True)
+    others = [(tick, label) for tick, label in zip(axis.ticks, axis.labels, strict=True) if tick >= x[1]]
+    ticks, labels = zip((float(x[0]), "0"), *others, strict=True)
+    return Axis(axis.low, axis.high, ticks, labels, True)
 
 
-def _with_missing(axis: Axis) -> Axis:
-    """Return the axis with room for a missing value at its end."""
-    ends = axis.at(np.array(axis.ticks))
-    kept = [at for at in range(len(axis.ticks)) if ends[at] <= LAST_TICK]
-    ticks = [axis.ticks[at] for at in kept] + [_place(axis, 1.0 + MISSING_AT)]
-    labels = [*(axis.labels[at] for at in kept), MISSING]
-    return Axis(axis.low, _place(axis, 1.0 + MISSING_END), tuple(ticks), tuple(labels), axis.logarithmic)
+def _add_missing(axis: Axis) -> Axis:
+    """Return the axis extended at its high end by a tick for missing values."""
+    positions = axis.at(np.array(axis.ticks))
+    kept = [i for i in range(len(axis.ticks)) if positions[i] <= LAST_TICK]
+    ticks = [axis.ticks[i] for i in kept] + [_value_at(axis, 1.0 + MISSING_AT)]
+    labels = [*(axis.labels[i] for i in kept), MISSING]
+    return Axis(axis.low, _value_at(axis, 1.0 + MISSING_END), tuple(ticks), tuple(labels), axis.logarithmic)
 
 
-def _place(axis: Axis, share: float) -> float:
-    """Return the value so far along an axis, beyond its end too."""
+def _value_at(axis: Axis, position: float) -> float:
+    """Return the value at a position on an axis, where 0 and 1 are its ends; positions above 1 extrapolate."""
     if axis.logarithmic:
-        return float(axis.low * (axis.high / axis.low) ** share)
-    return float(axis.low + (axis.high - axis.low) * share)
+        return float(axis.low * (axis.high / axis.low) ** position)
+    return float(axis.low + (axis.high - axis.low) * position)
 
 
-def _beyond(across: Axis, share: float) -> float:
-    """Return where the missing value stands on an axis that was lengthened for it."""
-    return _place(across, (1.0 + share) / (1.0 + MISSING_END))
-
-
-def _up(value: Floats, spread: Floats, with_rows: bool) -> Axis:
-    low, high = effect_range(value, spread)
-    below = ROWS_SHARE / (1.0 - ROWS_SHARE) * (high - low) if with_rows else 0.0
+def _log_odds_axis(values: Floats, errors: Floats, with_histogram: bool) -> Axis:
+    low, high = value_range(values, errors)
+    below = HISTOGRAM_SHARE / (1.0 - HISTOGRAM_SHARE) * (high - low) if with_histogram else 0.0
     return Axis.linear(low - below, high)
 
 
-def _row_bars(frame: Frame, places: Floats, rows: Floats) -> str:
-    """Return where the rows are: bars of equal width along the foot of the chart."""
+def _histogram(frame: Frame, x: Floats, rows: Floats) -> str:
+    """Draw the distribution of the rows in bars of equal width at the bottom of the chart."""
     total = float(rows.sum())
     if not total > 0.0:
         return ""
-    at = frame.across.at(places)
+    at = frame.across.at(x)
     edges = np.linspace(at[0], at[-1], N_BARS + 1)
-    heights = np.diff(np.interp(edges, *_cumulative(at, rows)))
-    reach = ROWS_SHARE * (frame.up.high - frame.up.low) / max(float(heights.max()), 1e-300)
-    along = [_place(frame.across, float(edge)) for edge in edges]
-    tops = frame.up.low + reach * np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
-    return f'<path class="rows" d="{frame.path(np.repeat(along, 2), tops)}Z"/>'
+    heights = np.diff(np.interp(edges, *cumulative_rows(at, rows)))
+    scale = HISTOGRAM_SHARE * (frame.up.high - frame.up.low) / max(float(heights.max()), 1e-300)
+    values = [_value_at(frame.across, float(edge)) for edge in edges]
+    tops = frame.up.low + scale * np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+    return f'<path class="rows" d="{frame.path(np.repeat(values, 2), tops)}Z"/>'
 
 
-def _cumulative(places: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Return points of the distribution function: the rows of a place lie half-way to its neighbors.
+def cumulative_rows(points: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Return the distribution function of the rows, with those of a grid point spread half-way to its neighbors.
 
     >>> import numpy as np
-    >>> from opauc.report.term_charts import _cumulative
-    >>> [part.tolist() for part in _cumulative(np.array([0.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0]))]
+    >>> from opauc.report.term_charts import cumulative_rows
+    >>> [part.tolist() for part in cumulative_rows(np.array([0.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0]))]
     [[0.0, 1.0, 3.0, 4.0], [0.0, 1.0, 3.0, 4.0]]
     """
-    borders = np.concatenate([places[:1], (places[1:] + places[:-1]) / 2, places[-1:]])
+    borders = np.concatenate([points[:1], (points[1:] + points[:-1]) / 2, points[-1:]])
     return borders, np.concatenate([[0.0], np.cumsum(rows)])
 
 
-def _median(places: Floats, rows: Floats) -> float:
-    borders, below = _cumulative(places, rows)
+def _median(points: Floats, rows: Floats) -> float:
+    borders, below = cumulative_rows(points, rows)
     return float(np.interp(0.5 * below[-1], below, borders))
 
 
-MOST_LEVELS, LEVEL_LETTERS, TICKS_ROOM = 10, 15, 18
+# Levels drawn, letters of their names, and characters of all tick labels.
+MAX_LEVELS, LEVEL_LETTERS, LEVEL_TICKS = 10, 15, 18
 
 
-def level_chart(slug: str, effect: ShownTerm) -> str:
-    """The effect of each of the levels that most rows have, two standard errors about it, and the share of the rows."""
-    shown = shown_levels(effect)
-    value, spread = effect.value[shown], 2.0 * effect.error[shown]
-    frame = BarFrame(Axis.fitting(*effect_range(value, spread), room=TICKS_ROOM), EFFECT, len(shown), LEVEL_LETTERS)
+def level_chart(slug: str, term: ShownTerm) -> str:
+    """Draw the levels with the most rows, their error bars of two standard errors and their shares of the rows."""
+    shown = shown_levels(term)
+    values, errors = term.values[shown], 2.0 * term.standard_errors[shown]
+    axis = Axis.fitting(*value_range(values, errors), room=LEVEL_TICKS)
+    frame = BarFrame(axis, LOG_ODDS, len(shown), LEVEL_LETTERS)
     marks = ""
-    for line, at in enumerate(shown):
-        name, rows = level_name(effect, at), "" if effect.rows is None else rounded_percent(float(effect.rows[at]))
-        says = f"{name}: {signed(value[line])} ± {spread[line]:.2g}"
-        marks += frame.bar(line, 0.0, float(value[line]), says)
-        marks += frame.reach(line, value[line] - spread[line], value[line] + spread[line])
-        marks += frame.words(line, name, rows)
-    about = (
-        f"From {signed(effect.value.min())} to {signed(effect.value.max())} log-odds; lines are ± 2 standard errors."
-    )
-    return frame.chart(slug, f"Effect of {effect.name}", about, marks)
+    for line, (i, value, error) in enumerate(zip(shown, values, errors, strict=True)):
+        name = _point_name(term.grid[0][i])
+        rows = "" if term.row_shares is None else rounded_percent(float(term.row_shares[i]))
+        marks += frame.bar(line, 0.0, float(value), f"{name}: {signed(value)} ± {error:.2g}")
+        marks += frame.whisker(line, value - error, value + error)
+        marks += frame.labels(line, name, rows)
+    extremes = f"From {signed(term.values.min())} to {signed(term.values.max())} log-odds"
+    return frame.chart(slug, f"Term {term.name}", f"{extremes}; lines are ± 2 standard errors.", marks)
 
 
-def shown_levels(effect: ShownTerm) -> list[int]:
-    """Return the levels that are drawn: those of most rows, numbers in their order, names by their effect.
+def shown_levels(term: ShownTerm) -> list[int]:
+    """Return the indices of the levels to draw: those with the most rows, numbers in order, names by value.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.report.terms import ShownTerm
+    >>> from opauc.report import ShownTerm
     >>> from opauc.report.term_charts import shown_levels
     >>> port = ShownTerm("port", ("port",), (("S", "C", "Q"),), np.array([0.1, -0.5, 0.4]), np.zeros(3), 0.1)
     >>> shown_levels(port)
     [2, 0, 1]
     """
-    weight = np.abs(effect.value) if effect.rows is None else effect.rows
-    most = np.sort(np.argsort(-weight, kind="stable")[: min(MOST_LEVELS, n_levels(effect))])
-    order: list[int] = (most if effect.n_numbers else most[np.argsort(-effect.value[most], kind="stable")]).tolist()
+    weight = np.abs(term.values) if term.row_shares is None else term.row_shares
+    most = np.sort(np.argsort(-weight, kind="stable")[: min(MAX_LEVELS, n_levels(term))])
+    order: list[int] = (most if term.n_numbers else most[np.argsort(-term.values[most], kind="stable")]).tolist()
     return order
 
 
-def n_levels(effect: ShownTerm) -> int:
-    """Return how many levels there are that any rows have; all where that is not known."""
-    seen = 0 if effect.rows is None else int(np.count_nonzero(effect.rows > 0.0))
-    return seen or effect.value.size
-
-
-def level_name(effect: ShownTerm, at: int) -> str:
-    """Return what a level is called."""
-    name = effect.at[0][at]
-    return name if isinstance(name, str) else plain(float(name))
+def n_levels(term: ShownTerm) -> int:
+    """Return the number of levels that have rows, or of all levels if the rows are unknown."""
+    n_with_rows = 0 if term.row_shares is None else int(np.count_nonzero(term.row_shares > 0.0))
+    return n_with_rows or term.values.size
 
 
 def rounded_percent(value: float) -> str:
-    """Return a share as whole per cent, or that it is less than one.
+    """Return a share in whole percent, or "< 1 %".
 
     Examples
     --------
@@ -325,3 +214,173 @@ def rounded_percent(value: float) -> str:
     ('21 %', '< 1 %', '0 %')
     """
     return "< 1 %" if 0.0 < value < 0.01 else percent(round(value, 2))
+
+
+def _point_name(point: float | str, digits: int | None = None) -> str:
+    if isinstance(point, str):
+        return point
+    return plain(float(point) if digits is None else float(f"{point:.{digits}g}"))
+
+
+WIDTH, HEIGHT = 400, 330
+LEFT, RIGHT, TOP, BOTTOM = 120, 4, 4, 62
+# Cells drawn along either feature.
+MAX_CELLS = 8
+# Letters of a grid point left of the cells, width of a letter below them, and letters of a feature's name.
+POINT_LETTERS, LETTER_WIDTH, FEATURE_LETTERS = 11, 9.5, 30
+CELL_GAP = 1.5
+# Cells of the legend, and their width.
+LEGEND_CELLS, LEGEND_WIDTH = 9, 22
+
+
+def pair_chart(slug: str, term: ShownTerm) -> str:
+    """Draw a pair as a heat map: orange raises the score, blue lowers it."""
+    rows, columns = _shown_cells(term, 0), _shown_cells(term, 1)
+    values, errors = term.values[np.ix_(rows, columns)], term.standard_errors[np.ix_(rows, columns)]
+    row_names, column_names = (
+        [_point_name(term.grid[side][i], 3) for i in kept] for side, kept in enumerate((rows, columns))
+    )
+    largest = _largest_value(term)
+    width, height = (WIDTH - LEFT - RIGHT) / len(columns), (HEIGHT - TOP - BOTTOM) / len(rows)
+    marks = ""
+    for i, row in enumerate(row_names):
+        top = HEIGHT - BOTTOM - height * (i + 1)  # larger numbers are higher up
+        middle = f"{top + height / 2:.2f}"
+        marks += f'<text x="{LEFT - 8}" y="{middle}" dy=".35em" text-anchor="end">{safe(shorten(row, POINT_LETTERS))}'
+        marks += f"<title>{safe(row)}</title></text>"
+        for j, column in enumerate(column_names):
+            tooltip = f"{row}, {column}: {signed(values[i, j])} ± {2 * errors[i, j]:.2g}"
+            marks += _cell((LEFT + width * j, top, width, height), float(values[i, j]), largest, tooltip)
+    room = max(int(width / LETTER_WIDTH), 2)
+    for j, column in enumerate(column_names):
+        middle = f"{LEFT + width * (j + 0.5):.2f}"
+        marks += f'<text x="{middle}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{safe(shorten(column, room))}'
+        marks += f"<title>{safe(column)}</title></text>"
+    return _pair_frame(slug, term, marks)
+
+
+def pair_legend(term: ShownTerm) -> str:
+    """Return the color scale from the lowest to the highest value."""
+    largest, values = _largest_value(term), np.linspace(-1.0, 1.0, LEGEND_CELLS)
+    cells = "".join(
+        f'<rect class="{_sign_class(value)}" x="{LEGEND_WIDTH * i}" y="0" width="{LEGEND_WIDTH - CELL_GAP}" '
+        f'height="12" fill-opacity="{_opacity(value, 1.0)}"/>'
+        for i, value in enumerate(values.tolist())
+    )
+    return (
+        f'<span class="legend"><span>{signed(-largest, 2)}</span>'
+        f'<svg viewBox="0 0 {LEGEND_WIDTH * LEGEND_CELLS} 12" aria-hidden="true">{cells}</svg>'
+        f"<span>{signed(largest, 2)}</span></span>"
+    )
+
+
+def _largest_value(term: ShownTerm) -> float:
+    """Return the magnitude of the darkest color."""
+    return max(float(np.abs(term.values).max(initial=0.0)), 1e-12)
+
+
+def _cell(box: tuple[float, float, float, float], value: float, largest: float, tooltip: str) -> str:
+    left, top, width, height = box
+    return (
+        f'<rect class="{_sign_class(value)}" x="{left:.2f}" y="{top:.2f}" width="{width - CELL_GAP:.2f}" '
+        f'height="{height - CELL_GAP:.2f}" fill-opacity="{_opacity(value, largest)}">'
+        f"<title>{safe(tooltip)}</title></rect>"
+    )
+
+
+def _pair_frame(slug: str, term: ShownTerm, marks: str) -> str:
+    y_name, x_name = (safe(shorten(name, FEATURE_LETTERS)) for name in term.features)
+    middle, center = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
+    description = (
+        f"From {signed(term.values.min())} to {signed(term.values.max())} log-odds in addition to the main effects."
+    )
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{slug}-title {slug}-about">'
+        f'<title id="{slug}-title">{safe(term.name)}</title><desc id="{slug}-about">{safe(description)}</desc>'
+        f'{marks}<text class="name" x="{middle:g}" y="{HEIGHT - 8}" text-anchor="middle">{x_name}</text>'
+        f'<text class="name" transform="translate(12 {center:g}) rotate(-90)" text-anchor="middle">{y_name}</text>'
+        "</svg>"
+    )
+
+
+def _shown_cells(term: ShownTerm, side: int) -> NDArray[np.int64]:
+    """Return the grid points of one feature to draw: all, or those of the largest values, in order."""
+    sizes: Floats = np.abs(term.values).max(axis=1 - side)
+    return np.sort(np.argsort(-sizes, kind="stable")[:MAX_CELLS])
+
+
+def _sign_class(value: float) -> str:
+    return "up" if value > 0.0 else "down"
+
+
+def _opacity(value: float, largest: float) -> str:
+    return f"{0.06 + 0.94 * abs(value) / largest:.3f}"
+
+
+# Contributions drawn, letters of a label, letters of a feature value that stay visible, characters of all tick labels.
+MAX_CONTRIBUTIONS, LABEL_LETTERS, VALUE_LETTERS, WATERFALL_TICKS = 9, 22, 7, 14
+EQUALS = " = "
+SHORT_SUFFIXES = {" (categorical)": " (cat.)"}
+
+
+def waterfall_chart(slug: str, row: ExplainedRow) -> str:
+    """Draw the score of a row: from the baseline by the largest contributions and the sum of the others."""
+    contributions = shown_contributions(row)
+    ends = np.cumsum([row.baseline, *(contribution.value for contribution in contributions)])
+    axis = Axis.fitting(*value_range(ends, np.zeros_like(ends)), room=WATERFALL_TICKS)
+    frame = BarFrame(axis, "Log-odds", len(contributions) + 2, LABEL_LETTERS)
+    bars = [Contribution("baseline", "", row.baseline), *contributions, Contribution("score", "", row.score())]
+    numbers = aligned([bar.value for bar in bars], min(1.0, max(abs(bar.value) for bar in bars)), 3)
+    marks = ""
+    for line, (bar, start, number) in enumerate(zip(bars, [0.0, *ends[:-1], 0.0], numbers, strict=True)):
+        marks += frame.bar(line, start, start + bar.value, f"{bar}: {signed(bar.value)}")
+        css_class = "name" if 0 < line <= len(contributions) else "name sum"
+        marks += frame.labels(line, contribution_label(bar), f"+{number}" if bar.value > 0.0 else number, css_class)
+    description = (
+        f"From the baseline, {signed(row.baseline)}, to the score, {signed(row.score())}, "
+        f"by {len(row.contributions)} terms."
+    )
+    return frame.chart(slug, row.title, description, marks)
+
+
+def contribution_label(contribution: Contribution) -> str:
+    """Return the name and the feature value of a contribution, shortened so that a part of both is visible.
+
+    Examples
+    --------
+    >>> from opauc.report import Contribution
+    >>> from opauc.report.term_charts import contribution_label
+    >>> contribution_label(Contribution("native-country", "Dominican-Republic", 0.1))
+    'native-coun… = Domini…'
+    >>> contribution_label(Contribution("native-country", "Dominican-Republic", 0.1, " (trees)"))
+    'native-country (trees)'
+    >>> contribution_label(Contribution("shop", "1207", 0.1, " (categorical)"))
+    'shop = 1207 (cat.)'
+    """
+    name, value = contribution.name, contribution.feature_value
+    if contribution.suffix:
+        suffix = SHORT_SUFFIXES.get(contribution.suffix, contribution.suffix)
+        room, both = LABEL_LETTERS - len(suffix), f"{name}{EQUALS}{value}"
+        return (both if len(both) <= room else shorten(name, room)) + suffix
+    if not value:
+        return name
+    value = shorten(value, max(VALUE_LETTERS, LABEL_LETTERS - len(EQUALS) - len(name)))
+    return shorten(name, LABEL_LETTERS - len(EQUALS) - len(value)) + EQUALS + value
+
+
+def shown_contributions(row: ExplainedRow) -> list[Contribution]:
+    """Return the largest contributions, by decreasing size, and the sum of the others under one name.
+
+    Examples
+    --------
+    >>> from opauc.report import Contribution, ExplainedRow
+    >>> from opauc.report.term_charts import shown_contributions
+    >>> contributions = [Contribution(f"x{j}", "", 1.0) for j in range(12)]
+    >>> shown_contributions(ExplainedRow("row 1", "", 0.0, contributions))[-1]
+    Contribution(name='3 other terms', feature_value='', value=3.0, suffix='')
+    """
+    order = sorted(row.contributions, key=lambda contribution: -abs(contribution.value))
+    if len(order) <= MAX_CONTRIBUTIONS + 1:
+        return order
+    rest = float(np.sum([contribution.value for contribution in order[MAX_CONTRIBUTIONS:]]))
+    return [*order[:MAX_CONTRIBUTIONS], Contribution(f"{plain(len(order) - MAX_CONTRIBUTIONS)} other terms", "", rest)]

@@ -1,25 +1,25 @@
-"""Numbers and names as the report page prints them."""
+"""Format numbers and names for the report page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 MINUS, NONE = "\u2212", "\u2013"
-# HTML knows no control characters but these three; marks that turn the direction of writing could disguise a name.
+# HTML allows no control characters but tab, newline and return; bidirectional marks could disguise a name.
 CONTROLS = (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 UNPRINTABLE = {code: "\ufffd" for code in CONTROLS if chr(code) not in "\t\n\r"}
 
 
 def safe(text: object) -> str:
-    """Return text as HTML shows it, whatever is in it: markup, control characters, halves of characters."""
-    whole = str(text).encode("utf-8", "replace").decode("utf-8")
-    return escape(whole.translate(UNPRINTABLE))
+    """Return text escaped for HTML, with control characters and lone surrogates replaced."""
+    valid = str(text).encode("utf-8", "replace").decode("utf-8")
+    return escape(valid.translate(UNPRINTABLE))
 
 
 def share(value: float) -> str:
-    """Return a number of [0, 1] with four digits, more where it would look like one and is not.
+    """Return a number of [0, 1] with four decimals, or more if it would otherwise round to one.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def share(value: float) -> str:
 
 
 def outward(low: float, high: float) -> str:
-    """Return bounds of six digits, rounded away from each other so that what is certain stays so."""
+    """Return bounds with six decimals, rounded outward so that they stay bounds."""
     return f"{math.floor(low * 1e6) / 1e6:.6f} to {math.ceil(high * 1e6) / 1e6:.6f}"
 
 
 def percent(value: float) -> str:
-    """Return a share as a percentage of three significant digits.
+    """Return a share as a percentage with three significant digits.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def percent(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a duration in the unit it is read in.
+    """Return a duration in a readable unit.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def seconds(value: float) -> str:
 
 
 def aligned(values: Sequence[float], scale: float, digits: int) -> list[str]:
-    """Return numbers with the same decimals, such that a number of the size of `scale` has `digits` digits.
+    """Return numbers with equal decimals, so that a number of magnitude `scale` has `digits` significant digits.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def aligned(values: Sequence[float], scale: float, digits: int) -> list[str]:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Return a number with its sign and so many significant digits.
+    """Return a number with its sign and `digits` significant digits.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def plain(value: object) -> str:
-    """Return any value of a table in words: grouped digits, yes and no, lists with commas.
+    """Return any value as table text: grouped digits, yes and no, comma-separated lists.
 
     Examples
     --------
@@ -115,36 +115,5 @@ def plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}".replace("-", MINUS)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return ", ".join(plain(part) for part in value)
+        return ", ".join(plain(item) for item in value)
     return str(value)
-
-
-def figure(title: str, note: str, chart: str, listed: str = "", level: int = 2) -> str:
-    """Return a chart under its title, a note and what is listed; all of it is HTML already."""
-    return f"<figure><figcaption><h{level}>{title}</h{level}>{under(note)}{listed}</figcaption>{chart}</figure>"
-
-
-def under(words: str) -> str:
-    """Return words in small print, nothing where there are none."""
-    return f'<p class="under">{words}</p>' if words else ""
-
-
-def scroll(name: str, table: str) -> str:
-    """Return a table that scrolls by itself where the page is narrower."""
-    return f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
-
-
-def table_section(name: str, note: str, table: str, level: int = 2) -> str:
-    """Return a table under its name and a note."""
-    return f"<section><h{level}>{name}</h{level}>{under(note)}{scroll(name, table)}</section>"
-
-
-def pairs_table(rows: Mapping[str, str], look: str = "pairs") -> str:
-    """Return names and values, one a line, as a table."""
-    body = "".join(f'<tr><th scope="row">{safe(key)}</th><td>{safe(value)}</td></tr>' for key, value in rows.items())
-    return f'<table class="{look}"><tbody>{body}</tbody></table>'
-
-
-def lines(parts: Iterable[str]) -> str:
-    """Return the parts that are not empty, one a line."""
-    return "\n".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""The progressive AUC: windows that make up the stream however it comes, in fixed memory, with certain bounds."""
+"""The progressive AUC: windows cover the stream however it is batched, in fixed memory, with exact bounds."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import exact_auc
-from opauc.metrics.progressive_auc import MOST_WINDOWS, SHORTEST, ProgressiveAuc, window_ends
+from opauc.metrics.progressive import MAX_WINDOWS, SHORTEST, ProgressiveAuc, window_ends
 
 MANY = 50_000 if config.DISABLE_JIT else 1_000_000
 
@@ -22,17 +22,17 @@ def stream(seed, n_rows, share=0.3):
     return labels, rng.normal(size=n_rows) + labels * np.linspace(0, 2, n_rows)
 
 
-def fed(labels, scores, cuts, **sizes):
+def feed(labels, scores, cuts, **sizes):
     progress = ProgressiveAuc.empty(**sizes)
-    for part in np.split(np.arange(labels.size), sorted(min(cut, labels.size) for cut in cuts)):
-        progress = progress.update(labels[part], scores[part])
+    for batch in np.split(np.arange(labels.size), sorted(min(cut, labels.size) for cut in cuts)):
+        progress = progress.update(labels[batch], scores[batch])
     return progress
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5000), st.lists(st.integers(0, 5000), max_size=8))
-def test_windows_hold_the_same_rows_however_the_stream_is_cut(seed, n_rows, cuts):
+def test_window_ends_do_not_depend_on_the_batches(seed, n_rows, cuts):
     labels, scores = stream(seed, n_rows)
-    whole, chunked = fed(labels, scores, []), fed(labels, scores, cuts)
+    whole, chunked = feed(labels, scores, []), feed(labels, scores, cuts)
     assert [w.counts.tolist() for w in chunked.windows] == [w.counts.tolist() for w in whole.windows]
     assert [point.rows for point in chunked.curve()] == [point.rows for point in whole.curve()]
     assert_array_equal(chunked.overall.counts, [(~labels).sum(), labels.sum()])
@@ -44,10 +44,10 @@ def test_windows_hold_the_same_rows_however_the_stream_is_cut(seed, n_rows, cuts
     st.lists(st.integers(0, 5000), max_size=8),
     st.sampled_from([0.002, 0.3, 0.9]),
 )
-def test_every_point_bounds_the_exact_auc_of_its_rows_and_points_make_up_all_rows(seed, n_rows, cuts, share):
+def test_every_point_bounds_the_exact_auc_of_its_rows_and_the_points_cover_all_rows(seed, n_rows, cuts, share):
     labels, scores = stream(seed, n_rows, share)
     labels[:2] = False, True
-    progress = fed(labels, scores, cuts, size=30, window_size=10)
+    progress = feed(labels, scores, cuts, size=30, window_size=10)
     low, high = progress.interval()
     assert low <= exact_auc(labels, scores) <= high
     assert progress.auc == (low + high) / 2
@@ -60,14 +60,14 @@ def test_every_point_bounds_the_exact_auc_of_its_rows_and_points_make_up_all_row
 
 
 @given(st.integers(1, 2**50))
-def test_windows_are_few_never_shorter_than_the_shortest_and_grow_geometrically(n_rows):
+def test_windows_are_bounded_in_number_and_grow_geometrically(n_rows):
     ends = window_ends(n_rows)
-    assert len(ends) <= MOST_WINDOWS
+    assert len(ends) <= MAX_WINDOWS
     assert ends[-1] >= n_rows > (0, *ends)[-2]
     widths = np.diff([0, *ends])
     assert widths.min() >= SHORTEST
     assert np.all(widths[1:] <= np.maximum(ends[:-1], SHORTEST))
-    # Windows of a longer stream are windows of a shorter one put together.
+    # Windows of a longer stream are unions of windows of a shorter one.
     assert set(window_ends(2 * n_rows)[:-1]) & set(range(ends[-1])) <= set(ends) if n_rows < 10**6 else True
 
 
@@ -78,16 +78,16 @@ def test_memory_does_not_grow_with_the_rows():
         progress = progress.update(labels, rng.normal(size=size) + labels)
         most = max(most, sum(part.nbytes for part in progress.to_arrays().values()))
     assert progress.n_rows == MANY
-    assert len(progress.windows) <= MOST_WINDOWS
-    assert most <= 32 * 3 * (2048 + MOST_WINDOWS * 256) + 8 * (MOST_WINDOWS + 2)
+    assert len(progress.windows) <= MAX_WINDOWS
+    assert most <= 32 * 3 * (2048 + MAX_WINDOWS * 256) + 8 * (MAX_WINDOWS + 2)
     widest = max(point.high - point.low for point in progress.curve())
     assert widest < 0.01
 
 
-def test_windows_are_merged_in_pairs_when_they_are_too_many(monkeypatch):
-    monkeypatch.setattr("opauc.metrics.progressive_auc.MOST_WINDOWS", 6)
+def test_windows_are_merged_in_pairs_above_the_limit(monkeypatch):
+    monkeypatch.setattr("opauc.metrics.progressive.MAX_WINDOWS", 6)
     labels, scores = stream(2, 30_000)
-    progress = fed(labels, scores, range(0, 30_000, 777), window_size=40)
+    progress = feed(labels, scores, range(0, 30_000, 777), window_size=40)
     assert 3 <= len(progress.windows) <= 6
     ends = [*window_ends(30_000)[:-1], 30_000]
     assert np.cumsum([window.counts.sum() for window in progress.windows]).tolist() == ends
@@ -95,18 +95,18 @@ def test_windows_are_merged_in_pairs_when_they_are_too_many(monkeypatch):
     assert back.curve() == progress.curve()
 
 
-def test_a_model_that_learns_has_a_rising_curve():
-    points = fed(*stream(3, 20_000), []).curve()
+def test_an_improving_model_has_an_increasing_curve():
+    points = feed(*stream(3, 20_000), []).curve()
     assert points[0].auc < 0.7 < 0.85 < points[-1].auc
 
 
-def test_a_last_window_of_a_few_rows_makes_no_point_of_its_own():
+def test_a_short_last_window_is_joined_to_the_one_before():
     labels, scores = stream(4, 2 * SHORTEST + 3)
     labels[-2:] = False, True
-    assert [point.rows for point in fed(labels, scores, []).curve()] == [SHORTEST, 2 * SHORTEST + 3]
+    assert [point.rows for point in feed(labels, scores, []).curve()] == [SHORTEST, 2 * SHORTEST + 3]
 
 
-def test_rows_of_one_class_wait_for_the_other():
+def test_the_curve_is_empty_until_both_classes_are_there():
     progress = ProgressiveAuc.empty()
     assert (progress.curve(), progress.auc, progress.interval()) == ([], 0.5, (0.0, 1.0))
     progress = progress.update(np.zeros(1000), np.arange(1000.0))
@@ -116,9 +116,9 @@ def test_rows_of_one_class_wait_for_the_other():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3000))
-def test_arrays_out_and_in_again_go_on_alike(seed, n_rows):
+def test_a_state_restored_from_arrays_continues_identically(seed, n_rows):
     labels, scores = stream(seed, n_rows)
-    progress = fed(labels, scores, [], size=50, window_size=20)
+    progress = feed(labels, scores, [], size=50, window_size=20)
     back = ProgressiveAuc.from_arrays(progress.to_arrays())
     more = stream(seed + 1, 500)
     assert back.update(*more).curve() == progress.update(*more).curve()
@@ -140,8 +140,8 @@ def test_arrays_out_and_in_again_go_on_alike(seed, n_rows):
         ("overall_size", lambda part: part * 0, "size 0 must be positive"),
     ],
 )
-def test_arrays_that_no_rows_could_lead_to_are_refused(key, change, message):
-    arrays = fed(*stream(5, 1000), []).to_arrays()
+def test_invalid_arrays_raise_an_error(key, change, message):
+    arrays = feed(*stream(5, 1000), []).to_arrays()
     with pytest.raises(IncompatibleMomentsError, match=message):
         ProgressiveAuc.from_arrays(arrays | {key: change(arrays[key])})
     del arrays[key]
