@@ -39,10 +39,10 @@ def literal_weights(rows, labels, forgetting_factor, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
-def learned(learner, rows, labels, at):
-    state = learner.start(rows.shape[1])
+def learned(solver, rows, labels, at):
+    state = solver.start(rows.shape[1])
     for part in np.split(np.arange(len(labels)), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = solver.step(state, rows[part], labels[part])
     return state
 
 
@@ -55,24 +55,24 @@ def learned(learner, rows, labels, at):
 )
 def test_any_cut_gives_what_one_step_gives(seed, forgetting_factor, order, n_rows, shares):
     rows, labels = stream(seed, n_rows, order)
-    learner = Exact(alpha=0.1, forgetting_factor=forgetting_factor)
+    solver = Exact(alpha=0.1, forgetting_factor=forgetting_factor)
     at = sorted(int(share * n_rows) for share in shares)
-    whole, cut = (learned(learner, rows, labels, where) for where in ([], at))
+    whole, cut = (learned(solver, rows, labels, where) for where in ([], at))
     assert whole.counts.both
     assert_allclose(cut.counts, whole.counts, rtol=1e-9)
     expected = literal_weights(rows, labels, forgetting_factor, 0.1)
     for state in (whole, cut):
-        assert_allclose(learner.weights(state), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        assert_allclose(solver.weights(state), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("forgetting_factor", RATES)
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_hundred_thousand_rows_in_one_step_or_in_many(forgetting_factor, order):
     rows, labels = stream(0, 100_000, order)
-    learner = Exact(forgetting_factor=forgetting_factor)
-    whole = learner.weights(learned(learner, rows, labels, []))
-    cut = learner.weights(learned(learner, rows, labels, range(1000, 100_000, 1000)))
-    expected = literal_weights(rows, labels, forgetting_factor, learner.alpha)
+    solver = Exact(forgetting_factor=forgetting_factor)
+    whole = solver.weights(learned(solver, rows, labels, []))
+    cut = solver.weights(learned(solver, rows, labels, range(1000, 100_000, 1000)))
+    expected = literal_weights(rows, labels, forgetting_factor, solver.alpha)
     assert_allclose(cut, whole, rtol=1e-9, atol=1e-9 * np.abs(whole).max())
     assert_allclose(whole, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 

@@ -83,7 +83,7 @@ def test_forgetting_weighs_each_row_by_its_age():
 
 def test_forgetting_never_reaches_nothing():
     moments = ExactMoments.of(problem(0, 20, 2)[0])
-    faint = moments.decayed(0.0)
+    faint = moments.decay(0.0)
     assert faint.count > 0
     assert_allclose(faint.covariance(), moments.covariance())
 

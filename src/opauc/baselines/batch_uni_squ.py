@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
-from opauc.core.parameters import NON_NEGATIVE, POSITIVE, checked
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, check_param
 from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
@@ -52,11 +52,11 @@ class BatchUniSqu(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        rows, alpha = as_float64(rows), checked(owner, "alpha", self.alpha, NON_NEGATIVE)
+        rows, alpha = as_float64(rows), check_param(owner, "alpha", self.alpha, NON_NEGATIVE)
         shares = labels.size / (2.0 * np.bincount(labels))
         model = Ridge(
             alpha=alpha * labels.size,
-            tol=checked(owner, "tol", self.tol, POSITIVE),
+            tol=check_param(owner, "tol", self.tol, POSITIVE),
             # Without a penalty the normal equations may be singular; the shortest solution is then meant.
             solver="svd" if alpha == 0.0 and not sparse.issparse(rows) else "auto",
         ).fit(rows, 2.0 * labels - 1.0, sample_weight=shares[labels])

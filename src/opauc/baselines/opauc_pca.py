@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
 from opauc.baselines.projected_estimator import full_covariance
-from opauc.core.parameters import Count, checked
+from opauc.core.parameters import Count, check_param
 from opauc.linear.fit import Solved
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
@@ -95,7 +95,7 @@ class OPAUCpca(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        size = min(checked(owner, "n_components", self.n_components, Count()), *rows.shape)
+        size = min(check_param(owner, "n_components", self.n_components, Count()), *rows.shape)
         learner = full_covariance(owner, self.get_params(deep=False), size)
         centered = _Centred(as_float64(rows))
         vectors, values = centered.leading(size, check_random_state(self.random_state))

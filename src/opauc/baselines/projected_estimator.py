@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from opauc.core.parameters import Count, Option, checked
+from opauc.core.parameters import Count, Option, check_param
 from opauc.core.solver import AnySolver
 from opauc.linear.choice import Choice
 from opauc.linear.estimator import StreamClassifier
@@ -68,13 +68,13 @@ class ProjectedRecipe:
 
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
         """Return the learner for mapped rows."""
-        size = min(checked(self.owner, "n_components", self.parameters["n_components"], Count()), n_features)
+        size = min(check_param(self.owner, "n_components", self.parameters["n_components"], Count()), n_features)
         learner = full_covariance(self.owner, self.parameters, size)
         return Choice(learner, partial(self.kind.drawn, size, self.parameters["random_state"], n_features))
 
 
 def full_covariance(owner: str, given: Settings, n_components: int) -> AnySolver:
     """Return OPAUC's learner with full covariance for rows of that length, as the paper has it."""
-    checked(owner, "solver", given["solver"], Option(("exact", "sgd")))
+    check_param(owner, "solver", given["solver"], Option(("exact", "sgd")))
     settings = {**given, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
     return OpaucRecipe(settings, owner).choose(n_components, "float64").learner

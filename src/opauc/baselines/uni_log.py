@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from opauc.baselines.batch_estimator import BatchClassifier, as_float64, solved
-from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, checked
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, check_param
 from opauc.linear.fit import Solved
 from opauc.types import Labels, Rows
 
@@ -58,12 +58,12 @@ class UniLog(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> Solved:
         owner = type(self).__name__
-        alpha = checked(owner, "alpha", self.alpha, NON_NEGATIVE)
+        alpha = check_param(owner, "alpha", self.alpha, NON_NEGATIVE)
         rows = as_float64(rows)
         model = LogisticRegression(
             C=1.0 / (alpha * labels.size) if alpha else np.inf,
-            tol=checked(owner, "tol", self.tol, POSITIVE),
-            max_iter=checked(owner, "max_iter", self.max_iter, Count()),
+            tol=check_param(owner, "tol", self.tol, POSITIVE),
+            max_iter=check_param(owner, "max_iter", self.max_iter, Count()),
             class_weight="balanced",
         ).fit(rows, labels)
         weights = model.coef_[0].copy()

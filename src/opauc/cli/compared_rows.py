@@ -15,13 +15,13 @@ from opauc.additive.training import columns_at
 from opauc.cli.console import Reporter, number_of
 from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, chunks_of_known_classes
+from opauc.core.row_blocks import widen_rows
 from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.open_stream import open_stream
 from opauc.data.sample import SampledFiles, sample_rows
 from opauc.data.schema.infer import ColumnProfile
-from opauc.linear.training import as_wide
 from opauc.metrics import NumberedRows
 from opauc.metrics.exact_auc import Flags
 from opauc.types import Floats, Rows
@@ -91,7 +91,7 @@ class FeaturePasses(Passes):
     def views(self, chunk: Batch) -> tuple[Rows, Floats | None]:
         """Return the features of a chunk."""
         self.width = max(self.width, chunk.rows.shape[1])
-        return as_wide(chunk.rows, self.width), None
+        return widen_rows(chunk.rows, self.width), None
 
     def keep(self, last: Batch) -> None:
         """Keep what features there are."""

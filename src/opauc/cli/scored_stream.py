@@ -12,6 +12,7 @@ from opauc.cli.console import Reporter
 from opauc.cli.train_report import report_unreadable
 from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels
+from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
 from opauc.data.encode.categories import describe_unknown_categories
@@ -21,7 +22,6 @@ from opauc.data.encode.table_features import OneHotReading
 from opauc.data.options import ReadOptions
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.linear.model_file import refusing
-from opauc.linear.training import as_wide
 from opauc.training.model_files import load_any
 from opauc.types import Floats, Rows
 
@@ -85,7 +85,7 @@ class ScoredStream:
         """Yield the chunks, and their rows as wide as the model."""
         for chunk in self.stream.chunks():
             try:
-                yield chunk, as_wide(chunk.rows, self.width)
+                yield chunk, widen_rows(chunk.rows, self.width)
             except IncompatibleMomentsError as error:
                 raise InputError(f"{chunk.source}: {error}") from error
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Generic
 
 from opauc.core.labels import ClassLabels
+from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Transaction
 from opauc.data import BadRows
@@ -29,7 +30,7 @@ from opauc.engines.shards import (
 )
 from opauc.engines.trained_shards import TrainedShards, joined_counts, refuse_too_many
 from opauc.errors import IncompatibleMomentsError, InputError
-from opauc.linear.training import ShardPlace, as_wide
+from opauc.linear.training import ShardPlace
 from opauc.metrics import CalibrationBins, StreamingAuc
 from opauc.training.loop import too_wide
 from opauc.training.model_files import AnyModel
@@ -157,7 +158,7 @@ class ScoringPlan:
             with lines_of_file(shard):
                 actual = self.labels.encoded(chunk)
             try:
-                scores = self.scorer.scores(as_wide(chunk.rows, self.scorer.n_inputs))
+                scores = self.scorer.scores(widen_rows(chunk.rows, self.scorer.n_inputs))
             except IncompatibleMomentsError as error:
                 raise InputError(f"{chunk.source}: {error}") from error
             auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.probabilities(scores))

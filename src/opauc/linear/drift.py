@@ -13,9 +13,9 @@ from opauc.core.parameters import NON_NEGATIVE, SWITCH, Count, Shares, parameter
 from opauc.core.solver import Solver
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.exact import Exact
-from opauc.linear.kernels.fading_moments import count_wins, fade_and_merge
+from opauc.linear.kernels.moments import count_wins, decay_and_merge
 from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.moments.exact import FAINTEST, ExactMoments
+from opauc.linear.moments.exact import UNDERFLOW_FLOOR, ExactMoments
 from opauc.types import ClassCounts, DenseRows, Floats, Labels, Rows
 
 # Rows of a block weigh alike, and are compared with each other.
@@ -33,7 +33,7 @@ WINS, GAINS, SQUARED_GAINS = range(3)
 
 
 class DriftState(NamedTuple):
-    """Statistics of whole blocks for each candidate and class, the rows of the block begun, and the standing."""
+    """Statistics of whole blocks for each candidate and class, the rows of the block begun, and the leaderboard."""
 
     counts: Floats  # (candidates, 2)
     means: Floats  # (candidates, 2, d)
@@ -48,7 +48,7 @@ class DriftState(NamedTuple):
     pairs: Floats  # (1,)
 
 
-class DriftStanding(NamedTuple):
+class DriftLeaderboard(NamedTuple):
     """Factors on the weight of earlier rows, the progressive AUC of each, and the number of the one chosen."""
 
     forgettings: tuple[float, ...]
@@ -62,7 +62,7 @@ class DriftStanding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drifting(Solver[DriftState]):
+class DriftingExact(Solver[DriftState]):
     """Minimize the pair loss of rows that fade by a factor a row: the factor that ranked the next rows best.
 
     Statistics are kept for each factor of `forgettings`. Rows are taken in
@@ -84,14 +84,14 @@ class Drifting(Solver[DriftState]):
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.drift import Drifting
+    >>> from opauc.linear.drift import DriftingExact
     >>> rng = np.random.default_rng(0)
     >>> labels = (rng.random(4000) < 0.5).astype(np.int8)
     >>> sign = np.where(np.arange(4000) < 2000, 1.0, -1.0)  # halfway, all is turned round
     >>> rows = rng.normal(size=(4000, 1)) + (sign * labels)[:, None]
-    >>> learner = Drifting(horizon=100)
-    >>> state = learner.step(learner.start(1), rows, labels)
-    >>> learner.standing(state).forgetting_factor, bool(learner.weights(state) < 0.0)
+    >>> solver = DriftingExact(horizon=100)
+    >>> state = solver.step(solver.start(1), rows, labels)
+    >>> solver.leaderboard(state).forgetting_factor, bool(solver.weights(state) < 0.0)
     (0.99, True)
     """
 
@@ -153,8 +153,8 @@ class Drifting(Solver[DriftState]):
 
     def statistics(self, state: DriftState) -> ClassMoments:
         """Return the class statistics of the candidate chosen, the rows of the block begun among them."""
-        number, filled = self.standing(state).chosen, int(state.filled[0])
-        known = _moments(state, number).decayed(self.forgettings[number] ** filled)
+        number, filled = self.leaderboard(state).chosen, int(state.filled[0])
+        known = _moments(state, number).decay(self.forgettings[number] ** filled)
         return known.update(state.rows[:filled], state.labels[:filled], state.weight[:filled]) if filled else known
 
     def summary(self, state: DriftState, weights: Floats) -> ScoreSummary:
@@ -165,18 +165,18 @@ class Drifting(Solver[DriftState]):
         """Return how many rows cost about as much to learn as the weights cost to work out."""
         return n_features
 
-    def standing(self, state: DriftState) -> DriftStanding:
+    def leaderboard(self, state: DriftState) -> DriftLeaderboard:
         """Return how the candidates stand; 0.5 for all before there are pairs."""
         pairs = float(state.pairs[0])
         aucs = state.sums[:, WINS] / pairs if pairs else np.full(len(self.forgettings), 0.5)
         clear = state.sums[:, GAINS] > CLEARLY * np.sqrt(state.sums[:, SQUARED_GAINS])
         clear[0] = True
         chosen = int(np.argmax(np.where(clear, state.sums[:, WINS], -1.0)))
-        return DriftStanding(self.forgettings, tuple(aucs.tolist()), chosen)
+        return DriftLeaderboard(self.forgettings, tuple(aucs.tolist()), chosen)
 
     def chosen_settings(self, state: DriftState) -> dict[str, float]:
         """Return the factor chosen."""
-        return {"forgetting_factor": self.standing(state).forgetting_factor}
+        return {"forgetting_factor": self.leaderboard(state).forgetting_factor}
 
     def check(self, state: DriftState) -> None:
         """Refuse a state from a file that would lead astray."""
@@ -194,9 +194,9 @@ class Drifting(Solver[DriftState]):
         _judge(state)
         count, mean, scatter = _block_moments(state)
         # They fade but never vanish.
-        least = np.minimum(1.0, FAINTEST / np.maximum(state.counts, FAINTEST))
+        least = np.minimum(1.0, UNDERFLOW_FLOOR / np.maximum(state.counts, UNDERFLOW_FLOOR))
         factors = np.maximum(np.array(self.forgettings)[:, None] ** BLOCK, least)
-        fade_and_merge(
+        decay_and_merge(
             factors, count, mean, scatter, state.counts, state.means, state.scatters, np.empty(mean.shape[1])
         )
         if not np.isfinite(np.diagonal(state.scatters, axis1=2, axis2=3)).all():

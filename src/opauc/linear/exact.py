@@ -41,9 +41,9 @@ class Exact(MergeableSolver[ClassMoments]):
     --------
     >>> import numpy as np
     >>> from opauc.linear.exact import Exact
-    >>> learner = Exact(alpha=0.5)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).round(4).tolist()
+    >>> solver = Exact(alpha=0.5)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).round(4).tolist()
     [0.4444]
     """
 
@@ -63,7 +63,7 @@ class Exact(MergeableSolver[ClassMoments]):
 
     @property
     def shards_merge(self) -> bool:
-        """Whether shards learned apart from each other merge to what one learner has: not where old rows fade."""
+        """Whether shards learned apart from each other merge to what one solver has: not where old rows fade."""
         return self.forgetting_factor == 1.0
 
     def convert(self, state: Statistic) -> ClassMoments:
@@ -71,7 +71,7 @@ class Exact(MergeableSolver[ClassMoments]):
         return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
 
     def of_shard(self, key: int, shard: int) -> Exact:  # noqa: ARG002
-        """Return the learner of one of several shards: one thread each."""
+        """Return the solver of one of several shards: one thread each."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> ClassMoments:
@@ -93,7 +93,8 @@ class Exact(MergeableSolver[ClassMoments]):
         """Return the statistics as if these rows had never been seen."""
         if self.forgetting_factor != 1.0:
             raise ValueError(
-                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: the weight the rows still have is unknown"
+                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: "
+                "the weight the rows still have is unknown"
             )
         return state.forget(rows, labels, weight, self.n_jobs)
 
@@ -164,8 +165,8 @@ def _minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
     if not failed:
         rcond, _ = lapack.dpocon(factor, size, uplo="L")
         if rcond > matrix.shape[0] * np.finfo(float).eps:
-            solved = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
-            return _normalised(solved, difference)
+            solution = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
+            return _normalize(solution, difference)
     return _singular_minimizer(covariances, difference, alpha)
 
 
@@ -181,10 +182,10 @@ def _singular_minimizer(covariances: Floats, difference: Floats, alpha: float) -
     values, vectors = eigh(matrix * np.outer(scale, scale))
     empty = values <= matrix.shape[0] * np.finfo(float).eps * values[-1]
     kept = vectors[:, ~empty]
-    solved = scale * (kept @ ((kept.T @ (scale * difference)) / values[~empty]))
+    solution = scale * (kept @ ((kept.T @ (scale * difference)) / values[~empty]))
     # Whatever lies along directions of no variance in the features' own units only lengthens w.
     null, _ = np.linalg.qr(scale[:, None] * vectors[:, empty])
-    shortest: Floats = solved - null @ (null.T @ solved)
+    shortest: Floats = solution - null @ (null.T @ solution)
     return shortest
 
 
@@ -194,9 +195,9 @@ def _unit_diagonal(matrix: Floats) -> Floats:
     return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-def _normalised(solved: Floats, difference: Floats) -> Floats:
+def _normalize(solution: Floats, difference: Floats) -> Floats:
     """Turn (alpha I + S)^-1 d into the minimizer (Sherman and Morrison)."""
-    return solved / (1.0 + difference @ solved)
+    return solution / (1.0 + difference @ solution)
 
 
 def _worth_reducing(matrix: Floats, alpha: float) -> bool:
@@ -235,8 +236,8 @@ class _Tridiagonal:
 
     def minimizer(self, alpha: float) -> Floats:
         """Return the minimizer for one alpha."""
-        _, _, solved, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._turned)
-        return _normalised(self._turn(solved, "N") / self._unit, self._difference)
+        _, _, solution, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._turned)
+        return _normalize(self._turn(solution, "N") / self._unit, self._difference)
 
     def _turn(self, vector: Floats, transposed: str) -> Floats:
         """Multiply by Q, or by its transpose."""

@@ -102,7 +102,7 @@ class Selection(NamedTuple):
 
 
 class PenaltySelector(ABC, Generic[State]):
-    """A learner that chooses its penalty by cross-validation."""
+    """A solver that chooses its penalty by cross-validation."""
 
     @abstractmethod
     def selection(self, state: State) -> Selection:
@@ -148,9 +148,9 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
     >>> rng = np.random.default_rng(0)
     >>> labels = (np.arange(200) % 2).astype(np.int8)
     >>> rows = rng.normal(size=(200, 3)) + labels[:, None]
-    >>> learner = ExactCV()
-    >>> state = learner.step(learner.start(3), rows, labels)
-    >>> learner.selection(state).scores.shape
+    >>> solver = ExactCV()
+    >>> state = solver.step(solver.start(3), rows, labels)
+    >>> solver.selection(state).scores.shape
     (13, 5)
     """
 
@@ -178,11 +178,11 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
 
     @property
     def _exact(self) -> Exact:
-        """The learner that solves for the weights."""
+        """The solver that solves for the weights."""
         return Exact(standardize=self.standardize)
 
     def of_shard(self, key: int, shard: int) -> ExactCV:  # noqa: ARG002
-        """Return the learner of one of several shards: one thread each."""
+        """Return the solver of one of several shards: one thread each."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> FoldMoments:
@@ -191,14 +191,14 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
 
     def step(self, state: FoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FoldMoments:
         """Return the statistics with the chunk in them."""
-        self._refuse_other_folds(state)
+        self._check_folds(state)
         return state.update(rows, labels, weight, n_jobs=self.n_jobs)
 
     def step_groups(
         self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> FoldMoments:
         """Return the statistics with the chunk in them, rows of one group in one fold."""
-        self._refuse_other_folds(state)
+        self._check_folds(state)
         return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
 
     def forget_groups(
@@ -259,7 +259,7 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
         elsewhere = seen.sum(axis=0) - seen > 0
         return np.flatnonzero((seen & elsewhere).all(axis=1)).tolist()
 
-    def _refuse_other_folds(self, state: FoldMoments) -> None:
+    def _check_folds(self, state: FoldMoments) -> None:
         if state.n_folds != self.cv:
             raise ValueError(f"cv was {state.n_folds} at the start, now it is {self.cv}")
 

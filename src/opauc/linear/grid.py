@@ -1,4 +1,4 @@
-"""What learners share that advance many pairs of a step size and a penalty together and choose among them."""
+"""What solvers share that advance many pairs of a step size and a penalty together and choose among them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import SWITCH, Numbers, parameter
-from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
+from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.errors import DivergenceWarning, IncompatibleMomentsError
-from opauc.linear.kernels.grid import ALL_PAIRS, KEPT_SCORES, STEPS, Contest, GridState, csr_pass, dense_pass
+from opauc.linear.kernels.grid import ALL_PAIRS, KEPT_SCORES, STEPS, CandidateRace, GridState, csr_pass, dense_pass
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
-from opauc.linear.row_squares import checked_squares
 from opauc.types import ClassCounts, Floats, Labels, Rows
 
 State = TypeVar("State")
@@ -89,7 +88,7 @@ class GridSolver(Solver[State]):
     alphas: tuple[float, ...] | None = parameter(None, Numbers(0.0))
 
     @abstractmethod
-    def contest(self, state: State) -> Contest:
+    def race(self, state: State) -> CandidateRace:
         """Return the part of the state that says how the pairs stand."""
 
     @abstractmethod
@@ -98,16 +97,16 @@ class GridSolver(Solver[State]):
 
     def weights(self, state: State) -> Floats:
         """Return the weights of the pair that ranked best; zero until both classes were seen."""
-        column = int(np.flatnonzero(self.contest(state).order == self.selection(state).winner)[0])
-        if column >= self.contest(state).active[0]:
+        column = int(np.flatnonzero(self.race(state).order == self.selection(state).winner)[0])
+        if column >= self.race(state).active[0]:
             return np.zeros(self.columns(state, slice(0, 0)).shape[1])
         weights: Floats = self.columns(state, slice(column, column + 1))[0].copy()
         return weights
 
     def candidates(self, state: State) -> Candidates:
         """Return the weights of every pair, to be judged on rows held out."""
-        (etas, alphas), contest = self.pairs(), self.contest(state)
-        kept = contest.order[: contest.active[0]]
+        (etas, alphas), race = self.pairs(), self.race(state)
+        kept = race.order[: race.active[0]]
         found = self.columns(state, slice(0, kept.size))
         weights, diverged = np.zeros((etas.size, found.shape[1])), np.ones(etas.size, bool)
         weights[kept], diverged[kept] = found, False
@@ -115,20 +114,20 @@ class GridSolver(Solver[State]):
 
     def each_candidate(self, state: State) -> Iterator[Floats | None]:
         """Give the weights of one pair after the other, None for those that diverged, a few at a time in memory."""
-        contest = self.contest(state)
-        places = np.empty(contest.order.size, np.intp)
-        places[contest.order] = np.arange(places.size)
+        race = self.race(state)
+        places = np.empty(race.order.size, np.intp)
+        places[race.order] = np.arange(places.size)
         for start in range(0, places.size, PANEL):
             some = places[start : start + PANEL]
-            kept = some < contest.active[0]
+            kept = some < race.active[0]
             found = iter(self.columns(state, some[kept]))
             yield from (next(found) if is_kept else None for is_kept in kept.tolist())
 
     def selection(self, state: State) -> GridSelection:
         """Return the progressive AUC of every pair, and the winner."""
-        (etas, alphas), contest = self.pairs(), self.contest(state)
-        aucs, kept, total = np.zeros(etas.size), contest.order[: contest.active[0]], contest.progress[ALL_PAIRS]
-        aucs[kept] = contest.wins[: kept.size] / total if total > 0.0 else 0.5
+        (etas, alphas), race = self.pairs(), self.race(state)
+        aucs, kept, total = np.zeros(etas.size), race.order[: race.active[0]], race.progress[ALL_PAIRS]
+        aucs[kept] = race.wins[: kept.size] / total if total > 0.0 else 0.5
         return GridSelection(etas, alphas, aucs, int(np.argmax(aucs)))
 
     def chosen_settings(self, state: State) -> dict[str, float]:
@@ -142,10 +141,10 @@ class GridSolver(Solver[State]):
         alphas = PAPER_ALPHAS if self.alphas is None else self.alphas
         return np.repeat(etas, len(alphas)), np.tile(alphas, len(etas))
 
-    def start_contest(self) -> Contest:
+    def start_race(self) -> CandidateRace:
         """Return how the pairs stand before any row."""
         n_pairs = self.pairs()[0].size
-        return Contest(
+        return CandidateRace(
             order=np.arange(n_pairs),
             active=np.full(1, n_pairs),
             wins=np.zeros(n_pairs),
@@ -154,9 +153,9 @@ class GridSolver(Solver[State]):
             progress=np.zeros(4),
         )
 
-    def refuse_other_grid(self, contest: Contest) -> None:
-        """Raise unless the contest is of as many pairs."""
-        before, now = contest.order.size, self.pairs()[0].size
+    def check_same_grid(self, race: CandidateRace) -> None:
+        """Raise unless the race is of as many pairs."""
+        before, now = race.order.size, self.pairs()[0].size
         if before != now:
             raise ValueError(f"etas and alphas made {before} pairs at the start, now they make {now}")
 
@@ -172,7 +171,7 @@ class GridSolver(Solver[State]):
 
     def check(self, state: State) -> None:
         """Refuse a state from a file that would lead the kernels astray."""
-        order, active, *_, progress = self.contest(state)
+        order, active, *_, progress = self.race(state)
         if not ((progress >= 0.0) & (progress < MOST_ROWS))[:ALL_PAIRS].all():
             raise IncompatibleMomentsError(f"expected numbers of rows and steps, got {progress[:ALL_PAIRS]}")
         if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= active[0] <= order.size:
@@ -192,7 +191,7 @@ def panels_for(n_pairs: int) -> int:
 
 
 @dataclass(frozen=True)
-class DescentGrid(GridSolver[GridState]):
+class GridSGD(GridSolver[GridState]):
     """Descend as `SGD` does with every pair of a constant step size and a penalty; take the pair that ranked best.
 
     The class statistics do not depend on the pair, so they are kept once, and
@@ -206,13 +205,13 @@ class DescentGrid(GridSolver[GridState]):
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.grid import DescentGrid
+    >>> from opauc.linear.grid import GridSGD
     >>> rng = np.random.default_rng(0)
     >>> labels = (np.arange(400) % 2).astype(np.int8)
     >>> rows = rng.normal(size=(400, 3)) + np.outer(labels, [1.0, 0.5, 0.0])
-    >>> learner = DescentGrid()
-    >>> state = learner.step(learner.start(3), rows, labels)
-    >>> chosen = learner.selection(state)
+    >>> solver = GridSGD()
+    >>> state = solver.step(solver.start(3), rows, labels)
+    >>> chosen = solver.selection(state)
     >>> chosen.aucs.size, bool(chosen.aucs[chosen.winner] > 0.75)
     (299, True)
     """
@@ -225,40 +224,40 @@ class DescentGrid(GridSolver[GridState]):
 
     def start(self, n_features: int) -> GridState:
         """Return the state before any row: zero weights, no statistics."""
-        d, contest = n_features, self.start_contest()
-        panels = panels_for(contest.order.size)
+        d, race = n_features, self.start_race()
+        panels = panels_for(race.order.size)
         return GridState(
             counts=np.zeros(2),
             means=np.zeros((2, d)),
             scatters=np.zeros((2, d, d)),
             weights=np.zeros((panels, d, PANEL)),
             weight_sums=np.zeros((panels, d, PANEL)),
-            contest=contest,
+            race=race,
         )
 
     def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
         """Return the state after every pair has scored, compared and learned each row in order."""
-        self.refuse_other_grid(state.contest)
-        checked_squares(rows)
-        arrays = {name: part.copy() for name, part in state._asdict().items() if name != "contest"}
-        after = state._replace(contest=Contest(*(part.copy() for part in state.contest)), **arrays)
+        self.check_same_grid(state.race)
+        sum_row_squares(rows)
+        arrays = {name: part.copy() for name, part in state._asdict().items() if name != "race"}
+        after = state._replace(race=CandidateRace(*(part.copy() for part in state.race)), **arrays)
         weights, run = row_weights(weight), dense_pass if isinstance(rows, np.ndarray) else csr_pass
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in contiguous_blocks(rows):
                 run(kernel_rows(block), labels[part], weights[part], *self.pairs(), bool(self.average), after)
-        self.warn_where_all_diverged(state.contest.active[0], after.contest.active[0])
+        self.warn_where_all_diverged(state.race.active[0], after.race.active[0])
         return after
 
-    def contest(self, state: GridState) -> Contest:
+    def race(self, state: GridState) -> CandidateRace:
         """Return the part of the state that says how the pairs stand."""
-        return state.contest
+        return state.race
 
     def columns(self, state: GridState, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the mean of the iterates of some columns, or the last of them, one a row."""
         panels = state.weight_sums if self.average else state.weights
         found: Floats = panels.transpose(0, 2, 1).reshape(-1, state.means.shape[1])[columns]
-        return found / max(1.0, state.contest.progress[STEPS]) if self.average else found
+        return found / max(1.0, state.race.progress[STEPS]) if self.average else found
 
     def counts(self, state: GridState) -> ClassCounts:
         """Return the weight of the rows of each class."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.core.kernels.random_signs import write_codes
+from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays, RandomState, Rows, random_key
 
@@ -162,7 +162,7 @@ class GaussianProjection:
         """Return the given rows of R: independent normal numbers of variance 1 / n_features."""
         # The kernel takes room for a one behind the numbers, in all a multiple of eight.
         out = np.zeros((features.size, -(-(self.n_features + 1) // 8) * 8))
-        write_codes(np.uint64(self.key), features, self.n_features, True, out)
+        write_sign_rows(np.uint64(self.key), features, self.n_features, True, out)
         return out[:, : self.n_features]
 
     def to_arrays(self) -> Arrays:

@@ -1,4 +1,4 @@
-"""What the learners share that keep their weights in terms of the class sums: they differ in the step."""
+"""What the solvers share that keep their weights in terms of the class sums: they differ in the step."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from opauc.core.kernels.sparse_rows import CsrRows
+from opauc.core.kernels.sparse_rows import CsrRows, sum_of_squares
 from opauc.core.mergeable import ScoreSummary, or_one
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, parameter
-from opauc.core.row_blocks import csr_rows, read_only, row_weights
+from opauc.core.row_blocks import check_sum_of_squares, csr_rows, read_only, row_weights
 from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
@@ -24,19 +24,41 @@ from opauc.linear.kernels.means import (
     FACTOR,
     FACTOR_SUM,
     RECENT_EXCESS,
+    SCATTER,
     SHARE_SUM,
+    SHARES,
     SMALLEST_FACTOR,
     SUMS,
     MeansWeights,
-    combine_cards,
+    combine_records,
     means_pass,
     scale_values,
-    sum_of_squares,
 )
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
-from opauc.linear.progressive_summary import mean_scores, score_summary
-from opauc.linear.row_squares import refuse_large
+from opauc.linear.sgd import LEARNING_RATES, check_divergence, stays_above, step_sizes
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+
+
+def mean_scores(counts: Floats, sums: Floats, weights: Floats) -> Floats:
+    """Return the mean score of each class from its sums, shape (n_features, 2); that of no rows is zero."""
+    means: Floats = np.einsum("j,jk->k", weights, sums) / or_one(counts)
+    return means
+
+
+def progressive_summary(counts: Floats, sums: Floats, spreads: Floats, weights: Floats) -> ScoreSummary:
+    """Return exact counts and mean scores, and estimates of the score variances.
+
+    A variance is that of the scores which rows got just before they were
+    learned from, score t weighted by t^2. It belongs to the solver's own
+    weights, whatever `weights` are given.
+    """
+    variances = spreads[:, SCATTER] / or_one(spreads[:, SHARES])
+    return score_summary(counts, mean_scores(counts, sums, weights), variances)
+
+
+def score_summary(counts: Floats, means: Floats, variances: Floats) -> ScoreSummary:
+    """Return what the arrays, one number a class each, say."""
+    return ScoreSummary(*((float(part[0]), float(part[1])) for part in (counts, means, variances)))
+
 
 # The scale of every feature where none is asked for.
 NO_SCALE: Floats = np.ones(1)
@@ -68,12 +90,12 @@ class MeansSolver(Solver[MeansState]):
     def weights(self, state: MeansState) -> Floats:
         """Return the weighted mean of the iterates, or the last of them, as one number a feature."""
         parts, scale, _ = self.settled(state)
-        out = np.empty(parts.cards.shape[0])
+        out = np.empty(parts.records.shape[0])
         if self.average:
-            combine_cards(parts.cards, np.array([parts.scalars[FACTOR_SUM], 1.0, *parts.coefficient_sums]), out)
+            combine_records(parts.records, np.array([parts.scalars[FACTOR_SUM], 1.0, *parts.coefficient_sums]), out)
             out /= parts.scalars[SHARE_SUM] or 1.0
         else:
-            combine_cards(parts.cards, np.array([parts.scalars[FACTOR], 0.0, *parts.coefficients]), out)
+            combine_records(parts.records, np.array([parts.scalars[FACTOR], 0.0, *parts.coefficients]), out)
         out *= scale
         return out
 
@@ -87,11 +109,11 @@ class MeansSolver(Solver[MeansState]):
         No covariance is kept. A variance is the mean, weighted by t^2 as the
         iterates are, of the squared deviations of the scores that rows got
         just before they were learned from, from what was the mean score of
-        their class then. It belongs to the learner's own weights, whatever
+        their class then. It belongs to the solver's own weights, whatever
         `weights` are given.
         """
         parts, scale, _ = self.settled(state)
-        means = mean_scores(parts.counts, parts.cards[:, SUMS:], weights / scale)
+        means = mean_scores(parts.counts, parts.records[:, SUMS:], weights / scale)
         variances = parts.spreads[:, DEVIATIONS] / or_one(parts.spreads[:, DEVIATION_SHARES])
         return score_summary(parts.counts, means, variances)
 
@@ -99,9 +121,9 @@ class MeansSolver(Solver[MeansState]):
         """Return what puts `state` back after a step on `rows`; rows that wait are learned in a state of their own."""
         if state.waiting is not None:
             return Rollback()
-        cards, *others = state.parts
-        features = touched_features(rows) if self._sweeps_nothing(state.parts, rows.shape[0]) else None
-        return Rollback().keep(*others).keep_features([cards], features)
+        records, *others = state.parts
+        features = touched_features(rows) if self._touches_only(state.parts, rows.shape[0]) else None
+        return Rollback().keep(*others).keep_features([records], features)
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> MeansState:
         """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
@@ -119,11 +141,11 @@ class MeansSolver(Solver[MeansState]):
     def kept(self, decay: Floats) -> Floats:
         """Return the factors on w of steps with step * alpha = `decay`."""
 
-    def refuse_divergence(self, parts: MeansWeights) -> None:
+    def check_divergence(self, parts: MeansWeights) -> None:
         """Raise if the weights overflowed; a step relative to the curvature cannot lead there."""
-        refuse_divergence(self, parts, parts.scalars[RECENT_EXCESS])
+        check_divergence(self, parts, parts.scalars[RECENT_EXCESS])
 
-    def _sweeps_nothing(self, parts: MeansWeights, n_rows: int) -> bool:
+    def _touches_only(self, parts: MeansWeights, n_rows: int) -> bool:
         """Tell whether it is sure that no step on the next rows writes to features they do not have."""
         relative, sizes = self.step_sizes(parts, n_rows)
         unit = parts.scalars[CURVATURE] if relative else 1.0  # which never falls
@@ -137,7 +159,7 @@ def _no_weights(n_features: int) -> MeansWeights:
     room = np.zeros(4 * n_features + CACHE_LINE // 8)
     skip = -room.ctypes.data % CACHE_LINE // 8
     return MeansWeights(
-        cards=room[skip : skip + 4 * n_features].reshape(n_features, 4),
+        records=room[skip : skip + 4 * n_features].reshape(n_features, 4),
         counts=np.zeros(2),
         n_rows=np.zeros(2),
         coefficients=np.zeros(2),
@@ -192,9 +214,9 @@ class ClassMeans(MeansSolver):
     --------
     >>> import numpy as np
     >>> from opauc.linear.means import ClassMeans
-    >>> learner = ClassMeans(alpha=0.0, eta0=0.1, learning_rate="constant", average=False)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).tolist()
+    >>> solver = ClassMeans(alpha=0.0, eta0=0.1, learning_rate="constant", average=False)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
     [0.2]
     """
 
@@ -254,7 +276,7 @@ class ClassMeans(MeansSolver):
             entries = self._scaled(rows, state.scale)
             means_pass(entries, labels, row_weights(weight), sizes, relative, float(self.alpha), state.parts)
         if not relative:
-            self.refuse_divergence(state.parts)
+            self.check_divergence(state.parts)
         return state
 
     def _scaled(self, rows: csr_array, scale: Floats) -> CsrRows:
@@ -265,7 +287,7 @@ class ClassMeans(MeansSolver):
         else:
             given, data = data, np.empty(data.size)
             squares = scale_values(given, indices, scale, data)
-        refuse_large(squares)
+        check_sum_of_squares(squares)
         return CsrRows(read_only(data), indices, indptr)
 
     def _scale(self, rows: csr_array, weight: Floats) -> Floats:

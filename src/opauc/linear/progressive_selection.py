@@ -1,4 +1,4 @@
-"""Selection by progressive AUC among eight fixed learners for sparse rows of many features: nothing to set."""
+"""Selection by progressive AUC among eight fixed solvers for sparse rows of many features: nothing to set."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.grid import KEPT_SCORES
 from opauc.linear.kernels.progressive_selection import (
     ALL_PAIRS,
-    AS_THEY_COME,
     CANDIDATES,
     CLASS_SUMS,
     FEATURE_SQUARES,
+    N_CANDIDATES,
+    N_SCALES,
+    N_SUMS,
     RAW_SUMS,
-    SIZE,
-    SQUARES,
-    SUMS,
+    SUM_OF_SQUARES,
     Candidate,
     SelectionState,
     selection_pass,
 )
-from opauc.linear.progressive_summary import score_summary
+from opauc.linear.means import score_summary
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # Sums of squares up to here leave the pass room for its products by row counts and for weights learned from faint rows.
@@ -38,7 +38,7 @@ LARGEST = 1e300
 MOST_ROWS = 2.0**53
 
 
-class Standing(NamedTuple):
+class SelectionLeaderboard(NamedTuple):
     """How the candidates stand: rows of each class, the AUC of each candidate and the number of the winner.
 
     The AUC is progressive: each row was scored before it was learned from and
@@ -86,13 +86,13 @@ class ProgressiveSelection(Solver[SelectionState]):
     --------
     >>> import numpy as np
     >>> from opauc.linear.progressive_selection import ProgressiveSelection
-    >>> learner = ProgressiveSelection()
+    >>> solver = ProgressiveSelection()
     >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [1.0, 2.0], [4.0, 0.0], [0.0, 3.0], [3.0, 1.0]])
-    >>> state = learner.step(learner.start(2), rows, np.array([0, 1, 0, 1, 0, 1], np.int8))
-    >>> learner.weights(state).round(2).tolist()
+    >>> state = solver.step(solver.start(2), rows, np.array([0, 1, 0, 1, 0, 1], np.int8))
+    >>> solver.weights(state).round(2).tolist()
     [0.15, -0.05]
-    >>> standing = learner.standing(state)
-    >>> standing.candidates[standing.winner]
+    >>> leaderboard = solver.leaderboard(state)
+    >>> leaderboard.candidates[leaderboard.winner]
     Candidate(power=0.5, step_size=0.125, forgetting=0.0, unit_rows=False)
     """
 
@@ -103,15 +103,15 @@ class ProgressiveSelection(Solver[SelectionState]):
         return SelectionState(
             counts=np.zeros(2),
             n_rows=np.zeros(2),
-            sums=np.zeros((n_features, SUMS)),
-            weights=np.zeros((n_features, SIZE)),
-            scales=np.ones(SIZE),
-            intercepts=np.zeros(SIZE),
-            wins=np.zeros(SIZE + 1),
-            recent=np.zeros((2, KEPT_SCORES, SIZE)),
+            sums=np.zeros((n_features, N_SUMS)),
+            weights=np.zeros((n_features, N_CANDIDATES)),
+            scales=np.ones(N_CANDIDATES),
+            intercepts=np.zeros(N_CANDIDATES),
+            wins=np.zeros(N_CANDIDATES + 1),
+            recent=np.zeros((2, KEPT_SCORES, N_CANDIDATES)),
             recent_weights=np.ones((2, KEPT_SCORES)),
-            curvatures=np.zeros(2 * AS_THEY_COME),
-            energy=np.zeros(2),
+            curvatures=np.zeros(N_SCALES),
+            value_totals=np.zeros(2),
             unit=np.ones(1),
         )
 
@@ -120,7 +120,7 @@ class ProgressiveSelection(Solver[SelectionState]):
         entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.einsum("i,i->", entries.data, entries.data, dtype=np.float64)
-            total = state.energy[SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
+            total = state.value_totals[SUM_OF_SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
         if not total <= LARGEST:
             raise StatisticsOverflowError(
                 f"the squares of the values sum to {total:.3g}, float64 has room for {LARGEST:g}; "
@@ -131,23 +131,23 @@ class ProgressiveSelection(Solver[SelectionState]):
 
     def weights(self, state: SelectionState) -> Floats:
         """Return the last iterate of the winner; zero until both classes were seen."""
-        return _weights_of(state, self.standing(state).winner)
+        return _weights_of(state, self.leaderboard(state).winner)
 
     def counts(self, state: SelectionState) -> ClassCounts:
         """Return the weight of the rows of each class."""
         return ClassCounts(*state.counts.tolist())
 
-    def standing(self, state: SelectionState) -> Standing:
+    def leaderboard(self, state: SelectionState) -> SelectionLeaderboard:
         """Return how the candidates stand."""
         pairs = state.wins[ALL_PAIRS]
-        aucs = state.wins[:SIZE] / pairs if pairs > 0.0 else np.full(SIZE, 0.5)
+        aucs = state.wins[:N_CANDIDATES] / pairs if pairs > 0.0 else np.full(N_CANDIDATES, 0.5)
         known = CANDIDATES if state.unit[0] else tuple(each._replace(unit_rows=False) for each in CANDIDATES)
-        return Standing(self.counts(state), known, tuple(aucs.tolist()), int(np.argmax(aucs)))
+        return SelectionLeaderboard(self.counts(state), known, tuple(aucs.tolist()), int(np.argmax(aucs)))
 
     def scores_unit_rows(self, state: SelectionState) -> bool:
         """Tell whether the winner saw rows scaled to length one."""
-        standing = self.standing(state)
-        return standing.candidates[standing.winner].unit_rows
+        leaderboard = self.leaderboard(state)
+        return leaderboard.candidates[leaderboard.winner].unit_rows
 
     def summary(self, state: SelectionState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and variances from the winner's latest scores.
@@ -155,9 +155,9 @@ class ProgressiveSelection(Solver[SelectionState]):
         The variances are progressive estimates: of up to 256 rows a class, as
         they were scored before they were learned from. Of `weights` they see
         the multiple of the winner's nearest to them: exactly that of the
-        weights this learner gives, and zero for zero weights.
+        weights this solver gives, and zero for zero weights.
         """
-        winner = self.standing(state).winner
+        winner = self.leaderboard(state).winner
         sums = state.sums[:, CLASS_SUMS if self.scores_unit_rows(state) else RAW_SUMS :]
         share = _multiple(weights, _weights_of(state, winner))
         means, variances = np.zeros(2), np.zeros(2)

@@ -9,17 +9,17 @@ from typing import cast
 
 from opauc.core.batch import ResumePosition
 from opauc.core.fit import Learned
-from opauc.core.parameters import Count, Option, Threads, checked, from_params, is_whole
+from opauc.core.parameters import Count, Option, Threads, check_param, from_params, is_whole
 from opauc.core.registry import SOLVERS
 from opauc.core.solver import AnySolver
 from opauc.data.encode.encoder import check_onehot_state
 from opauc.linear.choice import FULL_COVARIANCE_BYTES, Choice, refuse_wide
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import Solution
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.linear.model_file import Model
 from opauc.linear.sgd import SGD
-from opauc.linear.sketch_grid import SketchedGrid
+from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.training import Training, bytes_of_state
 from opauc.types import Array, Settings
 
@@ -54,7 +54,7 @@ class LinearRecipe:
             raise ValueError("its parameters ask for another learner than the one that began")
 
 
-CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": DescentGrid}
+CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": GridSGD}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class OpaucCVRecipe(LinearRecipe):
     >>> from opauc.linear.resolve import OpaucCVRecipe
     >>> given = {"solver": "sgd", "rank": None, "alphas": [0.1], "etas": [0.01], "cv": 5}
     >>> OpaucCVRecipe(given).choose(3, "float64").learner
-    DescentGrid(etas=(0.01,), alphas=(0.1,), average=True)
+    GridSGD(etas=(0.01,), alphas=(0.1,), average=True)
     """
 
     parameters: Settings
@@ -74,7 +74,7 @@ class OpaucCVRecipe(LinearRecipe):
 
     def choose(self, n_features: int, dtype: str) -> Choice:  # noqa: ARG002
         """Return the learner; the parameters of both solvers are checked."""
-        solver = checked(self.owner, "solver", self.parameters["solver"], Option(tuple(CV_SOLVERS)))
+        solver = check_param(self.owner, "solver", self.parameters["solver"], Option(tuple(CV_SOLVERS)))
         found = {name: from_params(self.owner, kind, self.parameters) for name, kind in CV_SOLVERS.items()}
         rank = self.parameters["rank"]
         if rank is None:
@@ -90,7 +90,7 @@ class OpaucCVRecipe(LinearRecipe):
             )
         if solver != "sgd":
             raise ValueError(f"rank={rank} needs solver='sgd', here it is {solver!r}")
-        sketched = from_params(self.owner, SketchedGrid, self.parameters)
+        sketched = from_params(self.owner, SketchedGridSGD, self.parameters)
         _refuse_large(self.owner, sketched, n_features)
         return Choice(sketched, published={"solver_": solver, "rank_": int(rank)})
 
@@ -134,11 +134,11 @@ class OpaucRecipe(LinearRecipe):
     def choose(self, n_features: int, dtype: str) -> Choice:
         """Return the learner for rows of so many features, with its solver and rank."""
         given = {**DEFAULTS, **self.parameters}
-        asked = checked(self.owner, "solver", given["solver"], SOLVER_OPTION)
+        asked = check_param(self.owner, "solver", given["solver"], SOLVER_OPTION)
         rank = self._rank(given["rank"], asked, n_features)
         solver = _solver(asked, given["rank"], rank)
-        checked(self.owner, "n_jobs", given["n_jobs"], Threads())
-        checked(self.owner, "horizon", given["horizon"], Count())
+        check_param(self.owner, "n_jobs", given["n_jobs"], Threads())
+        check_param(self.owner, "horizon", given["horizon"], Count())
         fading = given["forgetting_factor"] == "auto"
         # Whatever the solver takes no notice of must be right all the same.
         descent = from_params(self.owner, SGD, {**given, "forgetting_factor": 1.0} if fading else given)

@@ -12,7 +12,7 @@ from opauc.types import Arrays, Floats, Labels, Rows
 
 ROWS_PER_BLOCK = 8192
 # A row with a smaller sum of squares has no length to speak of: the inverse might overflow.
-FAINTEST = 1e-280
+UNDERFLOW_FLOOR = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,5 +135,5 @@ def _inverse_lengths(rows: Rows) -> Floats:
     else:
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         squares = np.bincount(numbers, rows.data.astype(np.float64) ** 2, minlength=rows.shape[0])
-    inverse: Floats = np.where(squares > FAINTEST, squares, np.inf) ** -0.5
+    inverse: Floats = np.where(squares > UNDERFLOW_FLOOR, squares, np.inf) ** -0.5
     return inverse

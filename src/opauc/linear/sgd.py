@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,13 +14,100 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SHARE, SWITCH, Option, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
 from opauc.core.solver import Solver
-from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
-from opauc.linear.kernels.scaled_sgd import ScaledState, scaled_csr_pass, scaled_dense_pass
-from opauc.linear.kernels.sgd import RECENT_EXCESS, ROWS, STEPS, DescentState, csr_pass, dense_pass
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
+from opauc.errors import DivergedError, DivergenceWarning, IncompatibleMomentsError, StatisticsOverflowError
+from opauc.linear.kernels.sgd import (
+    RECENT_EXCESS,
+    ROWS,
+    STEPS,
+    DescentState,
+    ScaledState,
+    csr_pass,
+    dense_pass,
+    scaled_csr_pass,
+    scaled_dense_pass,
+)
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import ClassCounts, Floats, Labels, Rows
+
+# Zero weights have a squared excess of one; ten times that is no noise of good weights.
+UNSTABLE = 10.0
+
+
+class LearningRate(NamedTuple):
+    """Step sizes of rows number t = 1, 2, ... and whether they are in units of 1/curvature."""
+
+    relative: bool
+    sizes: Callable[[float, Floats], Floats]
+
+
+LEARNING_RATES = {
+    "constant": LearningRate(False, lambda eta0, t: np.full(t.size, eta0)),
+    "invsqrt": LearningRate(False, lambda eta0, t: eta0 / np.sqrt(t)),
+    "theorem": LearningRate(True, lambda eta0, t: 1.0 / (1.0 + np.sqrt(1.0 + t / eta0))),
+}
+
+
+class Descends(Protocol):
+    """A solver with a step size."""
+
+    @property
+    def eta0(self) -> float:
+        """The step size, or what it is made of."""
+
+    @property
+    def learning_rate(self) -> str:
+        """How steps change with the number of rows."""
+
+
+def step_sizes(solver: Descends, rows_before: float, n_rows: int) -> tuple[bool, Floats]:
+    """Return whether the solver's step sizes are relative, and those of the next rows.
+
+    Examples
+    --------
+    >>> from opauc.linear.sgd import step_sizes
+    >>> from opauc.linear.sgd import SGD
+    >>> step_sizes(SGD(eta0=0.6, learning_rate="invsqrt"), 3, 2)[1].round(2).tolist()
+    [0.3, 0.27]
+    """
+    relative, sizes = LEARNING_RATES[solver.learning_rate]
+    return relative, sizes(solver.eta0, rows_before + np.arange(1.0, n_rows + 1.0))
+
+
+def check_divergence(solver: Descends, parts: Iterable[Floats], recent_excess: float) -> None:
+    """Raise if the weights overflowed, warn if they do far worse than none; both name the step size."""
+    setting = f"eta0={solver.eta0}", f"learning_rate={solver.learning_rate!r}"
+    if not all(np.isfinite(part).all() for part in parts):
+        raise DivergedError(
+            f"the weights overflowed: {setting[0]} is too large for these rows with {setting[1]}; "
+            "lower eta0 or scale the features"
+        )
+    if recent_excess > UNSTABLE:
+        warnings.warn(
+            f"{setting[0]} looks too large for these rows with {setting[1]}: "
+            f"the recent mean of (1 - margin)^2 is {recent_excess:.3g}, zero weights have 1",
+            DivergenceWarning,
+            stacklevel=3,
+        )
+
+
+def stays_above(least: float, factor: float, keeps: Floats) -> bool:
+    """Tell whether a factor multiplied by each of `keeps`, none above one, surely stays above `least`.
+
+    What holds the weights of all features in one factor writes to all of them
+    once it is small. Twice `least` is asked for, which no rounding can hide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.sgd import stays_above
+    >>> stays_above(0.1, 1.0, np.full(10, 0.9)), stays_above(0.1, 1.0, np.full(30, 0.9))
+    (True, False)
+    """
+    if not (keeps > 0.0).all():
+        return False
+    return bool(abs(factor) * np.exp(np.log(keeps).sum()) > 2.0 * least)
+
 
 # With `standardize`, a step "theorem" of one over the mean curvature at first. Of half to four times that, measured on
 # fourteen tables, once and twice served best.
@@ -56,9 +145,9 @@ class SGD(Solver[SgdState]):
     --------
     >>> import numpy as np
     >>> from opauc.linear.sgd import SGD
-    >>> learner = SGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).tolist()
+    >>> solver = SGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
     [0.2]
     """
 
@@ -99,7 +188,7 @@ class SGD(Solver[SgdState]):
             np.isfinite(after.squares).all() and np.isfinite(after.largest).all()
         ):
             raise StatisticsOverflowError("the squares of the features overflow float64; scale the features down")
-        refuse_divergence(self, (after.weights, after.weight_sum), after.progress[RECENT_EXCESS])
+        check_divergence(self, (after.weights, after.weight_sum), after.progress[RECENT_EXCESS])
         return after
 
     def weights(self, state: SgdState) -> Floats:

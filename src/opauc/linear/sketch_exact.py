@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from opauc.core.parameters import NON_NEGATIVE, Count, Seed, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.core.transaction import Rollback, touched_features
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.types import Floats, Labels, Rows, random_key
 
 
@@ -28,9 +28,9 @@ class SketchedExact(MergeableSolver[ClassSketch]):
     --------
     >>> import numpy as np
     >>> from opauc.linear.sketch_exact import SketchedExact
-    >>> learner = SketchedExact(alpha=0.5, rank=0)  # no covariance: the mean difference, scaled
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).round(4).tolist()
+    >>> solver = SketchedExact(alpha=0.5, rank=0)  # no covariance: the mean difference, scaled
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).round(4).tolist()
     [0.4444]
     """
 
@@ -47,14 +47,14 @@ class SketchedExact(MergeableSolver[ClassSketch]):
 
     def start(self, n_features: int) -> ClassSketch:
         """Return a sketch of no rows."""
-        return ClassSketch.empty(n_features, CodeStream.seeded(self.rank, self.random_state))
+        return ClassSketch.empty(n_features, SignStream.seeded(self.rank, self.random_state))
 
     def shard_key(self) -> int:
         """Return a number from which all shards of a run take their random numbers."""
         return random_key(self.random_state)
 
     def of_shard(self, key: int, shard: int) -> SketchedExact:
-        """Return the learner of one of several shards: each has random codes of its own."""
+        """Return the solver of one of several shards: each has random signs of its own."""
         return replace(self, random_state=random_key(np.random.RandomState([key % 2**32, key >> 32, shard])))
 
     def step(self, state: ClassSketch, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
@@ -63,7 +63,7 @@ class SketchedExact(MergeableSolver[ClassSketch]):
 
     def rollback(self, state: ClassSketch, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`: only what they touch is kept."""
-        return Rollback().keep(state.code_sums).keep_features([state.sums], touched_features(rows))
+        return Rollback().keep(state.sign_sums).keep_features([state.sums], touched_features(rows))
 
     def statistics(self, state: ClassSketch) -> ClassSketch:
         """Return a copy of the sketch: steps write into the arrays of the state."""
@@ -113,7 +113,7 @@ def _columns(state: ClassSketch) -> tuple[Floats, Floats]:
     """Return B with B B^T the sum of the sketched covariances, and the difference of the means."""
     parts = []
     for k in (0, 1):
-        sums, count = state.code_sums[k], state.counts[k]
+        sums, count = state.sign_sums[k], state.counts[k]
         parts.append((state.sums[:, k, :-1] - np.outer(state.means[k], sums[:-1])) / np.sqrt(count))
     return np.hstack(parts), state.mean_difference()
 
@@ -134,7 +134,7 @@ def _minimizer(
     if alpha == 0.0:
         if rest > 1e-12 * float(difference @ difference):
             return outside / rest
-        solved = columns @ (vectors[:, kept] @ (share / values[kept]))
+        solution = columns @ (vectors[:, kept] @ (share / values[kept]))
     else:
-        solved = columns @ (vectors[:, kept] @ (share / (alpha + values[kept]))) + outside / alpha
-    return solved / (1.0 + difference @ solved)
+        solution = columns @ (vectors[:, kept] @ (share / (alpha + values[kept]))) + outside / alpha
+    return solution / (1.0 + difference @ solution)

@@ -19,8 +19,8 @@ from opauc.linear.kernels.feature_records import (
     CURVATURE,
     FACTOR,
     FACTOR_SUM,
-    PATIENCE,
-    PLACE,
+    LINE,
+    N_EARLY,
     RECENT_EXCESS,
     ROWS,
     SHARE_SUM,
@@ -30,18 +30,18 @@ from opauc.linear.kernels.feature_records import (
     FeatureTable,
     SketchOptions,
     SketchWeights,
-    Workspace,
+    SketchWorkspace,
     product_with_table,
     table_product,
     write_sums,
 )
 from opauc.linear.kernels.sketch_sgd import SMALLEST_FACTOR, sketch_pass
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
-from opauc.linear.moments.sketch import ClassSketch, CodeStream, summary_of_products
+from opauc.linear.moments.sketch import ClassSketch, SignStream, summary_of_products
+from opauc.linear.sgd import LEARNING_RATES, check_divergence, stays_above, step_sizes
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
-# (centered?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
-CENTRINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
+# (centered?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of sign_rows|^2 / count^2)
+CENTERINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
 # From this many features on, most are met too rarely to be given a row of the table at once.
 DEFER_FROM = 50_000
 # Still stable, and in one pass over many features the theorem's own step does not get far enough.
@@ -60,11 +60,11 @@ def aligned_zeros(shape: tuple[int, int], dtype: DTypeLike = "float64") -> Array
 
 
 class SketchState(NamedTuple):
-    """The feature table, the weights in terms of it, and the stream of codes."""
+    """The feature table, the weights in terms of it, and the stream of sign_rows."""
 
     table: FeatureTable
     parts: SketchWeights
-    stream: CodeStream
+    stream: SignStream
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class SketchedSGD(Solver[SketchState]):
     """Descend with the covariance of the other class replaced by a sketch of rank `rank`.
 
     `centering` tells which sketch: "centered" is C C^T / T with C = Z - c s^T, s
-    the sum of codes; "printed" and "mean" are the paper's Z Z^T / T less
+    the sum of sign_rows; "printed" and "mean" are the paper's Z Z^T / T less
     nearly nothing, and less c c^T. A step "theorem" is twice that of `SGD`.
     With `average`, the weights are the mean of the iterates, that of row t
     weighted by t^2: in high dimension the first ones are bad, and a plain
@@ -80,16 +80,16 @@ class SketchedSGD(Solver[SketchState]):
 
     The weight v of a row is a factor on the gradient of its loss, alpha w left
     out, and a step "theorem" is held at one over the curvature. Z gains
-    sqrt(v) x code^T, the sum of rows v x and the count v: so the sketch is in
+    sqrt(v) x signs^T, the sum of rows v x and the count v: so the sketch is in
     the mean the weighted covariance. `step` writes into the state it is given.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.sketch_sgd import SketchedSGD
-    >>> learner = SketchedSGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False, rank=2)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).tolist()
+    >>> solver = SketchedSGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False, rank=2)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
     [0.2]
     """
 
@@ -103,18 +103,18 @@ class SketchedSGD(Solver[SketchState]):
     average: bool = parameter(True, SWITCH)
     rank: int = parameter(50, Count(0))
     random_state: int | np.random.RandomState | None = parameter(0, Seed())
-    centering: str = parameter("centered", Option(tuple(CENTRINGS)))
+    centering: str = parameter("centered", Option(tuple(CENTERINGS)))
     gaussian: bool = parameter(False, SWITCH)
     dtype: str = parameter("float64", Option(("float64", "float32")))
 
     def start(self, n_features: int) -> SketchState:
         """Return the state before any row; memory is taken as features turn up."""
-        stream = CodeStream.seeded(self.rank, self.random_state, self.gaussian)
-        patience = PATIENCE if n_features >= DEFER_FROM and not self.gaussian else 0
+        stream = SignStream.seeded(self.rank, self.random_state, self.gaussian)
+        patience = N_EARLY if n_features >= DEFER_FROM and not self.gaussian else 0
         width = stream.width
         table = FeatureTable(
             rows=aligned_zeros((n_features, 2 * width), self.dtype),
-            cards=aligned_zeros((n_features, VALUES + patience)),
+            records=aligned_zeros((n_features, VALUES + patience)),
             used=np.zeros(1, np.int64),
             key=np.array([stream.key], np.uint64),
             rank=np.array([self.rank]),
@@ -125,7 +125,7 @@ class SketchedSGD(Solver[SketchState]):
             products=np.zeros((2, width)),
             own_grams=np.zeros((2, width, width)),
             cross_gram=np.zeros((width, width)),
-            code_sums=np.zeros((2, width)),
+            sign_sums=np.zeros((2, width)),
             scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         )
         return SketchState(table, parts, stream)
@@ -136,59 +136,59 @@ class SketchedSGD(Solver[SketchState]):
         rows: Rows,
         labels: Labels,
         weight: Floats | None = None,
-        codes: Floats | None = None,
+        sign_rows: Floats | None = None,
     ) -> SketchState:
-        """Take a step on each row in order; `codes` replaces the random ones in tests of the mathematics."""
+        """Take a step on each row in order; `sign_rows` replaces the random ones in tests of the mathematics."""
         entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
-        given = np.empty((0, state.stream.width)) if codes is None else codes
-        if codes is not None and given.shape != (rows.shape[0], state.stream.width):
-            raise ValueError(f"codes must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
+        given = np.empty((0, state.stream.width)) if sign_rows is None else sign_rows
+        if sign_rows is not None and given.shape != (rows.shape[0], state.stream.width):
+            raise ValueError(f"sign_rows must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
         relative, sizes = self._step_sizes(state, rows.shape[0])
         shares = (state.parts.scalars[ROWS] + np.arange(1.0, rows.shape[0] + 1.0)) ** 2
-        options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centering], self.gaussian)
+        options = SketchOptions(float(self.alpha), relative, *CENTERINGS[self.centering], self.gaussian)
         longest = int(np.diff(entries.indptr).max(initial=0))
-        work = Workspace.of(state.stream.width, longest, state.table.rows.dtype)
+        workspace = SketchWorkspace.of(state.stream.width, longest, state.table.rows.dtype)
         sketch_pass(
             csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight),
-            given, sizes, shares, options, state.table, state.parts, work,
+            given, sizes, shares, options, state.table, state.parts, workspace,
         )  # fmt: skip
-        refuse_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
+        check_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
         return state
 
     def weights(self, state: SketchState) -> Floats:
         """Return the mean of the iterates, or the last of them, as one number a feature."""
-        parts, cards = state.parts, state.table.cards
-        out = np.empty(cards.shape[0])
+        parts, records = state.parts, state.table.records
+        out = np.empty(records.shape[0])
         if not self.average:
             table_product(state.table, parts.coefficients, out)
-            out += parts.scalars[FACTOR] * cards[:, WEIGHT]
+            out += parts.scalars[FACTOR] * records[:, WEIGHT]
             return out
         table_product(state.table, parts.coefficient_sums, out)
-        out += parts.scalars[FACTOR_SUM] * cards[:, WEIGHT] + cards[:, WEIGHT_SUM]
+        out += parts.scalars[FACTOR_SUM] * records[:, WEIGHT] + records[:, WEIGHT_SUM]
         out /= parts.scalars[SHARE_SUM] or 1.0
         return out
 
     def counts(self, state: SketchState) -> ClassCounts:
         """Return the weight of the rows of each class."""
-        return ClassCounts(*state.parts.code_sums[:, -1].tolist())
+        return ClassCounts(*state.parts.sign_sums[:, -1].tolist())
 
     def summary(self, state: SketchState, weights: Floats) -> ScoreSummary:
         """Return what the sketch says of the scores."""
-        products = np.empty_like(state.parts.code_sums)
+        products = np.empty_like(state.parts.sign_sums)
         product_with_table(state.table, weights, products)
-        return summary_of_products(products, state.parts.code_sums)
+        return summary_of_products(products, state.parts.sign_sums)
 
     def statistics(self, state: SketchState) -> ClassSketch:
         """Return the class sketches."""
-        sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
+        sums = np.zeros((state.table.records.shape[0], 2, state.stream.width))
         write_sums(state.table, sums)
-        return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
+        return ClassSketch(sums, state.parts.sign_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
 
     def rollback(self, state: SketchState, rows: Rows) -> Rollback:
         """Return what puts `state` back after a step on `rows`; rows of the table taken since are zero again."""
         table, used = state.table, int(state.table.used[0])
         features = touched_features(rows, wide=True)
-        places = -1.0 - (table.cards[:, PLACE] if features is None else table.cards[features, PLACE])
+        places = -1.0 - (table.records[:, LINE] if features is None else table.records[features, LINE])
         met = places[places >= 0.0].astype(np.int64)
 
         def clear() -> None:
@@ -196,7 +196,7 @@ class SketchedSGD(Solver[SketchState]):
 
         # The rows taken are told by `used` as it is then, so they are cleared before it is put back.
         undo = Rollback().then(clear).keep(table.used, *state.parts).keep_features([table.rows], met)
-        return undo.keep_features([table.cards], features if self._sweeps_nothing(state, rows.shape[0]) else None)
+        return undo.keep_features([table.records], features if self._touches_only(state, rows.shape[0]) else None)
 
     def to_arrays(self, state: SketchState) -> Arrays:
         """Return the arrays a state is made of, by name, but for rows of the table that are not in use."""
@@ -204,12 +204,12 @@ class SketchedSGD(Solver[SketchState]):
         return super().to_arrays(state._replace(table=table))
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        """Return how many rows cost about as much to learn as the weights cost to workspace out."""
         return n_features // 50
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchState:
         """Return the state of so many features that gave these arrays, checked before room is made for it."""
-        wanted, name = (2, CodeStream(self.rank, 0).width), "parts.code_sums"
+        wanted, name = (2, SignStream(self.rank, 0).width), "parts.sign_sums"
         if name not in arrays or arrays[name].shape != wanted:
             raise IncompatibleMomentsError(f"array {name}: expected shape {wanted} of rank {self.rank}")
         return super().from_arrays(n_features, arrays)
@@ -217,11 +217,13 @@ class SketchedSGD(Solver[SketchState]):
     def check(self, state: SketchState) -> None:
         """Refuse a state from a file that would lead the kernels astray."""
         table, stream, used = state.table, state.stream, int(state.table.used[0])
-        places, n_rows = table.cards[:, PLACE], state.parts.scalars[ROWS]
+        places, n_rows = table.records[:, LINE], state.parts.scalars[ROWS]
         if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
             raise IncompatibleMomentsError(f"expected each of the {used} rows of the table to belong to one feature")
         if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
-            raise IncompatibleMomentsError(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
+            raise IncompatibleMomentsError(
+                f"expected sign_rows of rank {self.rank}, got {stream.rank} and {table.rank[0]}"
+            )
         if not 0.0 <= n_rows < MOST_ROWS:
             raise IncompatibleMomentsError(f"expected a number of rows, got {n_rows:g}")
 
@@ -229,7 +231,7 @@ class SketchedSGD(Solver[SketchState]):
         relative, sizes = step_sizes(self, state.parts.scalars[ROWS], n_rows)
         return relative, sizes * RELATIVE_STEP if relative else sizes
 
-    def _sweeps_nothing(self, state: SketchState, n_rows: int) -> bool:
+    def _touches_only(self, state: SketchState, n_rows: int) -> bool:
         """Tell whether it is sure that no step on the next rows writes to features they do not have."""
         relative, sizes = self._step_sizes(state, n_rows)
         unit = state.parts.scalars[CURVATURE] if relative else 1.0  # which never falls

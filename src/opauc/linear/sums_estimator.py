@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from opauc.core.parameters import NON_NEGATIVE, checked
+from opauc.core.parameters import NON_NEGATIVE, check_param
 from opauc.core.transaction import changing, reading
 from opauc.data import ReadOptions
 from opauc.errors import IncompatibleMomentsError
@@ -130,7 +130,7 @@ class StatisticClassifier(StreamClassifier):
         array([[0.5   ],
                [0.4444]])
         """
-        penalties = [checked(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
+        penalties = [check_param(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
         with reading(self):
             check_is_fitted(self)
             return self.solution_.path(penalties)

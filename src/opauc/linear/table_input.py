@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from opauc.core.row_blocks import widen_rows
 from opauc.data.encode.categories import describe_unknown_categories
 from opauc.data.encode.table_features import OneHotReading
-from opauc.linear.training import as_wide
 from opauc.types import Rows
 
 
@@ -22,7 +22,7 @@ def known_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
     found = tables.read(X)
     for sentence in describe_unknown_categories(found.unknown):
         warnings.warn(sentence, UserWarning, stacklevel=5)
-    return as_wide(found.rows, estimator.n_features_in_)
+    return widen_rows(found.rows, estimator.n_features_in_)
 
 
 def learned_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
@@ -33,7 +33,7 @@ def learned_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows | None:
     found = tables.learn(X)
     width = max(found.rows.shape[1], estimator.n_features_in_)
     publish_features(estimator, found.features, width)
-    return as_wide(found.rows, width)
+    return widen_rows(found.rows, width)
 
 
 def publish_features(estimator: BaseEstimator, tables: OneHotReading, n_features: int) -> None:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from opauc.core.batch import Batch
+from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.core.transaction import Transaction
-from opauc.errors import IncompatibleMomentsError, InputError, OpaucError, UnsupportedOperationError
+from opauc.errors import InputError, OpaucError, UnsupportedOperationError
 from opauc.linear.choice import Choice, Recipe, SameLearner
 from opauc.linear.fit import HeldSolution, Solution
 from opauc.linear.scorer import LinearScorer
@@ -87,7 +87,7 @@ class Training(HeldSolution[Recipe, Solution]):
 
     def fitted(self, rows: Rows) -> Rows:
         """Return the rows as wide as the model."""
-        return as_wide(rows, self.solution.n_features)
+        return widen_rows(rows, self.solution.n_features)
 
     def step(self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None) -> None:
         """Learn rows that have been prepared for."""
@@ -138,17 +138,6 @@ class IncompatibleSolverError(ValueError):
             f"solver was {before.published.get('solver_')!r} with rank {before.published.get('rank_')} on the last "
             f"call to partial_fit, now it is {now.get('solver_')!r} with rank {now.get('rank_')}"
         )
-
-
-def as_wide(rows: Rows, width: int) -> Rows:
-    """Return the rows with as many features as a model has: those it never met have no weight."""
-    if rows.shape[1] == width:
-        return rows
-    if isinstance(rows, np.ndarray):
-        raise IncompatibleMomentsError(f"rows have {rows.shape[1]} features, the model has {width}")
-    if rows.shape[1] > width:
-        return rows[:, :width]
-    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
 
 
 class ShardPlace(NamedTuple):
@@ -275,7 +264,7 @@ class SolverMethod:
         """Return the scores of rows, by the weights alone."""
         if self._scorer is None:
             raise OpaucError("there are no weights yet to score rows with")
-        return self._scorer.scores(as_wide(rows, self._scorer.weights.size))
+        return self._scorer.scores(widen_rows(rows, self._scorer.weights.size))
 
 
 def bytes_of_state(learner: AnySolver, width: int) -> float:

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare, kstest
 
-from opauc.core.kernels.random_signs import add_signs, code_word, write_codes, write_gaussians, write_signs
+from opauc.core.kernels.random_signs import add_signs, random_bits, write_gaussians, write_sign_rows, write_signs
 
 # Products of 64-bit words wrap round on purpose; plain NumPy, with the compiler off, warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -15,7 +15,7 @@ KEY = np.uint64(12345)
 
 def codes(rank, n_rows, gaussian=False, key=KEY, width=None):
     out = np.full((n_rows, width or rank + 1), np.nan)
-    write_codes(key, np.arange(n_rows), rank, gaussian, out)
+    write_sign_rows(key, np.arange(n_rows), rank, gaussian, out)
     return out
 
 
@@ -65,7 +65,7 @@ def test_adding_a_code_is_adding_what_writing_gives():
 
 
 def test_words_of_nearby_rows_and_keys_differ_in_half_their_bits():
-    words = [int(code_word(np.uint64(key), row, 0)) for key in range(30) for row in range(30)]
+    words = [int(random_bits(np.uint64(key), row, 0)) for key in range(30) for row in range(30)]
     assert len(set(words)) == 900
     flips = [bin(a ^ b).count("1") for a, b in itertools.pairwise(words)]
     assert abs(np.mean(flips) - 32) < 1

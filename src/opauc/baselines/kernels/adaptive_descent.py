@@ -5,7 +5,7 @@ import numpy as np
 from opauc.core.kernels.compile import inlined, kernel
 from opauc.core.kernels.sparse_rows import clear_row, unpack_row
 from opauc.core.kernels.symmetric_matrix import add_low_rank_product, symmetric_product
-from opauc.linear.kernels.sgd import EXCESS_RATE, RECENT_EXCESS, ROWS, STEPS, fold_when_full, take_in
+from opauc.linear.kernels.sgd import EXCESS_RATE, RECENT_EXCESS, ROWS, STEPS, fold_when_full, update_moments
 
 
 @inlined
@@ -19,7 +19,7 @@ def adapt_to(row, k, weight, alpha, eta0, floor, state, squares, product):
     """
     progress, other = state.progress, 1 - k
     progress[ROWS] += 1.0
-    take_in(row, k, weight, 1.0, state)
+    update_moments(row, k, weight, 1.0, state)
     if state.counts[other] > 0.0:
         mean, weights = state.means[other], state.weights
         excess = 1.0 - 2.0 * k

@@ -18,7 +18,7 @@ from opauc.linear.kernels.means import (
     add_to_mean,
     enter_row,
     enter_sums,
-    move_cards,
+    move_records,
     rescale,
 )
 
@@ -42,7 +42,7 @@ def centered_pass(rows, labels, row_weights, step_sizes, relative, alpha, state)
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.records)
         score = scalars[FACTOR] * dot + state.coefficients[k] * inner + state.coefficients[1 - k] * far
         away = enter_sums(k, weight, score, inner, far, square, state)
         inner += weight * square
@@ -60,7 +60,7 @@ def centered_pass(rows, labels, row_weights, step_sizes, relative, alpha, state)
             rescale(state)
         move = -(pull + keep * along) / scalars[FACTOR]
         move_sum = -(scalars[FACTOR_SUM] * move + along_sum)
-        move_cards(rows.data, rows.indices, begin, end, move, move_sum, state.cards)
+        move_records(rows.data, rows.indices, begin, end, move, move_sum, state.records)
         if state.counts[1 - k] > 0.0:
             add_to_mean(k, weight, away, state)
 

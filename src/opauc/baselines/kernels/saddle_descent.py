@@ -6,7 +6,7 @@ import numpy as np
 
 from opauc.baselines.kernels.univariate_descent import look_up
 from opauc.core.kernels.compile import kernel
-from opauc.linear.kernels.means import FACTOR, FACTOR_SUM, SMALLEST_FACTOR, WEIGHT, move_cards, note_score, rescale
+from opauc.linear.kernels.means import FACTOR, FACTOR_SUM, SMALLEST_FACTOR, WEIGHT, add_score, move_records, rescale
 
 # What stands where in `scalars`, after FACTOR and FACTOR_SUM.
 STEP_SUM, SQUARE_NORM, LONGEST, DUAL = 2, 3, 4, 5
@@ -22,7 +22,7 @@ class SaddleState(NamedTuple):
     counts: np.ndarray  # (2,) weight of the rows of each class
     n_rows: np.ndarray  # (2,) their number
     centres: np.ndarray  # (2,) b and a: what becomes the mean score of each class
-    spreads: np.ndarray  # (2, 3) of the scores, see `note_score`
+    spreads: np.ndarray  # (2, 3) of the scores, see `add_score`
     scalars: np.ndarray  # (6,) a, a_sum, sum of steps, |w|^2, largest |x|, the dual variable
 
 
@@ -50,7 +50,7 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
         scalars[DUAL] = clipped(scalars[DUAL] + step * dual, 2.0 * reach)
         if scalars[STEP_SUM] > 0.0:
             mean_score = (scalars[FACTOR_SUM] * dot + rest) / scalars[STEP_SUM]
-            note_score(k, mean_score, weight * number * number, state.spreads)
+            add_score(k, mean_score, weight * number * number, state.spreads)
         move_within(rows, begin, end, -step * along, score, square, radius, state)
         scalars[FACTOR_SUM] += step * scalars[FACTOR]
         scalars[STEP_SUM] += step
@@ -86,7 +86,7 @@ def move_within(rows, begin, end, move, score, square, radius, state):
     scalars = state.scalars
     length = max(0.0, scalars[SQUARE_NORM] + move * (2.0 * score + move * square))
     change = move / scalars[FACTOR]
-    move_cards(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.cards)
+    move_records(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.cards)
     if length > radius * radius:
         scalars[FACTOR] *= radius / np.sqrt(length)
         length = radius * radius

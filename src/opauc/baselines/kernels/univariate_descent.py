@@ -13,8 +13,8 @@ from opauc.linear.kernels.means import (
     SUMS,
     WEIGHT,
     WEIGHT_SUM,
-    move_cards,
-    note_score,
+    add_score,
+    move_records,
 )
 
 # What stands where in `scalars`.
@@ -33,7 +33,7 @@ class UnivariateState(NamedTuple):
     cards: np.ndarray  # (d, 4) w, u, sums of the rows of each class
     counts: np.ndarray  # (2,) weight of the rows of each class
     n_rows: np.ndarray  # (2,) their number
-    spreads: np.ndarray  # (2, 3) of the scores, see `note_score`
+    spreads: np.ndarray  # (2, 3) of the scores, see `add_score`
     scalars: np.ndarray  # (4,) steps taken, sum of shares, largest |x|^2, recent squared excess
 
 
@@ -62,10 +62,10 @@ def univariate_pass(rows, labels, row_weights, step_sizes, relative, exponential
         scalars[STEPS] += 1.0
         share = scalars[STEPS] * scalars[STEPS]
         averaged = average and scalars[SHARE_SUM] > 0.0
-        note_score(k, score + rest / scalars[SHARE_SUM] if averaged else score, weight * share, state.spreads)
+        add_score(k, score + rest / scalars[SHARE_SUM] if averaged else score, weight * share, state.spreads)
         balance = weight * (counts[0] + counts[1]) / (2.0 * counts[k])
         move = plan_move(2.0 * k - 1.0, score, square, balance, step_sizes[i], relative, exponential, scalars)
-        move_cards(rows.data, rows.indices, begin, end, move, -scalars[SHARE_SUM] * move, state.cards)
+        move_records(rows.data, rows.indices, begin, end, move, -scalars[SHARE_SUM] * move, state.cards)
         scalars[SHARE_SUM] += share
 
 

@@ -11,14 +11,13 @@ from opauc.baselines.kernels.pair_buffers import BOUND, SQUARES, PairBuffers, bu
 from opauc.core.kernels.simd import LANES
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import refuse_not_finite, refuse_other_names, with_row_numbers
+from opauc.core.state_arrays import check_array_names, check_finite, with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
-from opauc.linear.moments.sketch import CodeStream
-from opauc.linear.progressive_summary import mean_scores, score_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import mean_scores, score_summary
+from opauc.linear.moments.sketch import SignStream
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # The buffered rows are kept feature by feature as well while that takes no more memory than this:
@@ -73,7 +72,7 @@ class OAM(Solver[PairBuffers]):
     def start(self, n_features: int) -> PairBuffers:
         """Return the state before any row: zero weights, empty buffers."""
         size, width = self.buffer_size, -(-self.buffer_size // LANES) * LANES
-        key = CodeStream.seeded(0, self.random_state).key
+        key = SignStream.seeded(0, self.random_state).key
         return PairBuffers(
             counts=np.zeros(2),
             n_rows=np.zeros(2),
@@ -96,7 +95,7 @@ class OAM(Solver[PairBuffers]):
         if state.lengths.shape[1] != self.buffer_size:
             raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
         weights, sequential = row_weights(weight), UPDATES[self.update]
-        reach = self.reach(state, checked_squares(rows), float(labels.size if weight is None else weight.sum()))
+        reach = self.reach(state, sum_row_squares(rows), float(labels.size if weight is None else weight.sum()))
         for part, block in sparse_blocks(rows):
             state = with_room(state, int(np.diff(block.indptr).max(initial=0)))
             buffer_pass(block, labels[part], weights[part], float(self.C), sequential, state)
@@ -131,7 +130,7 @@ class OAM(Solver[PairBuffers]):
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
         """Return the state of so many features that gave these arrays, refused if it would lead the kernels astray."""
         given, of_one = with_row_numbers(arrays), self.to_arrays(OAM(buffer_size=1).start(1))
-        refuse_other_names(of_one, given)
+        check_array_names(of_one, given)
         for name, part in of_one.items():
             if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
                 raise IncompatibleMomentsError(
@@ -173,7 +172,7 @@ def _refuse_foreign(kept: NamedArrays, n_features: int, size: int) -> None:
     for name, shape in shapes.items():
         if kept[name].shape != shape:
             raise IncompatibleMomentsError(f"array {name}: expected shape {shape}, got {kept[name].shape}")
-    refuse_not_finite(kept)
+    check_finite(kept)
     indices, lengths, n_rows = kept["indices"], kept["lengths"], kept["n_rows"]
     if indices.size and indices.max() >= n_features:
         raise IncompatibleMomentsError(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")

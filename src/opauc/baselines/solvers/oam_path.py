@@ -10,9 +10,8 @@ import numpy as np
 from opauc.baselines.kernels.buffer_grid import PenaltyGrid, buffer_grid_pass, pay_all_pulls
 from opauc.baselines.solvers.oam import OAM, UPDATES, with_room
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.errors import StatisticsOverflowError
-from opauc.linear.row_squares import checked_squares
 from opauc.types import Floats, Labels, Rows
 
 
@@ -31,7 +30,7 @@ def oam_path(learner: OAM, Cs: Sequence[float], rows: Rows, labels: Labels) -> I
     >>> [weights.tolist() for weights in oam_path(OAM(update="gradient"), (0.2, 0.4), rows, labels)]
     [[0.2], [0.4]]
     """
-    squares = checked_squares(rows)
+    squares = sum_row_squares(rows)
     fitting = [C for C in dict.fromkeys(Cs) if _fits(replace(learner, C=C), squares, labels.size)]
     buffers, grid = learner.start(rows.shape[1]), _start(learner, fitting, rows.shape[1])
     for part, block in sparse_blocks(rows):

@@ -10,14 +10,13 @@ import numpy as np
 from opauc.baselines.kernels.saddle_descent import LONGEST, STEP_SUM, SaddleState, saddle_pass
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
-from opauc.linear.progressive_summary import progressive_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import progressive_summary
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # What a step can lead to is held below this, so that no square of it overflows.
@@ -73,7 +72,7 @@ class SOLAM(Solver[SaddleState]):
     def step(self, state: SaddleState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SaddleState:
         """Take a step on each row in order."""
         weights, settings = row_weights(weight), (float(self.eta0), float(self.radius))
-        longest = max(state.scalars[LONGEST], np.sqrt(checked_squares(rows)))
+        longest = max(state.scalars[LONGEST], np.sqrt(sum_row_squares(rows)))
         self.refuse_overflow(longest, weights.max(initial=1.0))
         for part, block in sparse_blocks(rows):
             saddle_pass(block, labels[part], weights[part], *settings, state)

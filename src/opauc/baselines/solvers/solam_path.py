@@ -10,10 +10,9 @@ from opauc.baselines.kernels.saddle_descent import STEP_SUM
 from opauc.baselines.kernels.saddle_grid import SaddleGrid, saddle_grid_pass
 from opauc.baselines.solvers.solam import SOLAM
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR, FACTOR_SUM
-from opauc.linear.row_squares import checked_squares
 from opauc.types import Floats, Labels, Rows
 
 # A remove_stale_files of one setting over all features costs that of several alone: beyond so many features it is each alone.
@@ -32,7 +31,7 @@ def solam_path(settings: Sequence[SOLAM], rows: Rows, labels: Labels) -> Iterato
     >>> [weights.round(4).tolist() for weights in solam_path([SOLAM(1.0, 10.0), SOLAM(1.0, 0.1)], rows, labels)]
     [[0.5858], [0.0414]]
     """
-    longest = float(np.sqrt(checked_squares(rows)))
+    longest = float(np.sqrt(sum_row_squares(rows)))
     fitting = [learner for learner in settings if _fits(learner, longest)]
     if rows.shape[1] > MOST_FEATURES:
         found = (learner.weights(learner.step(learner.start(rows.shape[1]), rows, labels)) for learner in fitting)

@@ -9,10 +9,9 @@ import numpy as np
 
 from opauc.baselines.kernels.centered_descent import centered_pass
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Option, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
-from opauc.linear.learning_rates import LEARNING_RATES
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.linear.means import MeansSolver, MeansState
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.sgd import LEARNING_RATES
 from opauc.types import Floats, Labels, Rows
 
 
@@ -61,13 +60,13 @@ class SPAUC(MeansSolver):
         """Take a step on each row in order."""
         relative, sizes = self.step_sizes(state.parts, labels.size)
         weights, alpha = row_weights(weight), float(self.alpha)
-        checked_squares(rows)
+        sum_row_squares(rows)
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
                 centered_pass(block, labels[part], weights[part], sizes[part], relative, alpha, state.parts)
         if not relative:
-            self.refuse_divergence(state.parts)
+            self.check_divergence(state.parts)
         return state
 
     def kept(self, decay: Floats) -> Floats:

@@ -10,14 +10,13 @@ import numpy as np
 from opauc.baselines.kernels.univariate_descent import RECENT_EXCESS, SHARE_SUM, UnivariateState, univariate_pass
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, SWITCH, Option, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import SUMS, WEIGHT, WEIGHT_SUM
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
-from opauc.linear.progressive_summary import progressive_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import progressive_summary
+from opauc.linear.sgd import LEARNING_RATES, check_divergence, step_sizes
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
@@ -51,14 +50,14 @@ class UnivariateSolver(Solver[UnivariateState]):
         """Take a step on each row in order."""
         relative, sizes = step_sizes(self, state.n_rows.sum(), labels.size)
         weights, options = row_weights(weight), (relative, self.exponential, self.average)
-        checked_squares(rows)
+        sum_row_squares(rows)
         # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
                 univariate_pass(block, labels[part], weights[part], sizes[part], *options, state)
         if not relative:
             # Margins of a good exponential loss are far from one, so only the square loss can be judged by them.
-            refuse_divergence(self, state, 0.0 if self.exponential else state.scalars[RECENT_EXCESS])
+            check_divergence(self, state, 0.0 if self.exponential else state.scalars[RECENT_EXCESS])
         return state
 
     def weights(self, state: UnivariateState) -> Floats:

@@ -9,8 +9,7 @@ import numpy as np
 from opauc.baselines.kernels.univariate_descent import RECENT_EXCESS
 from opauc.baselines.kernels.univariate_grid import univariate_grid_pass
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
-from opauc.linear.row_squares import checked_squares
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 
@@ -28,7 +27,7 @@ def univariate_path(exponential: bool, etas: Sequence[float], rows: Rows, labels
     width = -(-len(etas) // LANES) * LANES
     sizes, counts = np.pad(np.array(etas), (0, width - len(etas))), np.zeros(2)
     weights, scalars = np.zeros((rows.shape[1], width)), np.zeros((width, RECENT_EXCESS + 1))
-    checked_squares(rows)
+    sum_row_squares(rows)
     # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
     with np.errstate(over="ignore", invalid="ignore"):
         for part, block in sparse_blocks(rows):

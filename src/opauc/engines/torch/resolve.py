@@ -9,7 +9,7 @@ from opauc.engines.torch.grid import DeviceGrid
 from opauc.engines.torch.rows import checked_device
 from opauc.linear.choice import Choice
 from opauc.linear.exact import Exact
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.linear.resolve import OpaucCVRecipe, OpaucRecipe
 
 
@@ -65,7 +65,7 @@ class DeviceCVRecipe(OpaucCVRecipe):
         """Return the learner for rows of so many features."""
         choice, device = super().choose(n_features, dtype), checked_device(self.device)
         chosen, found = choice.published or {}, choice.learner
-        if not isinstance(found, DescentGrid):
+        if not isinstance(found, GridSGD):
             raise ValueError(
                 f"device={self.device!r} needs solver='sgd' with full covariance, rank=None; here it is "
                 f"{chosen.get('solver_')!r} with rank {chosen.get('rank_')}"

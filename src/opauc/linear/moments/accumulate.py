@@ -13,8 +13,13 @@ from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.simd import LANES
 from opauc.core.kernels.symmetric_matrix import add_lower, add_two_outer, mirror_lower
 from opauc.core.row_blocks import NO_WEIGHTS, contiguous_blocks, kernel_rows, read_only
-from opauc.linear.kernels.buffers import fill_buffers, fill_buffers_csr
-from opauc.linear.kernels.gram import add_csr_products, add_narrow_gram, column_ranges
+from opauc.linear.kernels.moments import (
+    add_csr_products,
+    add_narrow_gram,
+    column_ranges,
+    fill_buffers,
+    fill_buffers_csr,
+)
 from opauc.types import Floats, Labels, Rows
 
 FIRST_ROWS = 64

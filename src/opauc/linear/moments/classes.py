@@ -14,7 +14,7 @@ from opauc.core.mergeable import FeatureSpread, Mergeable, ScoreSummary, Statist
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.accumulate import accumulate
-from opauc.linear.moments.exact import FAINTEST, ExactMoments
+from opauc.linear.moments.exact import UNDERFLOW_FLOOR, ExactMoments
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
@@ -43,7 +43,7 @@ class GroupMoments(Mergeable):
 
     def __init__(self, *groups: ExactMoments) -> None:
         for one in groups[1:]:
-            groups[0].refuse_other_width(one)
+            groups[0].check_same_width(one)
         object.__setattr__(self, "groups", groups)
 
     @classmethod
@@ -80,19 +80,19 @@ class GroupMoments(Mergeable):
         of all rows before it, of any group, by that factor.
         """
         if forgetting_factor == 1.0:
-            return self.merge(self._gathered(rows, labels, weight, n_jobs))
+            return self.merge(self._accumulate(rows, labels, weight, n_jobs))
         # Means and covariances are ratios: weights count from the newest row of each group, lest they underflow.
         n_rows = rows.shape[0]
         numbers, newest = np.arange(n_rows), np.full(len(self.groups), -1)
         newest[labels] = numbers
         fading = forgetting_factor ** (newest[labels] - numbers).astype(float)
-        fading[fading < FAINTEST] = 0.0
-        fresh = self._gathered(rows, labels, fading if weight is None else fading * weight, n_jobs)
+        fading[fading < UNDERFLOW_FLOOR] = 0.0
+        fresh = self._accumulate(rows, labels, fading if weight is None else fading * weight, n_jobs)
         return type(self)(
             *(
-                one.decayed(forgetting_factor ** (last + 1.0))
+                one.decay(forgetting_factor ** (last + 1.0))
                 .merge(new)
-                .decayed(forgetting_factor ** (n_rows - last - 1.0))
+                .decay(forgetting_factor ** (n_rows - last - 1.0))
                 for one, new, last in zip(self.groups, fresh.groups, newest.tolist(), strict=True)
             )
         )
@@ -103,15 +103,15 @@ class GroupMoments(Mergeable):
 
     def forget(self, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
         """Statistics as if these rows had never been seen."""
-        return self.subtract(self._gathered(rows, labels, weight, n_jobs))
+        return self.subtract(self._accumulate(rows, labels, weight, n_jobs))
 
     def subtract(self, other: Self) -> Self:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
         return self._paired(ExactMoments.subtract, other)
 
-    def decayed(self, factor: float) -> Self:
+    def decay(self, factor: float) -> Self:
         """Statistics with the weight of every row so far multiplied by `factor`."""
-        return self._each(lambda one: one.decayed(factor))
+        return self._each(lambda one: one.decay(factor))
 
     def restrict(self, features: ArrayLike) -> Self:
         """Statistics of the given features only, in the given order."""
@@ -148,9 +148,9 @@ class GroupMoments(Mergeable):
         """Return the names of the groups in files."""
         return tuple(str(g) for g in range(n_groups))
 
-    def _gathered(self, rows: Rows, labels: Labels, weight: Floats | None, n_jobs: int) -> Self:
+    def _accumulate(self, rows: Rows, labels: Labels, weight: Floats | None, n_jobs: int) -> Self:
         shards = accumulate(rows, labels, NO_WEIGHTS if weight is None else weight, len(self.groups), n_jobs)
-        return type(self)(*ExactMoments.of_shards(shards))
+        return type(self)(*ExactMoments.from_shards(shards))
 
     def _paired(self, join: Callable[[ExactMoments, ExactMoments], ExactMoments], other: Self) -> Self:
         if len(self.groups) != len(other.groups):

@@ -17,7 +17,7 @@ from opauc.linear.moments.accumulate import GroupSums, accumulate
 from opauc.types import Arrays, Floats, Rows
 
 # Rows are never forgotten below this weight: covariances are ratios and stay right.
-FAINTEST = 1e-100
+UNDERFLOW_FLOOR = 1e-100
 # Taking rows out errs by less than so many units in the last place of what was there.
 LAST_PLACES = 8.0 * np.finfo(float).eps
 # Rounding, of float32 products above all, may make an eigenvalue of a correlation matrix so negative per feature.
@@ -69,11 +69,11 @@ class ExactMoments(Mergeable):
     def of(cls, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Statistics of `rows` (n, d), each of weight one unless `weight` says otherwise."""
         groups = np.zeros(rows.shape[0], np.int8)
-        (total,) = cls.of_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
+        (total,) = cls.from_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
         return total
 
     @classmethod
-    def of_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
+    def from_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
         """Statistics of each group from the sums of its shards."""
         parts = ([cls(float(n), m, s) for n, m, s in zip(*sums, strict=True)] for sums in shards)
         return [cls.merged(group) for group in zip(*parts, strict=True)]
@@ -105,7 +105,7 @@ class ExactMoments(Mergeable):
 
     def merge(self, other: ExactMoments) -> ExactMoments:
         """Statistics of both sets of rows together (Chan, Golub and LeVeque)."""
-        self.refuse_other_width(other)
+        self.check_same_width(other)
         if other.count == 0:
             return self
         if self.count == 0:
@@ -124,7 +124,7 @@ class ExactMoments(Mergeable):
 
     def subtract(self, other: ExactMoments) -> ExactMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        self.refuse_other_width(other)
+        self.check_same_width(other)
         left = self.count - other.count
         if left < -ROUNDING * self.count:
             raise IncompatibleMomentsError(
@@ -156,11 +156,11 @@ class ExactMoments(Mergeable):
         mean[still & (left * mean**2 <= lost)] = 0.0
         return ExactMoments(left, mean, scatter, lost)
 
-    def decayed(self, factor: float) -> ExactMoments:
+    def decay(self, factor: float) -> ExactMoments:
         """Statistics with the weight of every row so far multiplied by `factor`; they fade but never vanish."""
         if self.count == 0 or factor == 1:
             return self
-        factor = max(factor, min(1.0, FAINTEST / self.count))
+        factor = max(factor, min(1.0, UNDERFLOW_FLOOR / self.count))
         rounding = None if self.rounding is None else self.rounding * factor
         return ExactMoments(self.count * factor, self.mean, self.scatter * factor, rounding)
 
@@ -223,7 +223,7 @@ class ExactMoments(Mergeable):
             raise IncompatibleMomentsError("mean and scatter must be zero when count is")
         return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
 
-    def refuse_other_width(self, other: ExactMoments) -> None:
+    def check_same_width(self, other: ExactMoments) -> None:
         """Raise unless both are of as many features."""
         if other.n_features != self.n_features:
             raise IncompatibleMomentsError(

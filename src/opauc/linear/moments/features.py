@@ -73,7 +73,7 @@ class FeatureMoments(Statistic):
 
     def merge(self, other: FeatureMoments) -> FeatureMoments:
         """Statistics of both sets of rows together."""
-        self._refuse_other_width(other)
+        self._check_same_width(other)
         totals = self.totals + other.totals
         share, product = other.totals / or_one(totals), self.totals * other.totals / or_one(totals)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -83,7 +83,7 @@ class FeatureMoments(Statistic):
 
     def subtract(self, other: FeatureMoments) -> FeatureMoments:
         """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        self._refuse_other_width(other)
+        self._check_same_width(other)
         left = self.totals - other.totals
         if (left < -ROUNDING * self.totals).any():
             k = int(np.argmin(left))
@@ -154,7 +154,7 @@ class FeatureMoments(Statistic):
             raise IncompatibleMomentsError("means and scatters must be zero when counts are")
         return cls(totals, means, scatters)
 
-    def _refuse_other_width(self, other: FeatureMoments) -> None:
+    def _check_same_width(self, other: FeatureMoments) -> None:
         if other.n_features != self.n_features:
             raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"

@@ -102,13 +102,13 @@ class FoldMoments(Statistic):
     ) -> FoldMoments:
         """Statistics of the rows so far and these, of the groups given or else numbered on from the last."""
         if groups is None:
-            self._refuse_groups(False)
+            self._check_groups(False)
             table = _fold_table(self.n_folds)
             first = self.n_rows % table.size
             folds = np.tile(table, -(-(first + labels.size) // table.size))[first : first + labels.size]
             n_rows = self.n_rows + labels.size
         else:
-            self._refuse_groups(True)
+            self._check_groups(True)
             folds, n_rows = self._folds_of(groups), 0
         moments = self.moments.update(rows, folds + labels, weight, n_jobs=n_jobs)
         return FoldMoments(moments, n_rows, groups is not None)
@@ -180,7 +180,7 @@ class FoldMoments(Statistic):
         """Whether it is settled how rows are put into folds."""
         return self.grouped or self.n_rows > 0
 
-    def _refuse_groups(self, given: bool) -> None:
+    def _check_groups(self, given: bool) -> None:
         """Raise unless groups are given now as they were before."""
         if self._begun and given != self.grouped:
             then, now = ("given", "missing") if self.grouped else ("missing", "given")
