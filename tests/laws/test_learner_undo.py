@@ -88,7 +88,7 @@ def interrupt(patch, learner):
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
 def test_a_step_can_be_undone_whether_it_ends_or_breaks_off(learner, form, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
     rows, labels = chunk(0)
     state = learner.step(learner.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):

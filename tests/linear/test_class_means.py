@@ -55,10 +55,10 @@ def test_any_cut_gives_the_same_bits_for_steps_taken_as_given(learning_rate, see
 def test_before_the_scale_is_fixed_weights_come_from_the_rows_there_are_and_change_nothing():
     rows, labels = problem(0, 40, 4)
     state = run(SCALED, rows[:17], labels[:17], (3, 9))
-    assert state.waiting is not None
+    assert state.buffer is not None
     early = ClassMeans(scale_power=0.35, scale_rows=17)
     fixed = run(early, rows[:17], labels[:17])
-    assert fixed.waiting is None
+    assert fixed.buffer is None
     for one, other in zip(answers(SCALED, state), answers(early, fixed), strict=True):
         assert_array_equal(one, other)
     assert not state.parts.records.any()
@@ -81,7 +81,7 @@ def test_no_more_rows_wait_than_it_takes_to_fix_the_scale():
     state = SCALED.start(4)
     for i in range(60):
         state = SCALED.step(state, rows[i : i + 1], labels[i : i + 1])
-        assert (state.waiting is None) == (i >= 24)
+        assert (state.buffer is None) == (i >= 24)
 
 
 @pytest.mark.parametrize("solver", [ClassMeans(), SCALED])
@@ -158,7 +158,7 @@ def test_divergence_on_the_rows_that_waited_leaves_them_waiting():
     before = run(SCALED, rows[:20], labels[:20])
     with pytest.raises(DivergedError, match=r"eta0=1000\.0 is too large"):
         solver.step(before, rows[20:], labels[20:])
-    assert sum(part.size for _, part, _ in before.waiting) == 20
+    assert sum(part.size for _, part, _ in before.buffer) == 20
     assert not before.parts.records.any()
 
 

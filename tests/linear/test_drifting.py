@@ -39,7 +39,7 @@ def block_weights(n_rows, forgetting_factor):
 def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows, forgetting_factor):
     rows, labels = problem(seed, n_rows, 3, offset=4.0)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
-    solver = DriftingExact(forgettings=(forgetting_factor,))
+    solver = DriftingExact(forgetting_factors=(forgetting_factor,))
     found = solver.statistics(learned(solver, rows, labels, weight))
     faded = weight * block_weights(n_rows, forgetting_factor)
     for k, one in enumerate(found.groups):
@@ -60,7 +60,7 @@ def test_without_forgetting_it_is_the_exact_minimizer():
 def test_each_block_is_judged_by_weights_from_before_it():
     """The sums against a plain loop: weights anew every `horizon` rows, pairs within blocks, older blocks faded."""
     rows, labels = turning(0, 6 * BLOCK + 40, 900)
-    solver = DriftingExact(alpha=0.1, forgettings=(1.0, 0.98), horizon=2 * BLOCK)
+    solver = DriftingExact(alpha=0.1, forgetting_factors=(1.0, 0.98), horizon=2 * BLOCK)
     state = learned(solver, rows, labels)
     sums, pairs, weights, solved = np.zeros((2, 3)), 0.0, None, 0
     for end in range(BLOCK, 6 * BLOCK + 1, BLOCK):
@@ -108,13 +108,13 @@ def test_the_farther_ahead_rows_are_ranked_the_slower_it_forgets():
     rows[:, 2] += 0.7 * labels
     near, far = (DriftingExact(horizon=horizon) for horizon in (BLOCK, 4000))
     assert near.leaderboard(learned(near, rows, labels)).forgetting_factor == 0.99
-    assert far.leaderboard(learned(far, rows, labels)).forgetting >= 0.9999
+    assert far.leaderboard(learned(far, rows, labels)).forgetting_factor >= 0.9999
 
 
 def test_a_class_that_comes_no_more_fades_and_stays():
     rows, labels = problem(5, 40_000, 2)
     labels[300:] = 0
-    solver = DriftingExact(forgettings=(0.5,), horizon=10**6)
+    solver = DriftingExact(forgetting_factors=(0.5,), horizon=10**6)
     state = learned(solver, rows, labels)
     assert solver.counts(state).both
     assert np.isfinite(solver.weights(state)).all()

@@ -103,7 +103,7 @@ def test_rows_are_forgotten_by_their_numbers_and_shards_merge_fold_by_fold():
     for k in range(5):
         inside = kept[fold[kept] == k]
         assert_allclose(left.fold(k).negative.mean, rows[inside][labels[inside] == 0].mean(0), rtol=1e-8)
-    with pytest.raises(ValueError, match="forget needs row_numbers where rows were learned in folds"):
+    with pytest.raises(ValueError, match="forget needs row_numbers where rows are in folds"):
         solver.forget(state, rows[:3], labels[:3])
     one, other = learned(solver, rows[:150], labels[:150]), learned(solver, rows[150:], labels[150:])
     assert_allclose(solver.merge(one, other).whole().covariance_sum(), state.whole().covariance_sum(), rtol=1e-9)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import IncompatibleMomentsError
-from opauc.linear.moments.accumulate import MOST_BYTES, buffer_rows
+from opauc.linear.moments.accumulate import MAX_BUFFER_BYTES, buffer_rows
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 
@@ -59,7 +59,7 @@ def test_a_fold_and_its_complement_come_from_one_pass():
 @pytest.mark.parametrize("n_features", [10, 54, 780, 1000])
 def test_buffers_of_many_groups_stay_small(n_groups, n_features):
     row_bytes = 8 * (n_features + 1)
-    assert n_groups * buffer_rows(row_bytes, n_groups) * row_bytes <= MOST_BYTES
+    assert n_groups * buffer_rows(row_bytes, n_groups) * row_bytes <= MAX_BUFFER_BYTES
     assert buffer_rows(row_bytes, n_groups) >= 64
 
 

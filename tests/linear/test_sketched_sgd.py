@@ -36,7 +36,7 @@ def iterates(solver, rows, labels, steps, weights=None):
 
 @pytest.fixture(params=[0, 4], ids=["rows at once", "rows deferred"])
 def patience(request, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0 if request.param else 10**9)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0 if request.param else 10**9)
     return request.param
 
 
@@ -118,7 +118,7 @@ def test_the_relative_step_divides_by_the_largest_curvature_so_far():
 
 
 def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
     rows, labels = sparse_problem(7, 60, 50, 0.08)
     solver = SketchedSGD(rank=4)
     state = run(solver, rows, labels)
@@ -126,7 +126,7 @@ def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
     assert_array_equal(state.table.records[:, LINE] < 0, met > 4)
     assert state.table.used[0] == (met > 4).sum()
     at_once = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
     plain = at_once.statistics(run(at_once, rows, labels))
     assert_allclose(solver.statistics(state).sums, plain.sums, atol=1e-12)
 
@@ -135,7 +135,7 @@ def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch)
     rows, labels = sparse_problem(10, 60, 50, 0.08)
     solver, states = SketchedSGD(rank=4), []
     for defer_from in (0, 10**9):
-        monkeypatch.setattr(sketched_sgd, "DEFER_FROM", defer_from)
+        monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", defer_from)
         state = solver.start(50)
         state.parts.scalars[ROWS] = NUMBERS_END - 30
         states.append(solver.step(state, rows[:30], labels[:30]))
@@ -154,11 +154,11 @@ def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch)
 def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them(monkeypatch):
     rows, labels = sparse_problem(11, 200, 50, 0.08)
     solver = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
     narrow = rows[:100, :30]
     before, start = run(solver, narrow, labels[:100]), solver.start(50)
     plain = solver.step(start, sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (100, 50)), labels[:100])
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 50)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 50)
     grown = solver.start(50)
     for new, old in zip((*grown.table, *grown.parts), (*before.table, *before.parts), strict=True):
         new[tuple(slice(0, size) for size in old.shape)] = old

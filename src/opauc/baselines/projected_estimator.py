@@ -70,7 +70,7 @@ class ProjectedRecipe:
         """Return the learner for mapped rows."""
         size = min(check_param(self.owner, "n_components", self.parameters["n_components"], Count()), n_features)
         learner = full_covariance(self.owner, self.parameters, size)
-        return Choice(learner, partial(self.kind.drawn, size, self.parameters["random_state"], n_features))
+        return Choice(learner, partial(self.kind.sample, size, self.parameters["random_state"], n_features))
 
 
 def full_covariance(owner: str, given: Settings, n_components: int) -> AnySolver:

@@ -154,7 +154,7 @@ class OPAUCCV(StatisticClassifier):
         with changing(self):
             self._fit(X, y, sample_weight, groups)
             learner = self._learner()
-            if isinstance(learner, ExactCV) and not learner.judged_folds(self.solution_.state):
+            if isinstance(learner, ExactCV) and not learner.scored_folds(self.solution_.state):
                 warnings.warn(
                     f"folds={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",

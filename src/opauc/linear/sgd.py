@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: one gradient step a row, on exact class statistics."""
+"""Algorithm 1 of the paper: one gradient step per row on exact class statistics; learning rates of all SGD solvers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import ClassCounts, Floats, Labels, Rows
 
-# Zero weights have a squared excess of one; ten times that is no noise of good weights.
-UNSTABLE = 10.0
+# Warn above this recent mean of the squared excess. Zero weights have one; good weights stay far below ten.
+MAX_RECENT_EXCESS = 10.0
 
 
 class LearningRate(NamedTuple):
-    """Step sizes of rows number t = 1, 2, ... and whether they are in units of 1/curvature."""
+    """A schedule of step sizes for rows t = 1, 2, ..."""
 
-    relative: bool
-    sizes: Callable[[float, Floats], Floats]
+    relative: bool  # whether step sizes are in units of 1/curvature
+    sizes: Callable[[float, Floats], Floats]  # (eta0, t) -> step sizes
 
 
 LEARNING_RATES = {
@@ -48,20 +48,20 @@ LEARNING_RATES = {
 }
 
 
-class Descends(Protocol):
-    """A solver with a step size."""
+class HasStepSize(Protocol):
+    """A solver with a learning rate."""
 
     @property
     def eta0(self) -> float:
-        """The step size, or what it is made of."""
+        """Scale of the step sizes."""
 
     @property
     def learning_rate(self) -> str:
-        """How steps change with the number of rows."""
+        """Name of the schedule in LEARNING_RATES."""
 
 
-def step_sizes(solver: Descends, rows_before: float, n_rows: int) -> tuple[bool, Floats]:
-    """Return whether the solver's step sizes are relative, and those of the next rows.
+def step_sizes(solver: HasStepSize, rows_before: float, n_rows: int) -> tuple[bool, Floats]:
+    """Return whether the step sizes are relative to 1/curvature, and those of the next `n_rows` rows.
 
     Examples
     --------
@@ -74,15 +74,15 @@ def step_sizes(solver: Descends, rows_before: float, n_rows: int) -> tuple[bool,
     return relative, sizes(solver.eta0, rows_before + np.arange(1.0, n_rows + 1.0))
 
 
-def check_divergence(solver: Descends, parts: Iterable[Floats], recent_excess: float) -> None:
-    """Raise if the weights overflowed, warn if they do far worse than none; both name the step size."""
+def check_divergence(solver: HasStepSize, parts: Iterable[Floats], recent_excess: float) -> None:
+    """Raise if the weights overflowed; warn if they are far worse than zero weights."""
     setting = f"eta0={solver.eta0}", f"learning_rate={solver.learning_rate!r}"
     if not all(np.isfinite(part).all() for part in parts):
         raise DivergedError(
             f"the weights overflowed: {setting[0]} is too large for these rows with {setting[1]}; "
             "lower eta0 or scale the features"
         )
-    if recent_excess > UNSTABLE:
+    if recent_excess > MAX_RECENT_EXCESS:
         warnings.warn(
             f"{setting[0]} looks too large for these rows with {setting[1]}: "
             f"the recent mean of (1 - margin)^2 is {recent_excess:.3g}, zero weights have 1",
@@ -92,10 +92,10 @@ def check_divergence(solver: Descends, parts: Iterable[Floats], recent_excess: f
 
 
 def stays_above(least: float, factor: float, keeps: Floats) -> bool:
-    """Tell whether a factor multiplied by each of `keeps`, none above one, surely stays above `least`.
+    """Return whether a factor, multiplied by each of `keeps` (at most one each), surely stays above `least`.
 
-    What holds the weights of all features in one factor writes to all of them
-    once it is small. Twice `least` is asked for, which no rounding can hide.
+    A solver that keeps a common factor of all weights rewrites all of them once
+    the factor is small. The bound is twice `least`, to be safe from rounding.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def stays_above(least: float, factor: float, keeps: Floats) -> bool:
     return bool(abs(factor) * np.exp(np.log(keeps).sum()) > 2.0 * least)
 
 
-# With `standardize`, a step "theorem" of one over the mean curvature at first. Of half to four times that, measured on
-# fourteen tables, once and twice served best.
+# Factor on "theorem" steps with `standardize`: the first step is then one over the mean curvature. Of half to four
+# times that, on fourteen tables, once and twice were best.
 RELATIVE_STEP = 2.0
 PASSES = {
     (True, False): dense_pass, (False, False): csr_pass, (True, True): scaled_dense_pass,
@@ -122,24 +122,41 @@ SgdState: TypeAlias = DescentState | ScaledState
 
 @dataclass(frozen=True)
 class SGD(Solver[SgdState]):
-    """Descend along the pair loss of each row against all rows of the other class so far.
+    """OPAUC, Algorithm 1 of the paper (Gao, Jin, Zhu and Zhou, "One-Pass AUC Optimization").
 
-    For a row x with label y the gradient is alpha w + (w.g - y) g + S w, with
-    g = x - mean and S = covariance of the other class; no step is taken until
-    both classes were seen. Recent rows wait in a block before they enter the
-    covariance matrices, which gives the same iterates in a fraction of the time.
+    Each row takes a gradient step on its pair loss against all earlier rows of
+    the other class. For a row x with label y in {-1, 1} the gradient is
 
-    The weight of a row is a factor on the gradient of its loss, alpha w left
-    out; a step "theorem" is held at one over the curvature.
+        alpha w + (w.g - y) g + S w,
 
-    With `standardize` the same is done in units of each feature's own spread,
-    measured on the stream: w_j moves by step (alpha w_j + gradient_j / D_j),
-    D_j the mean of its variances in both classes so far, and more while few
-    rows were seen. So alpha means what it means to `Exact`, neither units nor
-    shifts of features change a ranking, and a weight shrinks when its feature
-    turns out larger than it seemed. A step "theorem" is twice as long and in
-    units of the mean curvature rather than of the largest, and the mean of the
-    iterates has the t-th of them t^2 times: the first ones are bad.
+    with g = x - mean and S the covariance of the other class. No step is taken
+    before both classes were seen. Rows enter the covariance matrices in blocks,
+    which gives the same iterates in a fraction of the time.
+
+    The weight of a row is a factor on the gradient of its loss, not on alpha w.
+    With learning rate "theorem", a step is at most one over the curvature.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Strength of the L2 penalty.
+    eta0 : float, default=1e4
+        Scale of the step sizes.
+    learning_rate : {"constant", "invsqrt", "theorem"}, default="theorem"
+        Step size of row t: eta0; eta0 / sqrt(t); or
+        1 / (1 + sqrt(1 + t / eta0)) over the largest curvature so far.
+    average : bool, default=True
+        Whether the weights are the mean of the iterates or the last iterate.
+    forgetting_factor : float, default=1.0
+        Factor in (0, 1] on the weight of all earlier rows at each new row.
+    standardize : bool, default=False
+        Whether to take steps in units of each feature's standard deviation so
+        far: w_j moves by step (alpha w_j + gradient_j / D_j), with D_j the mean
+        of the feature's variances in both classes, plus a prior while there are
+        few rows. alpha then means the same as in `Exact`, and neither units nor
+        shifts of features change a ranking. "theorem" steps are twice as long
+        and relative to the mean curvature, and iterate t has weight t^2 in the
+        mean, because the first iterates are bad.
 
     Examples
     --------
@@ -165,15 +182,15 @@ class SGD(Solver[SgdState]):
     standardize: bool = parameter(False, SWITCH)
 
     def start(self, n_features: int) -> SgdState:
-        """Return the state before any row: zero weights, no statistics."""
-        plain = plain_start(n_features)
+        """Return the state before any row."""
+        plain = start_plain(n_features)
         if not self.standardize:
             return plain
         return ScaledState(*plain, squares=np.zeros((2, n_features)), largest=np.zeros(n_features))
 
     def step(self, state: SgdState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SgdState:
         """Return the state after a step on each row in order."""
-        before = self._fitting(state)
+        before = self._convert(state)
         after = type(before)(*(part.copy() for part in before))
         relative, sizes = step_sizes(self, state.progress[ROWS], rows.shape[0])
         if relative and self.standardize:
@@ -195,23 +212,23 @@ class SGD(Solver[SgdState]):
         """Return the mean of the iterates, or the last of them."""
         if not self.average:
             return state.weights.copy()
-        mean: Floats = state.weight_sum / max(1.0, _parts(state))
+        mean: Floats = state.weight_sum / max(1.0, _iterate_weight(state))
         return mean
 
     def counts(self, state: SgdState) -> ClassCounts:
-        """Return the weight of the rows of each class."""
+        """Return the total weight of the rows of each class."""
         return ClassCounts(*state.counts.tolist())
 
     def summary(self, state: SgdState, weights: Floats) -> ScoreSummary:
-        """Return what the statistics say of the scores."""
+        """Return counts, means and variances of the scores from the statistics."""
         return self.statistics(state).summary(weights)
 
     def statistics(self, state: SgdState) -> ClassMoments:
-        """Return the class statistics with the pending rows in them."""
+        """Return the class statistics, pending rows included."""
         return ClassMoments(*(_class_moments(state, k) for k in (0, 1)))
 
     def check(self, state: SgdState) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
+        """Raise where a state from a file has values that the kernels cannot handle."""
         room = state.pending.shape[1]
         if not ((state.filled >= 0) & (state.filled < room)).all() or (state.counts < 0.0).any():
             raise IncompatibleMomentsError(
@@ -221,22 +238,22 @@ class SGD(Solver[SgdState]):
             raise IncompatibleMomentsError("expected squares of features of zero and more")
 
     def widen(self, state: SgdState, n_features: int) -> SgdState:
-        """Return the state with room for more features, which were zero in every row so far."""
-        return super().widen(self._fitting(state), n_features)
+        """Return the state with more features, which were zero in every row so far."""
+        return super().widen(self._convert(state), n_features)
 
-    def _fitting(self, state: SgdState) -> SgdState:
-        """Return the state as these settings take it, if it was begun under others."""
+    def _convert(self, state: SgdState) -> SgdState:
+        """Return the state converted to these parameters, if `standardize` was different at the start."""
         if self.standardize == isinstance(state, ScaledState):
             return state
         plain = DescentState(*state[: len(DescentState._fields)])
         moments = zip(self.statistics(state).groups, state.scales, strict=True)
         squares = np.array([np.diagonal(one.scatter) / scale for one, scale in moments])
         other = ScaledState(*plain, squares, np.zeros(state.weights.size)) if self.standardize else plain
-        return other._replace(weight_sum=state.weight_sum * (_parts(other) / max(1.0, _parts(state))))
+        return other._replace(weight_sum=state.weight_sum * (_iterate_weight(other) / max(1.0, _iterate_weight(state))))
 
 
-def plain_start(n_features: int) -> DescentState:
-    """Return the state of the plain pass before any row."""
+def start_plain(n_features: int) -> DescentState:
+    """Return the state before any row, without `standardize`."""
     d = n_features
     # Measured: 8 pending rows up to about 1000 features, where the matrices leave the cache.
     pending = 8 if d < 1000 else 32
@@ -254,8 +271,8 @@ def plain_start(n_features: int) -> DescentState:
     )
 
 
-def _parts(state: SgdState) -> float:
-    """Return how many iterates are in their sum, in which those of a scaled pass are t^2 times."""
+def _iterate_weight(state: SgdState) -> float:
+    """Return the total weight of the iterates in their sum; with `standardize` iterate t has weight t^2."""
     steps = float(state.progress[STEPS])
     return steps * (steps + 1.0) * (2.0 * steps + 1.0) / 6.0 if isinstance(state, ScaledState) else steps
 
@@ -263,7 +280,7 @@ def _parts(state: SgdState) -> float:
 def _class_moments(state: SgdState, k: int) -> ExactMoments:
     scatter = state.lowers[k].copy()
     mirror_lower(scatter)
-    waiting = state.pending[k, : state.filled[k]]
+    pending = state.pending[k, : state.filled[k]]
     return ExactMoments(
-        float(state.counts[k]), state.means[k].copy(), state.scales[k] * (scatter + waiting.T @ waiting)
+        float(state.counts[k]), state.means[k].copy(), state.scales[k] * (scatter + pending.T @ pending)
     )

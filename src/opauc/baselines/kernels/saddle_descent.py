@@ -18,7 +18,7 @@ class SaddleState(NamedTuple):
     Index 0 is the negative class, 1 the positive.
     """
 
-    cards: np.ndarray  # (d, 4) v, u, sums of the rows of each class
+    records: np.ndarray  # (d, 4) v, u, sums of the rows of each class
     counts: np.ndarray  # (2,) weight of the rows of each class
     n_rows: np.ndarray  # (2,) their number
     centres: np.ndarray  # (2,) b and a: what becomes the mean score of each class
@@ -37,7 +37,7 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, rest, square = look_up(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        dot, rest, square = look_up(rows.data, rows.indices, begin, end, k, weight, state.records)
         score = scalars[FACTOR] * dot
         counts[k] += weight
         state.n_rows[k] += 1.0
@@ -86,20 +86,20 @@ def move_within(rows, begin, end, move, score, square, radius, state):
     scalars = state.scalars
     length = max(0.0, scalars[SQUARE_NORM] + move * (2.0 * score + move * square))
     change = move / scalars[FACTOR]
-    move_records(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.cards)
+    move_records(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.records)
     if length > radius * radius:
         scalars[FACTOR] *= radius / np.sqrt(length)
         length = radius * radius
     scalars[SQUARE_NORM] = length
     if scalars[FACTOR] < SMALLEST_FACTOR:
         rescale(state)
-        scalars[SQUARE_NORM] = square_norm(state.cards)
+        scalars[SQUARE_NORM] = square_norm(state.records)
 
 
 @kernel
-def square_norm(cards):
+def square_norm(records):
     """Return |v|^2."""
     total = 0.0
-    for j in range(cards.shape[0]):
-        total += cards[j, WEIGHT] * cards[j, WEIGHT]
+    for j in range(records.shape[0]):
+        total += records[j, WEIGHT] * records[j, WEIGHT]
     return total

@@ -15,7 +15,7 @@ from opauc.core.solver import Solver
 from opauc.errors import DivergedError
 from opauc.linear.kernels.sgd import DescentState
 from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.sgd import SGD, plain_start
+from opauc.linear.sgd import SGD, start_plain
 from opauc.types import ClassCounts, Floats, Labels, Rows
 
 
@@ -64,7 +64,7 @@ class AdaOAM(Solver[AdaptiveState]):
 
     def start(self, n_features: int) -> AdaptiveState:
         """Return the state before any row: zero weights, no statistics."""
-        return AdaptiveState(plain_start(n_features), np.zeros(n_features))
+        return AdaptiveState(start_plain(n_features), np.zeros(n_features))
 
     def step(self, state: AdaptiveState, rows: Rows, labels: Labels, weight: Floats | None = None) -> AdaptiveState:
         """Return the state after a step on each row in order."""

@@ -61,7 +61,7 @@ class SOLAM(Solver[SaddleState]):
     def start(self, n_features: int) -> SaddleState:
         """Return the state before any row."""
         return SaddleState(
-            cards=np.zeros((n_features, 4)),
+            records=np.zeros((n_features, 4)),
             counts=np.zeros(2),
             n_rows=np.zeros(2),
             centres=np.zeros(2),
@@ -89,7 +89,7 @@ class SOLAM(Solver[SaddleState]):
 
     def weights(self, state: SaddleState) -> Floats:
         """Return the mean of the iterates, each weighted by its step."""
-        total = state.scalars[FACTOR_SUM] * state.cards[:, WEIGHT] + state.cards[:, WEIGHT_SUM]
+        total = state.scalars[FACTOR_SUM] * state.records[:, WEIGHT] + state.records[:, WEIGHT_SUM]
         mean: Floats = total / (state.scalars[STEP_SUM] or 1.0)
         return mean
 
@@ -99,7 +99,7 @@ class SOLAM(Solver[SaddleState]):
 
     def summary(self, state: SaddleState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and progressive estimates of the variances."""
-        return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
+        return progressive_summary(state.counts, state.records[:, SUMS:], state.spreads, weights)
 
     def rollback(self, state: SaddleState, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return what puts `state` back after a step: all of it, for projections may remove_stale_files over all features."""
