@@ -117,7 +117,7 @@ def test_a_path_is_what_solving_each_alpha_gives_whatever_the_units(n_features, 
         assert_allclose(w, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_rows_are_forgotten_with_their_weights_unless_these_have_faded():
+def test_rows_are_forgotten_with_their_weights_unless_they_have_decayed():
     rows, labels = problem(9, 60, 3)
     weight = np.random.default_rng(0).random(60)
     solver = Exact()

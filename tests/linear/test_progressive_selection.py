@@ -69,7 +69,7 @@ def test_where_loud_features_tell_the_classes_apart_and_the_rest_is_noise_no_sca
     assert leaderboard.candidates[leaderboard.winner].power == 0.0
 
 
-def test_the_standing_says_who_won_and_how_many_rows_were_seen():
+def test_the_leaderboard_has_the_winner_and_the_counts():
     rows, labels = texts(2, 500)
     state = run(rows, labels)
     leaderboard = SOLVER.leaderboard(state)
@@ -107,7 +107,7 @@ def test_the_mean_scores_are_exact_for_any_weights_where_the_winner_sees_unit_ro
     assert_allclose(means, [scores[labels == k].mean() for k in (0, 1)], rtol=1e-9)
 
 
-def test_the_mean_scores_are_exact_for_any_weights_where_the_winner_sees_rows_as_they_come():
+def test_the_mean_scores_are_exact_for_any_weights_where_the_winner_uses_raw_rows():
     rows, labels = large_units(4, 3000)
     state, weights = run(rows, labels), np.random.default_rng(4).normal(size=41)
     assert not SOLVER.scores_unit_rows(state)
@@ -124,7 +124,7 @@ def test_rows_of_any_length_rank_as_unit_rows_do():
     assert_allclose(SOLVER.weights(state), SOLVER.weights(run(words, labels)), rtol=1e-9, atol=1e-12)
 
 
-def test_where_a_number_of_large_units_makes_the_length_of_rows_they_are_taken_as_they_come():
+def test_where_a_number_of_large_units_dominates_the_length_of_rows_raw_rows_win():
     rows, labels = large_units(13, 6000)
     model, scaled = (
         OPAUC(solver="progressive_selection").fit(part[:4000], labels[:4000]) for part in (rows, unit(rows))
@@ -133,7 +133,7 @@ def test_where_a_number_of_large_units_makes_the_length_of_rows_they_are_taken_a
     assert model.score(rows[4000:], labels[4000:]) > scaled.score(unit(rows[4000:]), labels[4000:]) + 0.02
 
 
-def test_states_of_earlier_versions_see_rows_as_they_come_and_go_on_so():
+def test_states_without_unit_rows_stay_on_raw_rows():
     rows, labels = texts(14, 300, 12)
     before = SOLVER.start(12)._replace(unit=np.zeros(1))
     state = SOLVER.step(before, rows[:200], labels[:200])
@@ -193,7 +193,7 @@ def test_rows_of_any_sizes_side_by_side_give_finite_weights(seed, low, high):
 
 @pytest.mark.parametrize(("value", "said"), [(1e160, "inf"), (np.nan, "nan"), (2e150, "4e\\+300"), (-np.inf, "inf")])
 @pytest.mark.parametrize("shape", [np.asarray, sparse.csr_array])
-def test_rows_too_large_are_refused_and_the_state_is_as_before(value, said, shape):
+def test_rows_too_large_raise_and_the_state_is_as_before(value, said, shape):
     rows, labels = problem(8, 50, 3)
     state = run(rows, labels)
     before = [part.copy() for part in state]
@@ -205,7 +205,7 @@ def test_rows_too_large_are_refused_and_the_state_is_as_before(value, said, shap
         assert_array_equal(one, other)
 
 
-def test_float32_rows_whose_squares_leave_float32_are_learned():
+def test_float32_rows_whose_squares_overflow_float32_are_trained_on():
     rows, labels = problem(9, 200, 3)
     large = (rows * 1e30).astype(np.float32)
     weights = SOLVER.weights(run(large, labels))

@@ -144,7 +144,7 @@ def test_a_heavy_row_does_not_step_beyond_one_over_its_curvature():
     assert_allclose(heavy, weights(SGD(alpha=0.0, standardize=True), rows, labels, np.full(200, 1e3)), rtol=1e-9)
 
 
-def test_squares_that_no_rows_can_have_are_refused():
+def test_squares_that_no_rows_can_have_raise():
     arrays = UNTUNED.to_arrays(run(UNTUNED, *problem(0)))
     for name in ("squares", "largest"):
         with pytest.raises(IncompatibleMomentsError, match="squares of features"):

@@ -229,10 +229,10 @@ class SGD(Solver[SgdState]):
 
     def check(self, state: SgdState) -> None:
         """Raise where a state from a file has values that the kernels cannot handle."""
-        room = state.pending.shape[1]
-        if not ((state.filled >= 0) & (state.filled < room)).all() or (state.counts < 0.0).any():
+        block_size = state.pending.shape[1]
+        if not ((state.filled >= 0) & (state.filled < block_size)).all() or (state.counts < 0.0).any():
             raise IncompatibleMomentsError(
-                f"expected counts of rows and 0 to {room - 1} pending ones, got {state.filled}"
+                f"expected counts of rows and 0 to {block_size - 1} pending ones, got {state.filled}"
             )
         if isinstance(state, ScaledState) and not ((state.squares >= 0.0).all() and (state.largest >= 0.0).all()):
             raise IncompatibleMomentsError("expected squares of features of zero and more")

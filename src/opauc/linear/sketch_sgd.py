@@ -53,9 +53,9 @@ MAX_ROWS = 2.0**53
 def aligned_zeros(shape: tuple[int, int], dtype: DTypeLike = "float64") -> Array:
     """Return zeros aligned to cache lines of 64 bytes."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    room = np.zeros(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    zeros: Array = room[start : start + size].view(dtype).reshape(shape)
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    zeros: Array = memory[start : start + size].view(dtype).reshape(shape)
     return zeros
 
 
@@ -78,7 +78,7 @@ class SketchedSGD(Solver[SketchState]):
     A row of weight v counts v times in mean and count, and Z gains
     sqrt(v) x signs^T, so that the sketch estimates the weighted covariance. The
     weight is also a factor on the gradient of the row's loss, not on alpha w.
-    `step` writes into the state it is signs.
+    `step` writes into the state it is given.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class SketchedSGD(Solver[SketchState]):
         return super().to_arrays(state._replace(table=table))
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to learn as the weights cost to workspace out."""
+        """Return the number of rows whose processing costs about as much as computing the weights."""
         return n_features // 50
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchState:

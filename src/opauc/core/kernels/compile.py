@@ -80,7 +80,7 @@ def log_first_compilation() -> None:
     """Log once per process, to the logger "opauc", that kernels are being compiled.
 
     The level is WARNING, the lowest that is shown without logging configuration:
-    users should learn why the first call takes seconds.
+    it explains why the first call takes seconds.
     """
     register(KIND, CompileNotice(LOGGER.warning))
 

@@ -58,13 +58,13 @@ class FeatureTable(NamedTuple):
 def add_early(table, j, factor, out):
     """Add factor times the sums of feature j, which has no line, to `out` (2, width); return its early occurrences."""
     records = table.records
-    numbers, room = records.view(np.int32), records.shape[1] - VALUES
-    for e in range(room):
+    numbers, n_slots = records.view(np.int32), records.shape[1] - VALUES
+    for e in range(n_slots):
         number = np.int64(numbers[j, NUMBERS + e]) - 1
         if number < 0:
             return e
         add_signs(table.key[0], number >> 1, table.rank[0], factor * records[j, VALUES + e], out[number & 1])
-    return room
+    return n_slots
 
 
 @inlined
@@ -126,11 +126,11 @@ def store_early(columns, values, count, k, row_number, table, inner, workspace):
     A feature whose record is full gets a line. Returns the number of entries with a line, these included.
     """
     records, entries, number = table.records, workspace.entries, 1 + k + 2 * row_number
-    numbers, room = records.view(np.int32), records.shape[1] - VALUES if row_number < NUMBERS_END else 0
+    numbers, n_slots = records.view(np.int32), records.shape[1] - VALUES if row_number < NUMBERS_END else 0
     for t in range(values.size - count):
         at = entries[2, t]
         j, x = columns[at], values[at]
-        if room and numbers[j, NUMBERS + room - 1] == 0:
+        if n_slots and numbers[j, NUMBERS + n_slots - 1] == 0:
             n_early = add_early(table, j, x, inner)
             numbers[j, NUMBERS + n_early] = number
             records[j, VALUES + n_early] = x

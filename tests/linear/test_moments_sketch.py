@@ -17,7 +17,7 @@ def centered(moments, k):
     return moments.sums[:, k, :-1] - np.outer(moments.means[k], moments.sign_sums[k, :-1])
 
 
-def test_sums_are_those_of_rows_times_codes():
+def test_sums_are_those_of_rows_times_signs():
     rows, labels = problem(0, 40, 5)
     moments = sketch(sparse.csr_array(rows), labels)
     codes = moments.stream.sign_rows(np.arange(40))
@@ -64,7 +64,7 @@ def test_sketches_of_different_streams_merge_and_of_the_same_do_not():
         one.merge(sketch(rows, labels, rank=5, random_state=9))
 
 
-def test_without_a_random_state_shards_never_share_codes():
+def test_without_a_random_state_shards_never_share_signs():
     keys = {SignStream.seeded(4).key for _ in range(20)}
     assert len(keys) == 20
     assert SignStream.seeded(4, 7) == SignStream.seeded(4, 7)
@@ -88,13 +88,13 @@ def test_rows_are_taken_out_again_by_their_numbers():
     ("numbers", "message"),
     [([1], "one integer for each of the 2 rows"), ([0, 50], "between 0 and 49"), ([0.0, 1.0], "one integer")],
 )
-def test_wrong_row_numbers_are_refused(numbers, message):
+def test_wrong_row_numbers_raise(numbers, message):
     rows, labels = problem(5, 50, 4)
     with pytest.raises(ValueError, match=message):
         sketch(rows, labels).forget(rows[:2], labels[:2], np.array(numbers))
 
 
-def test_taking_out_too_many_rows_is_refused():
+def test_taking_out_too_many_rows_raises():
     rows, labels = np.eye(2), np.array([0, 1], np.int8)
     with pytest.raises(IncompatibleMomentsError, match="more rows of a class"):
         sketch(rows, labels).forget(rows, np.zeros(2, np.int8), np.array([0, 1]))
@@ -121,7 +121,7 @@ def test_the_summary_has_exact_means_and_estimated_variances():
         assert_allclose(summary.variances[k], scores.var(), rtol=0.4)
 
 
-def test_weights_multiply_counts_and_sums_and_their_roots_the_codes():
+def test_weights_multiply_counts_and_sums_and_their_roots_the_signs():
     rows, labels = problem(8, 40, 3)
     weight = np.random.default_rng(0).random(40)
     stream = SignStream.seeded(4, 0)

@@ -26,7 +26,7 @@ def csr(rows):
     return kernel_rows(sparse.csr_array(rows))
 
 
-def learned(run, rows, labels):
+def train(run, rows, labels):
     state = GridSGD(**PAIRS).start(rows.shape[1])
     run(kernel_rows(rows) if run is dense_pass else csr(rows), labels, NO_WEIGHTS, ETAS, ALPHAS, False, state)
     return state
@@ -37,7 +37,7 @@ def learned(run, rows, labels):
 def test_the_columns_are_literal_iterates(pair, dtype):
     rows, labels = problem(1, 30, 5, scale=0.3)
     rows = rows.astype(dtype)
-    state = learned(dense_pass, rows, labels)
+    state = train(dense_pass, rows, labels)
     assert state.race.active[0] == PANEL
     column = int(np.flatnonzero(state.race.order == pair)[0])
     expected = literal.descent(rows.astype(float), labels, ALPHAS[pair], np.full(30, ETAS[pair]))
@@ -49,7 +49,7 @@ def test_sparse_rows_give_the_bits_of_dense_ones():
     rows, labels = problem(2, 30, 5, scale=0.3)
     rows[np.random.default_rng(2).random(rows.shape) < 0.5] = 0.0
     solver = GridSGD(**PAIRS)
-    one, other = (solver.to_arrays(learned(run, rows, labels)) for run in (dense_pass, csr_pass))
+    one, other = (solver.to_arrays(train(run, rows, labels)) for run in (dense_pass, csr_pass))
     for name, part in one.items():
         assert_array_equal(other[name], part, err_msg=name)
 

@@ -257,7 +257,7 @@ def test_squares_of_float32_values_are_those_of_float64():
     assert (state.weights > 0).all()
 
 
-def test_a_row_too_faint_to_divide_by_is_not_learnt_from():
+def test_a_row_below_the_underflow_floor_is_not_trained_on():
     state = learn(sparse.csr_array(np.array([[1e-150], [-1e-150]])), np.array([1, 0], np.int8))
     assert_array_equal(state.counts, [1, 1])
     assert not state.weights.any()

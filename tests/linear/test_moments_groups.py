@@ -71,7 +71,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit():
         assert_array_equal(one.scatter, other.scatter)
 
 
-def test_groups_that_do_not_belong_together_are_refused():
+def test_groups_that_do_not_belong_together_raise():
     with pytest.raises(IncompatibleMomentsError, match="of 2 groups and of 3 do not"):
         GroupMoments.empty(1, 2).merge(GroupMoments.empty(1, 3))
     with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):

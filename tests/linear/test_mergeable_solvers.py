@@ -13,14 +13,14 @@ from tests.problems import problem
 everyone = pytest.mark.parametrize("solver", [Exact(), SketchedExact(rank=3), MeanDifference()])
 
 
-def learned(solver, n_features=3):
+def train(solver, n_features=3):
     rows, labels = problem(0, 40, n_features)
     return solver.step(solver.start(n_features), rows, labels)
 
 
 @everyone
-def test_a_state_put_away_and_taken_out_is_the_same_to_the_bit(solver):
-    state = learned(solver)
+def test_a_state_saved_and_restored_is_the_same_to_the_bit(solver):
+    state = train(solver)
     back = solver.from_arrays(3, solver.to_arrays(state))
     assert_array_equal(solver.weights(back), solver.weights(state))
     assert solver.counts(back) == solver.counts(state)
@@ -28,15 +28,15 @@ def test_a_state_put_away_and_taken_out_is_the_same_to_the_bit(solver):
 
 
 @everyone
-def test_features_that_turn_up_late_have_no_weight_yet(solver):
-    state = learned(solver)
+def test_features_that_occur_late_have_no_weight_yet(solver):
+    state = train(solver)
     for wide in (solver.widen(state, 5), solver.from_arrays(5, solver.to_arrays(solver.widen(state, 5)))):
         assert_allclose(solver.weights(wide), np.r_[solver.weights(state), 0.0, 0.0], rtol=1e-9, atol=1e-12)
 
 
 @everyone
-def test_arrays_that_do_not_fit_are_refused(solver):
-    saved = solver.to_arrays(learned(solver))
+def test_arrays_that_do_not_fit_raise(solver):
+    saved = solver.to_arrays(train(solver))
     name = max(saved, key=lambda key: saved[key].size)
     with pytest.raises(IncompatibleMomentsError, match="expected arrays"):
         solver.from_arrays(3, {key: array for key, array in saved.items() if key != name})

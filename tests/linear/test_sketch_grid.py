@@ -13,7 +13,7 @@ from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.sketch_sgd import SketchedSGD
 from tests import literal
-from tests.linear.test_descent_grid import literal_auc
+from tests.linear.test_grid import literal_auc
 from tests.problems import problem
 
 ETAS = 0.001, 0.02, 0.1, 0.25
@@ -64,7 +64,7 @@ def test_every_pair_moves_as_opaucr_does_alone(rank, form):
             assert_allclose(weights, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
 
 
-def test_features_not_met_for_long_fade_as_the_penalty_says():
+def test_features_absent_for_long_decay_by_the_penalty():
     """Their weights shrink by 0.4 a row: after a few hundred rows that is beyond all numbers, whatever v holds."""
     rows, labels = texts(3, 900)
     rows[50:400, 20:] = rows[450:, 30:] = 0.0
@@ -113,7 +113,7 @@ def test_any_cut_of_the_rows_gives_the_same_bits_however_many_pairs_leave(seed, 
         assert_array_equal(cut[name], part, err_msg=name)
 
 
-def test_where_every_pair_diverges_it_is_told_and_the_weights_are_zero():
+def test_where_every_pair_diverges_a_warning_is_issued_and_the_weights_are_zero():
     rows, labels = texts(6)
     solver = SketchedGridSGD(rank=2)
     with pytest.warns(DivergenceWarning, match=r"all etas, from 0\.000244 on, are too large"):
@@ -134,7 +134,7 @@ def test_statistics_are_those_of_the_rows():
     assert got.n_rows == expected.n_rows
 
 
-def test_a_sketch_of_another_rank_is_refused():
+def test_a_sketch_of_another_rank_raises():
     solver = SketchedGridSGD(ETAS, ALPHAS, 9)
     with pytest.raises(ValueError, match=r"sign_sums: expected shape \(2, 24\) of rank 20"):
         SketchedGridSGD(ETAS, ALPHAS, 20).from_arrays(3, solver.to_arrays(solver.start(3)))

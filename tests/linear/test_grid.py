@@ -205,7 +205,7 @@ def test_the_settings_chosen_are_those_of_the_winner():
     assert_allclose(solver.weights(state), alone.weights(alone.step(alone.start(2), rows, labels)), rtol=1e-10)
 
 
-def test_a_grid_of_another_size_is_refused_in_mid_stream():
+def test_a_grid_of_another_size_raises_in_mid_stream():
     rows, labels = problem(6, 30, 2)
     state = run(GridSGD(ETAS, ALPHAS), rows, labels)
     with pytest.raises(ValueError, match="made 12 pairs at the start, now they make 4"):

@@ -84,7 +84,7 @@ def test_float32_tables_keep_four_digits():
     assert np.abs(solver.weights(state) - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
-def test_given_codes_are_used_instead_of_drawn_ones():
+def test_given_signs_replace_the_random_ones():
     rows, labels = sparse_problem(4, 100, 20)
     codes = np.random.default_rng(0).normal(size=(100, 8))
     codes[:, -1] = 1.0
@@ -93,7 +93,7 @@ def test_given_codes_are_used_instead_of_drawn_ones():
     assert_allclose(solver.weights(run(solver, rows, labels, sign_rows=codes)), expected, rtol=1e-9, atol=1e-12)
 
 
-def test_gaussian_codes_follow_the_same_algorithm():
+def test_gaussian_vectors_follow_the_same_algorithm():
     rows, labels = sparse_problem(5)
     solver = SketchedSGD(0.01, 0.05, "constant", average=False, rank=7, gaussian=True)
     expected = iterates(solver, rows, labels, np.full(400, 0.05))[-1]
@@ -131,7 +131,7 @@ def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
     assert_allclose(solver.statistics(state).sums, plain.sums, atol=1e-12)
 
 
-def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch):
+def test_occurrences_are_kept_up_to_the_last_row_number_a_record_can_store(monkeypatch):
     rows, labels = sparse_problem(10, 60, 50, 0.08)
     solver, states = SketchedSGD(rank=4), []
     for defer_from in (0, 10**9):

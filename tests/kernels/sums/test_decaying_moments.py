@@ -9,7 +9,7 @@ from opauc.linear.kernels.moments import count_wins, decay_and_merge
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(0, 0), (0, 5), (5, 0), (4, 6)]), st.floats(0.01, 1.0))
-def test_faded_and_merged_statistics_are_those_of_weighted_rows(seed, sizes, factor):
+def test_decayed_and_merged_statistics_are_those_of_weighted_rows(seed, sizes, factor):
     rng = np.random.default_rng(seed)
     old, new, d = rng.normal(size=(2, sizes[0], 3)) + 5.0, rng.normal(size=(2, sizes[1], 3)), 3
 
