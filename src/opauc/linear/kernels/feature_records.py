@@ -25,8 +25,8 @@ VALUES = 4  # + e: value of early occurrence e
 N_EARLY = 4
 # Column of the first early occurrence's row number where the record is viewed as int32: LINE, in units of 4 bytes.
 NUMBERS = 2 * LINE
-# Occurrences in rows from this number on are not stored. Below it, the two int32 at LINE, read as one float64, are
-# positive (a line number is stored as a negative float64).
+# Occurrences in rows from this number on are not stored. Below it, the two int32 at LINE, read as one float64, lie in
+# [0, 3), while a line number is stored as a negative float64.
 NUMBERS_END = 2**29
 # Records and lines are prefetched this many entries ahead.
 AHEAD, LINES_AHEAD = 24, 24
