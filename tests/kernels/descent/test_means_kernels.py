@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.kernels.sparse_rows import sum_of_squares
 from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
 from opauc.linear.kernels.means import (
     FACTOR,
@@ -12,7 +13,6 @@ from opauc.linear.kernels.means import (
     MeansWeights,
     combine_records,
     means_pass,
-    sum_of_squares,
 )
 from opauc.linear.means import RELATIVE_STEP, ClassMeans
 from opauc.linear.sgd import LEARNING_RATES
