@@ -107,9 +107,9 @@ def on_device():
 
 
 def here():
-    from opauc.linear.grid import DescentGrid
+    from opauc.linear.grid import GridSGD
 
-    learner = DescentGrid()
+    learner = GridSGD()
     header("features", "µs a row", "pairs left")
     for width, _, n_rows in SHAPES:
         rows, labels = from_params(2 * n_rows, width)
@@ -117,7 +117,7 @@ def here():
         began = time.perf_counter()
         state = learner.step(state, rows[n_rows:], labels[n_rows:])
         seconds = time.perf_counter() - began
-        row(f"{width:,}", f"{1e6 * seconds / n_rows:,.0f}", state.contest.active[0])
+        row(f"{width:,}", f"{1e6 * seconds / n_rows:,.0f}", state.race.active[0])
 
 
 if __name__ == "__main__":

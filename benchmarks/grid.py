@@ -8,9 +8,9 @@ from benchmarks.stopwatch import race
 from benchmarks.table import describe, heading, line
 from benchmarks.workloads import workload
 from opauc.errors import DivergenceWarning
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.linear.sgd import SGD
-from opauc.linear.sketch_grid import SketchedGrid
+from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.sketch_sgd import SketchedSGD
 
 
@@ -26,7 +26,7 @@ def grid_table(title, grid, one, loads):
             "grid": lambda r=rows, y=labels, d=width: grid.step(grid.start(d), r, y),
             "one": lambda r=rows, y=labels, d=width: one.step(one.start(d), r, y),
         }, turns=3, budget=30.0)  # fmt: skip
-        left = grid.step(grid.start(width), rows, labels).contest.active[0]
+        left = grid.step(grid.start(width), rows, labels).race.active[0]
         ratio = best["grid"] / best["one"]
         per_row = {name: f"{seconds / n_rows * 1e6:.2f}" for name, seconds in best.items()}
         line([
@@ -37,7 +37,7 @@ def grid_table(title, grid, one, loads):
 
 def main():
     warnings.simplefilter("ignore", DivergenceWarning)
-    grid_table("full covariance", DescentGrid(), SGD(), [
+    grid_table("full covariance", GridSGD(), SGD(), [
         (workload("diabetes", 768, 8), 768),
         (workload("covtype", 581_012, 54), 100_000),
         (workload("a9a", 32_561, 123, per_row=14), 32_561),
@@ -48,4 +48,4 @@ def main():
         (workload("webkb", 4_199, 7_770, per_row=80), 4_000),
         (workload("news20", 15_935, 62_061, per_row=80), 5_000),
     ]
-    grid_table("rank 50", SketchedGrid(), SketchedSGD(), text)
+    grid_table("rank 50", SketchedGridSGD(), SketchedSGD(), text)

@@ -12,7 +12,7 @@ from benchmarks.table import describe, heading, line
 from benchmarks.workloads import Workload, text_like, workload
 from opauc.baselines.oam import OAMSolver
 from opauc.linear.means import ClassMeans
-from opauc.linear.moments.sketch import CodeStream
+from opauc.linear.moments.sketch import SignStream
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_sgd import SketchedSGD
 
@@ -64,7 +64,7 @@ def sketch_table(loads):
             "own oam": one_pass(OAMSolver("gradient", 50, 0.01), load),
         }, turns=4)  # fmt: skip
         few = 12 if load.rows.shape[1] > 10**6 else 60
-        codes = CodeStream.seeded(RANK, 0).codes(np.arange(few))[:, :RANK]
+        codes = SignStream.seeded(RANK, 0).codes(np.arange(few))[:, :RANK]
         slow = race({
             "literal": lambda load=load, codes=codes, few=few: literal_sketched_descent(
                 load.rows, load.labels, codes, 1e-4, 0.01, few

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from experiments.datasets import available, load, scaled
 from opauc import OPAUCCV
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.metrics import exact_auc
 from opauc.types import Labels, Rows
 
@@ -47,7 +47,7 @@ def one_split(rows: Rows, labels: Labels, seed: int) -> Found:
     X, y, rest, truth = rows[learned], labels[learned], rows[held_out], labels[held_out]
     figures = []
     for average in (False, True):
-        grid = DescentGrid(average=average)
+        grid = GridSGD(average=average)
         state = grid.step(grid.start(rows.shape[1]), X, y)
         found, chosen = grid.candidates(state), grid.selection(state)
         aucs = [exact_auc(truth, rest @ weights) for weights in found.weights[~found.diverged]]

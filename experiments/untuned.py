@@ -19,7 +19,7 @@ import numpy as np
 
 from experiments.datasets import available, load, scaled
 from opauc import OPAUC, OPAUCCV
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.metrics import exact_auc
 from opauc.types import DenseRows, Floats, Labels
 
@@ -27,7 +27,7 @@ SPLITS, FOLDS = 5, 5
 # The 299 pairs cost 4 ms a row at 780 features, and five times that where they are cross-validated.
 MOST_ROWS, MOST_ROWS_WIDE, WIDE, MOST_VALIDATED = 50_000, 10_000, 500, 150
 PENALTIES = 10.0 ** np.linspace(-9.0, 3.0, 40)  # in units of the mean variance of the features
-GRID = DescentGrid(average=False)
+GRID = GridSGD(average=False)
 
 
 class Found(NamedTuple):

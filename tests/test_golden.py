@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from opauc.linear.exact import Exact
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_exact import SketchedExact
-from opauc.linear.sketch_sgd import CENTRINGS, SketchedSGD
+from opauc.linear.sketch_sgd import CENTERINGS, SketchedSGD
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def full(golden):
 def test_the_exact_minimizer_and_its_objective(full, i):
     data, rows, labels = full
     alpha = float(data[f"exact_{i}_alpha"])
-    learner = Exact(alpha=alpha)
-    state = learner.step(learner.start(rows.shape[1]), rows, labels)
-    for w in (learner.weights(state), learner.path(state, [alpha])[0]):
+    solver = Exact(alpha=alpha)
+    state = solver.step(solver.start(rows.shape[1]), rows, labels)
+    for w in (solver.weights(state), solver.path(state, [alpha])[0]):
         assert_allclose(w, data[f"exact_{i}_weights"], rtol=1e-9)
         assert_allclose(alpha / 2 * w @ w + state.pair_loss(w), data[f"exact_{i}_objective"], rtol=1e-9)
 
@@ -35,38 +35,38 @@ def test_algorithm_1_row_by_row(full, i):
     checked = 0
     for name in [name for name in data if name.startswith(f"sgd_{i}_weights_after_")]:
         after = int(name.rsplit("_", 1)[1])
-        learner = SGD(*settings, "constant", average=False)
-        state = learner.step(learner.start(rows.shape[1]), rows[:after], labels[:after])
-        assert_allclose(learner.weights(state), data[name], rtol=1e-9)
+        solver = SGD(*settings, "constant", average=False)
+        state = solver.step(solver.start(rows.shape[1]), rows[:after], labels[:after])
+        assert_allclose(solver.weights(state), data[name], rtol=1e-9)
         checked += 1
     assert checked == 4
-    learner = SGD(*settings, "invsqrt", average=False)
-    state = learner.step(learner.start(rows.shape[1]), rows, labels)
-    assert_allclose(learner.weights(state), data[f"sgd_{i}_invsqrt_weights"], rtol=1e-9)
+    solver = SGD(*settings, "invsqrt", average=False)
+    state = solver.step(solver.start(rows.shape[1]), rows, labels)
+    assert_allclose(solver.weights(state), data[f"sgd_{i}_invsqrt_weights"], rtol=1e-9)
 
 
 @pytest.fixture
 def sketched(golden):
     data = golden("sketched")
     rank = data["codes"].shape[1]
-    codes = np.zeros((len(data["y"]), CodeStream(rank, 0).width))
+    codes = np.zeros((len(data["y"]), SignStream(rank, 0).width))
     codes[:, :rank], codes[:, -1] = data["codes"], 1.0
     return data, (data["y"] > 0).astype(np.int8), codes
 
 
-@pytest.mark.parametrize("centering", CENTRINGS)
+@pytest.mark.parametrize("centering", CENTERINGS)
 def test_opaucr_with_every_centring(sketched, centering):
     data, labels, codes = sketched
     settings = {"alpha": float(data["alpha"]), "eta0": float(data["eta0"]), "rank": data["codes"].shape[1]}
-    learner = SketchedSGD(**settings, learning_rate="constant", average=False, centering=centering)
-    state = learner.step(learner.start(data["X"].shape[1]), data["X"], labels, codes=codes)
-    assert_allclose(learner.weights(state), data[f"weights_{centering}"], rtol=1e-9)
+    solver = SketchedSGD(**settings, learning_rate="constant", average=False, centering=centering)
+    state = solver.step(solver.start(data["X"].shape[1]), data["X"], labels, sign_rows=codes)
+    assert_allclose(solver.weights(state), data[f"weights_{centering}".replace("centered", "centred")], rtol=1e-9)
 
 
 def test_the_closed_form_of_the_centered_sketch(sketched):
     data, labels, codes = sketched
     sums = np.stack([data["X"][labels == k].T @ codes[labels == k] for k in (0, 1)], axis=1)
-    code_sums = np.stack([codes[labels == k].sum(axis=0) for k in (0, 1)])
-    state = ClassSketch(sums, code_sums, CodeStream(data["codes"].shape[1], 0))
-    learner = SketchedExact(alpha=float(data["alpha"]))
-    assert_allclose(learner.weights(state), data["closed_form_weights"], rtol=1e-9)
+    sign_sums = np.stack([codes[labels == k].sum(axis=0) for k in (0, 1)])
+    state = ClassSketch(sums, sign_sums, SignStream(data["codes"].shape[1], 0))
+    solver = SketchedExact(alpha=float(data["alpha"]))
+    assert_allclose(solver.weights(state), data["closed_form_weights"], rtol=1e-9)

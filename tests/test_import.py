@@ -8,7 +8,7 @@ import sys
 import pytest
 from numba import njit
 
-from opauc.core.kernels.compile import compile_notice, sentence
+from opauc.core.kernels.compile import compile_message, compile_notice
 
 WITHOUT_CACHE = """
 import numba.core.caching as caching
@@ -74,14 +74,14 @@ def python(code, **environment):
 def test_no_folder_to_keep_machine_code_in_does_not_matter_but_is_told_once():
     done = ran(WITHOUT_CACHE)
     assert done.stdout.strip() == "True"
-    assert done.stderr.splitlines() == [sentence(None)]
+    assert done.stderr.splitlines() == [compile_message(None)]
 
 
 @pytest.mark.parametrize("where", [{"HOME": "~", "NUMBA_CACHE_DIR": ""}, {"NUMBA_CACHE_DIR": "~/kernels"}])
 def test_no_folder_called_tilde_is_made(tmp_path, where):
     done = ran(HOMELESS, tmp_path, **where)
     assert done.stdout.strip() == "[]"
-    assert done.stderr.splitlines() == [sentence(None)]
+    assert done.stderr.splitlines() == [compile_message(None)]
 
 
 def test_importing_takes_little_more_than_its_dependencies():

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from experiments.paper.column import Context, Family, Setting
 from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.linear.exact import Exact
-from opauc.linear.grid import DescentGrid, GridSolver, State
+from opauc.linear.grid import GridSGD, GridSolver, State
 from opauc.linear.kernels.panel_product import PANEL
-from opauc.linear.sketch_grid import SketchedGrid
+from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.types import Floats, Labels, Rows
 
 # Newton steps serve so few features better.
@@ -26,7 +26,7 @@ def descent_family(average: bool) -> Family:
     """Algorithm 1 with constant steps, for all pairs of step size and penalty in one pass."""
 
     def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
-        return _of_grid(DescentGrid(*_axes(settings), average), rows, labels)
+        return _of_grid(GridSGD(*_axes(settings), average), rows, labels)
 
     return learned
 
@@ -35,7 +35,7 @@ def sketch_family(rank: int) -> Family:
     """OPAUCr with constant steps, for all pairs of step size and penalty in one pass."""
 
     def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:
-        return _of_grid(SketchedGrid(*_axes(settings), rank, context.trial), rows, labels)
+        return _of_grid(SketchedGridSGD(*_axes(settings), rank, context.trial), rows, labels)
 
     return learned
 

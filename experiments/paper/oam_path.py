@@ -19,7 +19,7 @@ from opauc.core.kernels.lane_sums import inner_product
 from opauc.core.kernels.simd import LANES
 from opauc.core.row_blocks import sparse_blocks
 from opauc.errors import StatisticsOverflowError
-from opauc.linear.row_squares import checked_squares
+from opauc.core.row_blocks import sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 
@@ -115,7 +115,7 @@ def oam_path(solver: OAMSolver, Cs: Sequence[float], rows: Rows, labels: Labels)
     >>> [weights.tolist() for weights in oam_path(OAMSolver(update="gradient"), (0.2, 0.4), rows, labels)]
     [[0.2], [0.4]]
     """
-    squares = checked_squares(rows)
+    squares = sum_row_squares(rows)
     fitting = [C for C in dict.fromkeys(Cs) if _fits(replace(solver, C=C), squares, labels.size)]
     buffers, grid = solver.start(rows.shape[1]), _start(solver, fitting, rows.shape[1])
     for part, block in sparse_blocks(rows):

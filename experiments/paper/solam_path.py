@@ -14,7 +14,7 @@ from opauc.core.kernels.simd import LANES
 from opauc.core.row_blocks import sparse_blocks
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR, FACTOR_SUM, SMALLEST_FACTOR
-from opauc.linear.row_squares import checked_squares
+from opauc.core.row_blocks import sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 # Rescaling one setting touches the weights of all settings, so with more features each setting runs alone.
@@ -101,7 +101,7 @@ def solam_path(solvers: Sequence[SOLAMSolver], rows: Rows, labels: Labels) -> It
     >>> [weights.round(4).tolist() for weights in solam_path(solvers, rows, labels)]
     [[0.5858], [0.0414]]
     """
-    longest = float(np.sqrt(checked_squares(rows)))
+    longest = float(np.sqrt(sum_row_squares(rows)))
     fitting = [solver for solver in solvers if _fits(solver, longest)]
     if rows.shape[1] > MAX_SHARED_FEATURES:
         results = (solver.weights(solver.step(solver.start(rows.shape[1]), rows, labels)) for solver in fitting)

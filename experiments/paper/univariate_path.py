@@ -11,7 +11,7 @@ from opauc.baselines.univariate import RECENT_EXCESS, plan_move
 from opauc.core.kernels.compile import kernel
 from opauc.core.kernels.simd import LANES
 from opauc.core.row_blocks import sparse_blocks
-from opauc.linear.row_squares import checked_squares
+from opauc.core.row_blocks import sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 
@@ -50,7 +50,7 @@ def univariate_path(exponential: bool, etas: Sequence[float], rows: Rows, labels
     width = -(-len(etas) // LANES) * LANES
     sizes, counts = np.pad(np.array(etas), (0, width - len(etas))), np.zeros(2)
     weights, scalars = np.zeros((rows.shape[1], width)), np.zeros((width, RECENT_EXCESS + 1))
-    checked_squares(rows)
+    sum_row_squares(rows)
     # NumPy warns of overflow where kernels run as plain Python.
     with np.errstate(over="ignore", invalid="ignore"):
         for part, block in sparse_blocks(rows):

@@ -9,7 +9,7 @@ from scipy import sparse, stats
 
 from opauc.baselines import oam
 from opauc.baselines.oam import OAMSolver
-from opauc.core.kernels.random_signs import code_word
+from opauc.core.kernels.random_signs import random_bits
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
 
@@ -28,7 +28,7 @@ def literal(rows, labels, update, size, penalty, key, weights):
         if numbers[k] <= size:
             buffers[k].append(x)
         else:
-            share = (int(code_word(np.uint64(key), numbers[k], k)) >> 11) * 2.0**-53
+            share = (int(random_bits(np.uint64(key), numbers[k], k)) >> 11) * 2.0**-53
             slot = int(share * max(size, counts[k] / weight))
             if slot < size:
                 buffers[k][slot] = x

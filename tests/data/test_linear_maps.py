@@ -19,7 +19,7 @@ def rows():
 
 @EVERY
 def test_weights_score_rows_as_they_score_mapped_rows(kind, rows):
-    drawn = kind.drawn(7, 3, 30)
+    drawn = kind.sample(7, 3, 30)
     assert (drawn.n_inputs, drawn.n_features) == (30, 7)
     weights = np.random.default_rng(1).normal(size=7)
     mapped = drawn.rows(rows)
@@ -30,15 +30,15 @@ def test_weights_score_rows_as_they_score_mapped_rows(kind, rows):
 @EVERY
 def test_sparse_rows_are_mapped_as_dense_ones(kind, rows):
     rows[rows < 0.5] = 0
-    mapped = kind.drawn(7, 3, 30).rows(sparse.csr_array(rows))
+    mapped = kind.sample(7, 3, 30).rows(sparse.csr_array(rows))
     assert_allclose(
-        mapped.toarray() if sparse.issparse(mapped) else mapped, kind.drawn(7, 3, 30).rows(rows), atol=1e-14
+        mapped.toarray() if sparse.issparse(mapped) else mapped, kind.sample(7, 3, 30).rows(rows), atol=1e-14
     )
 
 
 @EVERY
 def test_a_map_from_its_arrays_is_the_same_map(kind, rows):
-    drawn = kind.drawn(7, np.random.RandomState(3), 30)
+    drawn = kind.sample(7, np.random.RandomState(3), 30)
     again = kind.from_arrays(drawn.to_arrays())
     assert_array_equal(again.rows(rows), drawn.rows(rows))
     assert (again.n_inputs, again.n_features) == (30, 7)
@@ -46,7 +46,7 @@ def test_a_map_from_its_arrays_is_the_same_map(kind, rows):
 
 @EVERY
 def test_arrays_of_another_shape_or_kind_are_refused(kind):
-    arrays = kind.drawn(7, 3, 30).to_arrays()
+    arrays = kind.sample(7, 3, 30).to_arrays()
     for name, array in arrays.items():
         for wrong in (array.astype(float), array * np.nan, array.reshape(-1, 1), np.full(array.shape, -1)):
             with pytest.raises(IncompatibleMomentsError):
@@ -70,6 +70,6 @@ def test_a_subset_of_features_that_are_not_there_is_refused(arrays):
 
 @pytest.mark.parametrize("name", ["n_inputs", "n_features"])
 def test_a_projection_to_or_from_nothing_is_refused(name):
-    arrays = GaussianProjection.drawn(7, 3, 30).to_arrays()
+    arrays = GaussianProjection.sample(7, 3, 30).to_arrays()
     with pytest.raises(IncompatibleMomentsError, match="lengths of at least 1"):
         GaussianProjection.from_arrays({**arrays, name: np.array(0)})

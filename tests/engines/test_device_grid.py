@@ -12,7 +12,7 @@ from scipy import sparse
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.errors import DivergenceWarning, EngineError, StatisticsOverflowError, UnsupportedOperationError
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from tests import literal
 from tests.problems import problem
 
@@ -37,10 +37,10 @@ def learned(learner, rows, labels, weight=None, cut=None):
 
 def assert_same(learner, found, right):
     """Assert that two states agree, in whatever order their columns stand."""
-    assert_array_equal(np.sort(found.contest.order), np.sort(right.contest.order))
-    assert found.contest.active[0] == right.contest.active[0]
-    assert_allclose(found.contest.progress, right.contest.progress, rtol=1e-12)
-    assert_array_equal(found.contest.kept_weights, right.contest.kept_weights)
+    assert_array_equal(np.sort(found.race.order), np.sort(right.race.order))
+    assert found.race.active[0] == right.race.active[0]
+    assert_allclose(found.race.progress, right.race.progress, rtol=1e-12)
+    assert_array_equal(found.race.kept_weights, right.race.kept_weights)
     assert_allclose(found.counts, right.counts, rtol=1e-14)
     assert_allclose(found.scatters, right.scatters, rtol=1e-9, atol=1e-9)
     mine, theirs = learner.candidates(found), learner.candidates(right)
@@ -56,7 +56,7 @@ def test_the_paper_grid_learns_the_same_on_a_device(device, average, rare):
     rows, _ = problem(1, 1500, 4)
     labels = (np.random.default_rng(0).random(1500) < rare).astype(np.int8)
     rows = (rows + labels[:, None]) / 4
-    host, there = DescentGrid(average=average), DeviceGrid(average=average, device=device)
+    host, there = GridSGD(average=average), DeviceGrid(average=average, device=device)
     assert_same(host, learned(there, rows, labels), learned(host, rows, labels))
 
 
@@ -64,7 +64,7 @@ def test_the_paper_grid_learns_the_same_on_a_device(device, average, rare):
 def test_the_state_does_not_depend_on_where_the_stream_is_cut_nor_on_who_learns_which_part(seed, cut, weighted):
     rows, labels = problem(seed, 40, 3)
     weight = np.random.default_rng(seed).integers(1, 4, 40).astype(float) if weighted else None
-    host, there = DescentGrid(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
+    host, there = GridSGD(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
     right = learned(host, rows, labels, weight)
     assert_same(host, learned(there, rows, labels, weight, cut), right)
     with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def test_a_pair_moves_as_it_would_alone(device):
 
 def test_more_rows_than_the_device_takes_at_a_time_are_learnt_in_order(monkeypatch):
     rows, labels = problem(3, 700, 3)
-    host, there = DescentGrid(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
+    host, there = GridSGD(ETAS, ALPHAS), DeviceGrid(ETAS, ALPHAS, device="cpu")
     monkeypatch.setattr(device_grid, "PIECE_ROWS", 64)
     assert_same(host, learned(there, rows, labels), learned(host, rows, labels))
 
@@ -96,10 +96,10 @@ def test_pairs_that_all_diverge_are_said_and_go_on_as_nothing():
     there = DeviceGrid((50.0, 1e3), (0.0,), device="cpu")
     with pytest.warns(DivergenceWarning, match="every pair has diverged"):
         state = there.step(there.start(3), 10 * rows, labels)
-    assert state.contest.active[0] == 0
+    assert state.race.active[0] == 0
     assert_array_equal(there.weights(state), np.zeros(3))
     more = there.step(state, rows, labels)
-    right = learned(DescentGrid((50.0, 1e3), (0.0,)), np.concatenate([10 * rows, rows]), np.tile(labels, 2))
+    right = learned(GridSGD((50.0, 1e3), (0.0,)), np.concatenate([10 * rows, rows]), np.tile(labels, 2))
     assert_same(there, more, right)
 
 

@@ -116,7 +116,7 @@ def test_groups_come_with_all_rows_or_with_none():
         grouped.partial_fit(ROWS, LABELS)
     with pytest.raises(ValueError, match=r"groups must be given .* they were missing before and are given now"):
         numbered.partial_fit(ROWS, LABELS, groups=GROUPS)
-    with pytest.raises(ValueError, match="forget needs groups where rows were learned in folds"):
+    with pytest.raises(ValueError, match="forget needs groups where rows are in folds"):
         grouped.forget(ROWS[:5], LABELS[:5])
     with pytest.raises(ValueError, match="forget needs groups, not row_numbers"):
         grouped.forget(ROWS[:5], LABELS[:5], row_numbers=np.arange(5))

@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from opauc.errors import DivergedError, DivergenceWarning
 from opauc.linear.exact import Exact
 from opauc.linear.moments.exact import ExactMoments
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_sgd import SketchedSGD
 from tests import literal
@@ -110,7 +110,7 @@ def test_on_real_data_the_printed_recursion_costs_auc(real_data, name):
 
 
 def drawn(n_rows, rank, key):
-    return CodeStream(rank, key).codes(np.arange(n_rows))[:, :rank]
+    return SignStream(rank, key).codes(np.arange(n_rows))[:, :rank]
 
 
 def test_the_printed_sketch_subtracts_next_to_nothing():
@@ -131,7 +131,7 @@ def test_subtracting_the_whole_mean_is_unbiased_but_not_positive():
 
 def test_the_centered_sketch_of_a_constant_stream_is_zero():
     rows, labels = np.full((50, 2), 3.0), np.zeros(50, np.int8)
-    moments = ClassSketch.empty(2, CodeStream(4, 0)).update(rows, labels)
+    moments = ClassSketch.empty(2, SignStream(4, 0)).update(rows, labels)
     part = moments.sums[:, 0, :-1] - np.outer(moments.means[0], moments.code_sums[0, :-1])
     assert_allclose(part, 0.0, atol=1e-12)
     printed = [printed_sketch_covariance(rows, drawn(50, 4, key))[0, 0] for key in range(500)]

@@ -26,7 +26,7 @@ print(learner.weights(state).tolist())
 
 def test_this_numba_takes_the_private_option():
     assert hasattr(cpu_target.options, "_nrt")
-    assert compile_kernel._uncounted()["_nrt"] is False
+    assert compile_kernel._options_without_refcounts()["_nrt"] is False
 
 
 def test_a_numba_without_it_compiles_the_same_kernels(tmp_path):

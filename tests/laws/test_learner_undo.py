@@ -13,7 +13,7 @@ from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.registry import SOLVERS
 from opauc.errors import OpaucError
 from opauc.linear import sketch_sgd as sketched_sgd
-from opauc.linear.learning_rates import LEARNING_RATES
+from opauc.linear.sgd import LEARNING_RATES
 from tests.problems import problem
 
 WIDE, NARROW = 40, 12
@@ -88,7 +88,7 @@ def interrupt(patch, learner):
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
 def test_a_step_can_be_undone_whether_it_ends_or_breaks_off(learner, form, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
     rows, labels = chunk(0)
     state = learner.step(learner.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):

@@ -117,7 +117,7 @@ def test_weights_count_as_copies_and_zero_as_absence():
     assert_allclose(got.scatter, expected.scatter, rtol=1e-10, atol=1e-10)
 
 
-def test_sums_beyond_float64_are_refused():
+def test_sums_beyond_float64_raise():
     with pytest.raises(StatisticsOverflowError, match="overflow float64"):
         ExactMoments.of(np.array([[1e200], [-1e200]]))
 

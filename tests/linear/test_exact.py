@@ -13,22 +13,22 @@ from tests.problems import problem, problems
 
 
 def fitted(rows, labels, alpha=1e-4):
-    learner = Exact(alpha=alpha)
-    return learner, learner.step(learner.start(rows.shape[1]), rows, labels)
+    solver = Exact(alpha=alpha)
+    return solver, solver.step(solver.start(rows.shape[1]), rows, labels)
 
 
 def weights(rows, labels, alpha):
-    learner, state = fitted(rows, labels, alpha)
-    return learner.weights(state)
+    solver, state = fitted(rows, labels, alpha)
+    return solver.weights(state)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([1e-6, 1e-2, 1.0, 1e3]))
 def test_weights_are_the_closed_form_and_so_is_every_point_of_the_path(seed, n_features, alpha):
     rows, labels = problem(seed, 70, n_features)
-    learner, state = fitted(rows, labels, alpha)
+    solver, state = fitted(rows, labels, alpha)
     expected = literal.minimizer(rows, labels, alpha)
-    assert_allclose(learner.weights(state), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
-    assert_allclose(learner.path(state, [alpha])[0], expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    assert_allclose(solver.weights(state), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    assert_allclose(solver.path(state, [alpha])[0], expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0])
@@ -51,10 +51,10 @@ def test_direction_is_that_of_class_balanced_ridge_regression(alpha):
 @given(problems(), st.sampled_from([0.0, 1e-12, 1e-3]))
 def test_weights_are_finite_and_no_worse_than_none_on_any_data(case, alpha):
     rows, labels = case
-    learner, state = fitted(rows, labels, alpha)
-    for w in (learner.weights(state), *learner.path(state, [alpha, 1.0])):
+    solver, state = fitted(rows, labels, alpha)
+    for w in (solver.weights(state), *solver.path(state, [alpha, 1.0])):
         assert np.isfinite(w).all()
-    assert state.pair_loss(learner.weights(state)) <= 0.5 + 1e-9
+    assert state.pair_loss(solver.weights(state)) <= 0.5 + 1e-9
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([-1e6, 3.0, 1e4]))
@@ -93,13 +93,13 @@ def test_a_feature_in_tiny_units_is_not_taken_for_a_constant():
 @pytest.mark.parametrize("n_features", [1, 2, 3, 40])
 def test_a_path_is_what_solving_each_alpha_gives_singular_ones_included(n_features):
     rows, labels = problem(7, 30, n_features, offset=50.0)
-    learner, state = fitted(rows, labels)
+    solver, state = fitted(rows, labels)
     alphas = [0.0, 1e-18, 1e-8, 1e-3, 1.0, 1e6]
-    path = learner.path(state, alphas)
+    path = solver.path(state, alphas)
     for w, alpha in zip(path, alphas, strict=True):
         expected = Exact(alpha=alpha).weights(state)
         assert_allclose(w, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
-    assert learner.path(state, []).shape == (0, n_features)
+    assert solver.path(state, []).shape == (0, n_features)
 
 
 @pytest.mark.parametrize("n_features", [2, 5, 54])
@@ -110,21 +110,21 @@ def test_a_path_is_what_solving_each_alpha_gives_singular_ones_included(n_featur
 def test_a_path_is_what_solving_each_alpha_gives_whatever_the_units(n_features, smallest, largest):
     rows, labels = problem(8, 40 * n_features, n_features)
     rows *= np.geomspace(smallest, largest, n_features)[np.random.default_rng(0).permutation(n_features)]
-    learner, state = fitted(rows, labels)
+    solver, state = fitted(rows, labels)
     alphas = [0.0, 1e-18, *2.0 ** np.arange(-20, 9, 2)]
-    for w, alpha in zip(learner.path(state, alphas), alphas, strict=True):
+    for w, alpha in zip(solver.path(state, alphas), alphas, strict=True):
         expected = Exact(alpha=alpha).weights(state)
         assert_allclose(w, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_rows_are_forgotten_with_their_weights_unless_these_have_faded():
+def test_rows_are_forgotten_with_their_weights_unless_they_have_decayed():
     rows, labels = problem(9, 60, 3)
     weight = np.random.default_rng(0).random(60)
-    learner = Exact()
-    whole = learner.step(learner.start(3), rows, labels, weight)
-    left = learner.forget(whole, rows[50:], labels[50:], weight[50:])
-    expected = learner.step(learner.start(3), rows[:50], labels[:50], weight[:50])
-    assert_allclose(learner.weights(left), learner.weights(expected), rtol=1e-9)
+    solver = Exact()
+    whole = solver.step(solver.start(3), rows, labels, weight)
+    left = solver.forget(whole, rows[50:], labels[50:], weight[50:])
+    expected = solver.step(solver.start(3), rows[:50], labels[:50], weight[:50])
+    assert_allclose(solver.weights(left), solver.weights(expected), rtol=1e-9)
     with pytest.raises(
         ValueError, match=r"forget needs forgetting_factor=1.0, got 0.9: the weight the rows still have"
     ):
@@ -132,9 +132,9 @@ def test_rows_are_forgotten_with_their_weights_unless_these_have_faded():
 
 
 def test_weights_are_zero_until_both_classes_are_seen():
-    learner, state = fitted(np.ones((3, 2)), np.ones(3, np.int8))
-    assert not learner.weights(state).any()
-    assert not learner.path(state, [1.0]).any()
+    solver, state = fitted(np.ones((3, 2)), np.ones(3, np.int8))
+    assert not solver.weights(state).any()
+    assert not solver.path(state, [1.0]).any()
 
 
 def test_forgetting_follows_a_change_of_the_signal():

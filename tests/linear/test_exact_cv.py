@@ -15,8 +15,8 @@ from tests import literal
 from tests.problems import cuts, problem
 
 
-def learned(learner, rows, labels, weight=None):
-    return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
+def train(solver, rows, labels, weight=None):
+    return solver.step(solver.start(rows.shape[1]), rows, labels, weight)
 
 
 def folds_of(n_rows, n_folds):
@@ -49,8 +49,8 @@ def literal_scores(rows, labels, fold, alphas, standardize, criterion):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_scores_are_those_of_cross_validation_by_rows(standardize, criterion, seed):
     rows, labels = problem(seed, 120, 4, offset=3.0)
-    learner = ExactCV(alphas=(1e-3, 0.1, 5.0), cv=3, standardize=standardize, criterion=criterion)
-    found = learner.selection(learned(learner, rows, labels))
+    solver = ExactCV(alphas=(1e-3, 0.1, 5.0), cv=3, standardize=standardize, criterion=criterion)
+    found = solver.selection(train(solver, rows, labels))
     wanted = literal_scores(rows, labels, folds_of(120, 3), found.alphas, standardize, criterion)
     assert_allclose(found.scores, wanted, rtol=1e-6, atol=1e-9)
     assert wanted.mean(1)[found.chosen] >= wanted.mean(1).max() - 1e-9
@@ -59,12 +59,12 @@ def test_scores_are_those_of_cross_validation_by_rows(standardize, criterion, se
 def test_one_standard_error_takes_the_largest_penalty_that_is_not_clearly_worse():
     rows, labels = problem(1, 60, 6, positives=0.5)
     plain, careful = (ExactCV(one_standard_error=rule) for rule in (False, True))
-    found = careful.selection(learned(careful, rows, labels))
+    found = careful.selection(train(careful, rows, labels))
     means = found.scores.mean(1)
     best = means.argmax()
     error = found.scores[best].std(ddof=1) / np.sqrt(5)
     assert found.alpha == found.alphas[means >= means[best] - error].max()
-    assert found.alpha > plain.selection(learned(plain, rows, labels)).alpha
+    assert found.alpha > plain.selection(train(plain, rows, labels)).alpha
 
 
 @given(st.integers(0, 2**32 - 1), cuts(80), st.integers(2, 9))
@@ -95,27 +95,27 @@ def test_a_pattern_in_the_rows_does_not_keep_step_with_the_folds():
 
 def test_rows_are_forgotten_by_their_numbers_and_shards_merge_fold_by_fold():
     rows, labels = problem(2, 300, 4)
-    learner = ExactCV()
-    state = learned(learner, rows, labels)
-    left = learner.forget(state, rows[100:150], labels[100:150], row_numbers=np.arange(100, 150))
+    solver = ExactCV()
+    state = train(solver, rows, labels)
+    left = solver.forget(state, rows[100:150], labels[100:150], row_numbers=np.arange(100, 150))
     kept = np.r_[0:100, 150:300]
     fold = folds_of(300, 5)
     for k in range(5):
         inside = kept[fold[kept] == k]
         assert_allclose(left.fold(k).negative.mean, rows[inside][labels[inside] == 0].mean(0), rtol=1e-8)
-    with pytest.raises(ValueError, match="forget needs row_numbers where rows were learned in folds"):
-        learner.forget(state, rows[:3], labels[:3])
-    one, other = learned(learner, rows[:150], labels[:150]), learned(learner, rows[150:], labels[150:])
-    assert_allclose(learner.merge(one, other).whole().covariance_sum(), state.whole().covariance_sum(), rtol=1e-9)
+    with pytest.raises(ValueError, match="forget needs row_numbers where rows are in folds"):
+        solver.forget(state, rows[:3], labels[:3])
+    one, other = train(solver, rows[:150], labels[:150]), train(solver, rows[150:], labels[150:])
+    assert_allclose(solver.merge(one, other).whole().covariance_sum(), state.whole().covariance_sum(), rtol=1e-9)
 
 
 def test_features_of_any_units_give_the_same_scores_when_they_are_standardized():
     rows, labels = problem(3, 400, 5)
     units = np.array([1e-6, 1.0, 1e4, 1e-3, 1e8])
-    learner = ExactCV()
-    plain, scaled = learned(learner, rows, labels), learned(learner, rows * units, labels)
-    assert_allclose(learner.selection(scaled).alpha, learner.selection(plain).alpha)
-    assert_allclose(learner.weights(scaled) * units, learner.weights(plain), rtol=1e-6)
+    solver = ExactCV()
+    plain, scaled = train(solver, rows, labels), train(solver, rows * units, labels)
+    assert_allclose(solver.selection(scaled).alpha, solver.selection(plain).alpha)
+    assert_allclose(solver.weights(scaled) * units, solver.weights(plain), rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -128,15 +128,15 @@ def test_singular_covariances_are_no_obstacle(form, change):
         rows[:, 3] = rows[:, 0]
     else:
         rows[:] = 1.0
-    learner = ExactCV()
-    weights = learner.weights(learned(learner, form(rows), labels))
+    solver = ExactCV()
+    weights = solver.weights(train(solver, form(rows), labels))
     assert np.isfinite(weights).all()
     assert weights.any() == (change != "all equal")
 
 
-def test_too_few_rows_to_judge_give_the_middle_of_the_grid():
-    learner = ExactCV(cv=5)
-    found = learner.selection(learned(learner, np.array([[0.0], [1.0]]), np.array([0, 1], np.int8)))
+def test_too_few_rows_to_score_give_the_middle_of_the_grid():
+    solver = ExactCV(cv=5)
+    found = solver.selection(train(solver, np.array([[0.0], [1.0]]), np.array([0, 1], np.int8)))
     assert found.scores.size == 0
     assert found.chosen == GRID.size // 2
 
@@ -148,10 +148,10 @@ def test_the_choice_ranks_new_rows_well(criterion, near):
     labels = (rng.random(20_300) < 0.3).astype(np.int8)
     rows = rng.normal(size=(20_300, 150))
     rows[:, :3] += labels[:, None]
-    learner = ExactCV(criterion=criterion)
-    state = learned(learner, rows[:300], labels[:300])  # half as many features as rows: a ridge is needed
+    solver = ExactCV(criterion=criterion)
+    state = train(solver, rows[:300], labels[:300])  # half as many features as rows: a ridge is needed
     new, truth = rows[300:], labels[300:]
-    aucs = [roc_auc_score(truth, new @ weights) for weights in learner.path(state, learner.selection(state).alphas)]
-    chosen = roc_auc_score(truth, new @ learner.weights(state))
+    aucs = [roc_auc_score(truth, new @ weights) for weights in solver.path(state, solver.selection(state).alphas)]
+    chosen = roc_auc_score(truth, new @ solver.weights(state))
     assert chosen > max(aucs) - near
     assert chosen > aucs[0] + 0.02

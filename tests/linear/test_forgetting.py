@@ -39,10 +39,10 @@ def literal_weights(rows, labels, forgetting_factor, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
-def learned(learner, rows, labels, at):
-    state = learner.start(rows.shape[1])
+def train(solver, rows, labels, at):
+    state = solver.start(rows.shape[1])
     for part in np.split(np.arange(len(labels)), at):
-        state = learner.step(state, rows[part], labels[part])
+        state = solver.step(state, rows[part], labels[part])
     return state
 
 
@@ -55,29 +55,29 @@ def learned(learner, rows, labels, at):
 )
 def test_any_cut_gives_what_one_step_gives(seed, forgetting_factor, order, n_rows, shares):
     rows, labels = stream(seed, n_rows, order)
-    learner = Exact(alpha=0.1, forgetting_factor=forgetting_factor)
+    solver = Exact(alpha=0.1, forgetting_factor=forgetting_factor)
     at = sorted(int(share * n_rows) for share in shares)
-    whole, cut = (learned(learner, rows, labels, where) for where in ([], at))
+    whole, cut = (train(solver, rows, labels, where) for where in ([], at))
     assert whole.counts.both
     assert_allclose(cut.counts, whole.counts, rtol=1e-9)
     expected = literal_weights(rows, labels, forgetting_factor, 0.1)
     for state in (whole, cut):
-        assert_allclose(learner.weights(state), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        assert_allclose(solver.weights(state), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("forgetting_factor", RATES)
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_hundred_thousand_rows_in_one_step_or_in_many(forgetting_factor, order):
     rows, labels = stream(0, 100_000, order)
-    learner = Exact(forgetting_factor=forgetting_factor)
-    whole = learner.weights(learned(learner, rows, labels, []))
-    cut = learner.weights(learned(learner, rows, labels, range(1000, 100_000, 1000)))
-    expected = literal_weights(rows, labels, forgetting_factor, learner.alpha)
+    solver = Exact(forgetting_factor=forgetting_factor)
+    whole = solver.weights(train(solver, rows, labels, []))
+    cut = solver.weights(train(solver, rows, labels, range(1000, 100_000, 1000)))
+    expected = literal_weights(rows, labels, forgetting_factor, solver.alpha)
     assert_allclose(cut, whole, rtol=1e-9, atol=1e-9 * np.abs(whole).max())
     assert_allclose(whole, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_the_weight_of_a_class_that_comes_no_more_fades_but_stays():
+def test_the_weight_of_a_class_that_no_longer_occurs_decays_but_stays():
     rows, labels = stream(1, 3000, "positives first")
     seen = ClassMoments.empty(2).update(rows, labels, forgetting_factor=0.5)
     assert 0.0 < seen.positive.count <= 1e-100
@@ -95,7 +95,7 @@ def test_row_weights_count_beside_age():
     assert_allclose(got.covariance_sum(), expected.covariance_sum(), rtol=1e-9)
 
 
-def test_float32_rows_fade_as_float64_ones():
+def test_float32_rows_decay_as_float64_ones():
     rows, labels = stream(3, 20_000, "interleaved")
     single, double = (
         ClassMoments.empty(2).update(part, labels, forgetting_factor=0.99) for part in (rows.astype(np.float32), rows)

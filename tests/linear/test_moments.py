@@ -83,7 +83,7 @@ def test_forgetting_weighs_each_row_by_its_age():
 
 def test_forgetting_never_reaches_nothing():
     moments = ExactMoments.of(problem(0, 20, 2)[0])
-    faint = moments.decayed(0.0)
+    faint = moments.decay(0.0)
     assert faint.count > 0
     assert_allclose(faint.covariance(), moments.covariance())
 
@@ -134,7 +134,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies():
         ({"count": 0.0}, "must be zero when count is"),
     ],
 )
-def test_arrays_that_cannot_be_statistics_are_refused(change, message):
+def test_arrays_that_cannot_be_statistics_raise(change, message):
     arrays = {"count": 3.0, "mean": [0.0, 1.0], "scatter": [[1.0, 0.5], [0.5, 1.0]]}
     assert ExactMoments.from_arrays(arrays).count == 3
     with pytest.raises(IncompatibleMomentsError, match=message):
@@ -143,7 +143,7 @@ def test_arrays_that_cannot_be_statistics_are_refused(change, message):
         ExactMoments.from_arrays({})
 
 
-def test_statistics_that_do_not_belong_together_are_refused():
+def test_statistics_that_do_not_belong_together_raise():
     with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):
         ExactMoments.empty(2).merge(ExactMoments.empty(3))
     with pytest.raises(IncompatibleMomentsError, match="weight 2: only 1 were seen"):
@@ -152,7 +152,7 @@ def test_statistics_that_do_not_belong_together_are_refused():
         ExactMoments.of(np.eye(3)[:, :2]).forget(np.array([[0.0, 9.0]]))
 
 
-def test_merging_into_overflow_is_refused():
+def test_merging_into_overflow_raises():
     near, far = ExactMoments.of(np.full((9, 1), 1e160)), ExactMoments.of(np.full((9, 1), -1e160))
     with pytest.raises(StatisticsOverflowError):
         near.merge(far)

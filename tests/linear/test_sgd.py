@@ -6,15 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.errors import DivergedError
 from opauc.linear.exact import Exact
-from opauc.linear.learning_rates import LEARNING_RATES
 from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.sgd import SGD
+from opauc.linear.sgd import LEARNING_RATES, SGD
 from tests import literal
 from tests.problems import problem
 
 
-def run(learner, rows, labels, weight=None):
-    return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
+def run(solver, rows, labels, weight=None):
+    return solver.step(solver.start(rows.shape[1]), rows, labels, weight)
 
 
 @pytest.mark.parametrize("n_features", [1, 6, 40])
@@ -50,9 +49,9 @@ def test_iterates_stay_the_literal_ones_over_a_long_run_of_blocks():
 
 def test_each_step_follows_the_gradient_of_its_pair_loss_by_finite_differences():
     rows, labels = problem(1, 25, 4)
-    learner = SGD(0.3, 1e-3, "constant", average=False)
-    before = run(learner, rows[:24], labels[:24])
-    after = learner.step(before, rows[24:], labels[24:])
+    solver = SGD(0.3, 1e-3, "constant", average=False)
+    before = run(solver, rows[:24], labels[:24])
+    after = solver.step(before, rows[24:], labels[24:])
     others = rows[:24][labels[:24] != labels[24]]
     sign = 2.0 * labels[24] - 1
 
@@ -94,22 +93,22 @@ def test_the_theorems_step_neither_diverges_nor_depends_on_units(scale):
 
 def test_the_mean_iterate_approaches_the_exact_minimizer():
     rows, labels = problem(3, 60_000, 5, scale=0.5)
-    learner, exact = SGD(alpha=1e-3), Exact(alpha=1e-3)
-    state = run(learner, rows, labels)
-    moments = learner.statistics(state)
+    solver, exact = SGD(alpha=1e-3), Exact(alpha=1e-3)
+    state = run(solver, rows, labels)
+    moments = solver.statistics(state)
     best = moments.pair_loss(exact.weights(moments))
-    assert moments.pair_loss(learner.weights(state)) < best + 0.01 * (0.5 - best)
+    assert moments.pair_loss(solver.weights(state)) < best + 0.01 * (0.5 - best)
 
 
 def test_statistics_are_those_of_the_rows_pending_ones_included():
     rows, labels = problem(4, 101, 7, offset=4.0)
     weights = None, np.full(101, 2.0), np.random.default_rng(4).gamma(0.5, size=101)
     for forgetting_factor, weight in product((1.0, 0.97), weights):
-        learner = SGD(forgetting_factor=forgetting_factor)
-        state = run(learner, rows, labels, weight)
-        got = learner.statistics(state)
+        solver = SGD(forgetting_factor=forgetting_factor)
+        state = run(solver, rows, labels, weight)
+        got = solver.statistics(state)
         expected = ClassMoments.empty(7).update(rows, labels, weight, forgetting_factor=forgetting_factor)
-        assert learner.counts(state) == (got.negative.count, got.positive.count)
+        assert solver.counts(state) == (got.negative.count, got.positive.count)
         for one, other in ((got.negative, expected.negative), (got.positive, expected.positive)):
             assert_allclose(one.count, other.count, rtol=1e-10)
             assert_allclose(one.mean, other.mean, rtol=1e-10)
@@ -118,21 +117,21 @@ def test_statistics_are_those_of_the_rows_pending_ones_included():
 
 def test_a_step_too_large_is_an_error_that_names_it_and_the_old_state_stays():
     rows, labels = problem(5, 400, 4, scale=10.0)
-    learner = SGD(eta0=1.0, learning_rate="constant")
+    solver = SGD(eta0=1.0, learning_rate="constant")
     before = run(SGD(), rows[:30], labels[:30])
     kept = [part.copy() for part in before]
     with pytest.raises(DivergedError, match=r"eta0=1\.0 is too large"):
-        learner.step(before, rows, labels)
+        solver.step(before, rows, labels)
     for part, copy in zip(before, kept, strict=True):
         assert_array_equal(part, copy)
 
 
 def test_a_heavy_row_does_not_step_beyond_one_over_the_curvature():
     rows, labels = problem(6, 200, 4)
-    learner = SGD(alpha=0.0)
-    heavy = learner.weights(run(learner, rows, labels, np.full(200, 1e9)))
+    solver = SGD(alpha=0.0)
+    heavy = solver.weights(run(solver, rows, labels, np.full(200, 1e9)))
     # All rows alike heavy: the statistics are those of any equal weights, and every step is the longest.
-    assert_allclose(heavy, learner.weights(run(learner, rows, labels, np.full(200, 3.0))), rtol=1e-9)
+    assert_allclose(heavy, solver.weights(run(solver, rows, labels, np.full(200, 3.0))), rtol=1e-9)
 
 
 def test_weights_of_one_change_no_bit():

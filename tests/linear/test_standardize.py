@@ -17,12 +17,12 @@ from tests.problems import problem, problems
 UNTUNED = SGD(standardize=True)
 
 
-def run(learner, rows, labels, weight=None):
-    return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
+def run(solver, rows, labels, weight=None):
+    return solver.step(solver.start(rows.shape[1]), rows, labels, weight)
 
 
-def weights(learner, rows, labels, weight=None):
-    return learner.weights(run(learner, rows, labels, weight))
+def weights(solver, rows, labels, weight=None):
+    return solver.weights(run(solver, rows, labels, weight))
 
 
 def in_units(rows, seed, most=6.0):
@@ -37,8 +37,8 @@ def test_neither_units_nor_shifts_of_features_change_a_ranking_of_descent(seed, 
     rows, labels = problem(seed, 80, n_features, positives)
     rows[np.random.default_rng(seed).random(rows.shape) < 0.3] = 0.0
     other, units = in_units(rows, seed)
-    learner = SGD(alpha=alpha, standardize=True)
-    one, two = weights(learner, rows, labels), weights(learner, other, labels) * units
+    solver = SGD(alpha=alpha, standardize=True)
+    one, two = weights(solver, rows, labels), weights(solver, other, labels) * units
     assert_allclose(two, one, rtol=1e-5, atol=1e-7 * np.abs(one).max())
 
 
@@ -48,8 +48,8 @@ def test_neither_units_nor_shifts_of_features_change_a_ranking_of_the_exact_mini
 ):
     rows, labels = problem(seed, 80, n_features, positives)
     other, units = in_units(rows, seed)
-    learner = Exact(alpha=alpha, standardize=True)
-    one, two = weights(learner, rows, labels), weights(learner, other, labels) * units
+    solver = Exact(alpha=alpha, standardize=True)
+    one, two = weights(solver, rows, labels), weights(solver, other, labels) * units
     assert_allclose(two, one, rtol=1e-5, atol=1e-7 * np.abs(one).max())
 
 
@@ -65,20 +65,20 @@ def test_by_default_no_estimator_minds_units_or_shifts(model):
 @settings(max_examples=60)
 def test_weights_are_finite_and_the_minimizer_no_worse_than_none_on_any_data(case, alpha):
     rows, labels = case
-    learner = Exact(alpha=alpha, standardize=True)
+    solver = Exact(alpha=alpha, standardize=True)
     assert np.isfinite(weights(SGD(alpha=alpha, standardize=True), rows, labels)).all()
-    state = run(learner, rows, labels)
-    for found in (learner.weights(state), *learner.path(state, [alpha, 1.0])):
+    state = run(solver, rows, labels)
+    for found in (solver.weights(state), *solver.path(state, [alpha, 1.0])):
         assert np.isfinite(found).all()
-    assert state.pair_loss(learner.weights(state)) <= 0.5 + 1e-9
+    assert state.pair_loss(solver.weights(state)) <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize("size", [1e-170, 1e-150, 1e-100, 1e100, 1e140])
 def test_features_of_extreme_size_give_finite_weights(size):
     rows, labels = problem(7, 100, 3)
     rows[:, 1] *= size
-    for learner in (UNTUNED, SGD(alpha=0.0, standardize=True), Exact(standardize=True)):
-        found = weights(learner, rows, labels)
+    for solver in (UNTUNED, SGD(alpha=0.0, standardize=True), Exact(standardize=True)):
+        found = weights(solver, rows, labels)
         assert np.isfinite(found).all()
         assert exact_auc(labels, rows @ found) > 0.6
 
@@ -104,9 +104,9 @@ def test_a_feature_that_turns_out_larger_than_it_seemed_does_not_drown_the_other
 
 def test_the_mean_iterate_approaches_the_exact_minimizer_of_standardized_features():
     rows, labels = in_units(problem(3, 60_000, 5)[0], 3)[0], problem(3, 60_000, 5)[1]
-    learner, exact = SGD(alpha=0.3, standardize=True), Exact(alpha=0.3, standardize=True)
+    solver, exact = SGD(alpha=0.3, standardize=True), Exact(alpha=0.3, standardize=True)
     moments = run(exact, rows, labels)
-    best, found = exact.weights(moments), weights(learner, rows, labels)
+    best, found = exact.weights(moments), weights(solver, rows, labels)
     deviation = exact.scale(moments)
     assert_allclose(found * deviation, best * deviation, atol=0.02 * np.abs(best * deviation).max())
 
@@ -131,11 +131,11 @@ def test_a_state_begun_without_scales_goes_on_with_them_and_back_and_keeps_its_m
 
 def test_sums_of_squares_are_the_diagonals_however_much_is_forgotten():
     rows, labels = problem(1, 400, 3)
-    learner = SGD(forgetting_factor=0.5, standardize=True)
-    state = run(learner, np.tile(rows, (4, 1)), np.tile(labels, 4))
-    for k, one in enumerate(learner.statistics(state).groups):
+    solver = SGD(forgetting_factor=0.5, standardize=True)
+    state = run(solver, np.tile(rows, (4, 1)), np.tile(labels, 4))
+    for k, one in enumerate(solver.statistics(state).groups):
         assert_allclose(state.scales[k] * state.squares[k], np.diagonal(one.scatter), rtol=1e-9)
-    assert np.isfinite(learner.weights(state)).all()
+    assert np.isfinite(solver.weights(state)).all()
 
 
 def test_a_heavy_row_does_not_step_beyond_one_over_its_curvature():
@@ -144,7 +144,7 @@ def test_a_heavy_row_does_not_step_beyond_one_over_its_curvature():
     assert_allclose(heavy, weights(SGD(alpha=0.0, standardize=True), rows, labels, np.full(200, 1e3)), rtol=1e-9)
 
 
-def test_squares_that_no_rows_can_have_are_refused():
+def test_squares_that_no_rows_can_have_raise():
     arrays = UNTUNED.to_arrays(run(UNTUNED, *problem(0)))
     for name in ("squares", "largest"):
         with pytest.raises(IncompatibleMomentsError, match="squares of features"):
@@ -159,9 +159,9 @@ def test_the_exact_minimizer_has_a_ridge_in_units_of_each_features_variance(seed
     difference = positive.mean(0) - negative.mean(0)
     ridge = alpha * np.diag(np.diagonal(spread)) / 2
     expected = np.linalg.solve(ridge + spread + np.outer(difference, difference), difference)
-    learner = Exact(alpha=alpha, standardize=True)
-    state = run(learner, rows, labels)
-    for found in (learner.weights(state), learner.path(state, [alpha])[0]):
+    solver = Exact(alpha=alpha, standardize=True)
+    state = run(solver, rows, labels)
+    for found in (solver.weights(state), solver.path(state, [alpha])[0]):
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 
@@ -169,8 +169,8 @@ def test_features_without_variance_within_the_classes_do_not_mind_units_either()
     rows, labels = problem(2, 60, 3)
     rows = np.column_stack([rows, labels, np.full(60, 0.1)])  # one tells the classes apart, one is the same everywhere
     units = np.array([1.0, 1e5, 1e-5, 1e-6, 1e6])
-    learner = Exact(alpha=0.5, standardize=True)
-    one, two = weights(learner, rows, labels), weights(learner, rows * units, labels) * units
+    solver = Exact(alpha=0.5, standardize=True)
+    one, two = weights(solver, rows, labels), weights(solver, rows * units, labels) * units
     assert_allclose(two, one, rtol=1e-6, atol=1e-9)
     assert one[3] > 0.1
     assert abs(one[4]) < 1e-9

@@ -6,12 +6,13 @@ from scipy import sparse
 from opauc.baselines import OPAUCf
 from opauc.core.labels import ClassLabels, LabelQueue, chunks_of_known_classes
 from opauc.core.registry import SOLVERS
+from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import MergeableSolver
 from opauc.data.open_stream import stream_of_memory
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.choice import SameLearner
 from opauc.linear.resolve import OpaucRecipe
-from opauc.linear.training import Training, as_wide
+from opauc.linear.training import Training
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -116,7 +117,7 @@ def test_features_that_turn_up_late_were_zero_before():
     late = Training(OpaucRecipe({}))
     late.learn(narrow, LABELS[:80])
     late.learn(thin[80:], LABELS[80:])
-    whole = sparse.vstack([as_wide(narrow, 5), thin[80:]], format="csr")
+    whole = sparse.vstack([widen_rows(narrow, 5), thin[80:]], format="csr")
     assert_allclose(
         late.solution.scorer.weights, trained(OpaucRecipe({}), whole, LABELS).solution.scorer.weights, rtol=1e-9
     )

@@ -47,12 +47,12 @@ def on_components(setting: Setting, context: Context) -> FittedMethod:
 
 def some_features(rows: Rows, context: Context) -> Rows:
     """The features drawn for a trial."""
-    return FeatureSubset.drawn(min(SIZE, rows.shape[1]), context.trial, rows.shape[1]).rows(rows)
+    return FeatureSubset.sample(min(SIZE, rows.shape[1]), context.trial, rows.shape[1]).rows(rows)
 
 
 def projection(rows: Rows, context: Context) -> Rows:
     """The projection of a trial."""
-    return GaussianProjection.drawn(SIZE, context.trial, rows.shape[1]).rows(rows)
+    return GaussianProjection.sample(SIZE, context.trial, rows.shape[1]).rows(rows)
 
 
 def components(rows: Rows, context: Context) -> Rows:

@@ -26,12 +26,12 @@ class CountOrAuto:
 
     low: int
 
-    def checked(self, value: object) -> int | str:
+    def check(self, value: object) -> int | str:
         """Return the number or the word."""
         if isinstance(value, str) and value == AUTO:
             return AUTO
         try:
-            return Count(self.low).checked(value)
+            return Count(self.low).check(value)
         except ValueError as expected:
             raise ValueError(f"'auto' or {expected}") from None
 
@@ -40,10 +40,10 @@ class CountOrAuto:
 class Interactions:
     """How many pairs, "auto", or which: pairs of names or positions."""
 
-    def checked(self, value: object) -> int | str | tuple[tuple[str | int, str | int], ...]:
+    def check(self, value: object) -> int | str | tuple[tuple[str | int, str | int], ...]:
         """Return the number, the word, or the pairs as tuples."""
         if isinstance(value, str) or is_whole(value):
-            return CountOrAuto(0).checked(value)
+            return CountOrAuto(0).check(value)
         try:
             pairs = tuple((one, two) for one, two in value)  # type: ignore[attr-defined]
         except (TypeError, ValueError):

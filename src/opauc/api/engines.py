@@ -39,9 +39,9 @@ def cluster(engine: str | None, address: str | None, n_jobs: int, observer: Obse
     A cluster on this machine has a worker for each core unless a number is asked for.
     """
     if engine is None:
-        yield ThreadScheduler(Threads().checked(n_jobs))
+        yield ThreadScheduler(Threads().check(n_jobs))
         return
-    workers = Threads().checked(ALL_CORES if n_jobs == 1 else n_jobs)
+    workers = Threads().check(ALL_CORES if n_jobs == 1 else n_jobs)
     with _started(engine, address, workers) as scheduler:
         if scheduler.address is not None:
             text = f"{engine}: dashboard at {scheduler.address}"

@@ -23,10 +23,10 @@ from opauc.linear.kernels.sgd import (
     STEPS,
     DescentState,
     fold_when_full,
-    take_in,
+    update_moments,
 )
 from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.sgd import SGD, plain_start
+from opauc.linear.sgd import SGD, start_plain
 from opauc.types import ClassCounts, Floats, Labels, Rows
 
 
@@ -48,7 +48,7 @@ def adaptive_step(row, k, weight, alpha, eta0, epsilon, state, squares, product)
     """
     progress, other = state.progress, 1 - k
     progress[ROWS] += 1.0
-    take_in(row, k, weight, 1.0, state)
+    update_moments(row, k, weight, 1.0, state)
     if state.counts[other] > 0.0:
         mean, weights = state.means[other], state.weights
         excess = 1.0 - 2.0 * k
@@ -121,7 +121,7 @@ class AdaOAMSolver(Solver[AdaptiveState]):
 
     def start(self, n_features: int) -> AdaptiveState:
         """Return the state before any row: zero weights, empty statistics."""
-        return AdaptiveState(plain_start(n_features), np.zeros(n_features))
+        return AdaptiveState(start_plain(n_features), np.zeros(n_features))
 
     def step(self, state: AdaptiveState, rows: Rows, labels: Labels, weight: Floats | None = None) -> AdaptiveState:
         """Return the state after one step per row, in order."""

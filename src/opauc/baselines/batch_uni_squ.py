@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.core.fit import BatchFit
-from opauc.core.parameters import NON_NEGATIVE, POSITIVE, checked
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, check_param
 from opauc.types import Labels, Rows
 
 
@@ -59,11 +59,11 @@ class BatchUniSqu(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         name = type(self).__name__
-        rows, alpha = as_float64(rows), checked(name, "alpha", self.alpha, NON_NEGATIVE)
+        rows, alpha = as_float64(rows), check_param(name, "alpha", self.alpha, NON_NEGATIVE)
         class_weights = labels.size / (2.0 * np.bincount(labels))
         model = Ridge(
             alpha=alpha * labels.size,
-            tol=checked(name, "tol", self.tol, POSITIVE),
+            tol=check_param(name, "tol", self.tol, POSITIVE),
             # Without a penalty the normal equations may be singular; take the minimum-norm solution.
             solver="svd" if alpha == 0.0 and not sparse.issparse(rows) else "auto",
         ).fit(rows, 2.0 * labels - 1.0, sample_weight=class_weights[labels])

@@ -11,15 +11,14 @@ from opauc.baselines.kernels.oam import BOUND, SQUARES, PairBuffers, add_pulls, 
 from opauc.core.kernels.simd import LANES
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import refuse_not_finite, refuse_other_names, with_row_numbers
+from opauc.core.state_arrays import check_array_names, check_finite, with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.estimator import StreamClassifier
-from opauc.linear.moments.sketch import CodeStream
-from opauc.linear.progressive_summary import mean_scores, score_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import mean_scores, score_summary
+from opauc.linear.moments.sketch import SignStream
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, RandomState, Rows
 
 # The buffered rows are also stored by feature if that takes at most this many bytes: the products of a
@@ -65,7 +64,7 @@ class OAMSolver(Solver[PairBuffers]):
     def start(self, n_features: int) -> PairBuffers:
         """Return the state before any row: zero weights, empty buffers."""
         size, width = self.buffer_size, -(-self.buffer_size // LANES) * LANES
-        key = CodeStream.seeded(0, self.random_state).key
+        key = SignStream.seeded(0, self.random_state).key
         return PairBuffers(
             counts=np.zeros(2),
             n_rows=np.zeros(2),
@@ -88,7 +87,7 @@ class OAMSolver(Solver[PairBuffers]):
         if state.lengths.shape[1] != self.buffer_size:
             raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
         weights, sequential = row_weights(weight), UPDATES[self.update]
-        reach = self.bound_weights(state, checked_squares(rows), float(labels.size if weight is None else weight.sum()))
+        reach = self.bound_weights(state, sum_row_squares(rows), float(labels.size if weight is None else weight.sum()))
         for part, block in sparse_blocks(rows):
             state = widen_rows(state, int(np.diff(block.indptr).max(initial=0)))
             buffer_pass(block, labels[part], weights[part], float(self.C), sequential, state)
@@ -123,7 +122,7 @@ class OAMSolver(Solver[PairBuffers]):
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
         """Return the state with these arrays; raise if they are not valid input for the kernels."""
         given, template = with_row_numbers(arrays), self.to_arrays(OAMSolver(buffer_size=1).start(1))
-        refuse_other_names(template, given)
+        check_array_names(template, given)
         for name, part in template.items():
             if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
                 raise IncompatibleMomentsError(
@@ -165,7 +164,7 @@ def _check_arrays(arrays: NamedArrays, n_features: int, size: int) -> None:
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise IncompatibleMomentsError(f"array {name}: expected shape {shape}, got {arrays[name].shape}")
-    refuse_not_finite(arrays)
+    check_finite(arrays)
     indices, lengths, n_rows = arrays["indices"], arrays["lengths"], arrays["n_rows"]
     if indices.size and indices.max() >= n_features:
         raise IncompatibleMomentsError(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")

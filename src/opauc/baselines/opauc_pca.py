@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.baselines.projected import full_covariance_solver
 from opauc.core.fit import BatchFit
-from opauc.core.parameters import Count, checked
+from opauc.core.parameters import Count, check_param
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
 
@@ -179,7 +179,7 @@ class OPAUCpca(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         name, rows = type(self).__name__, as_float64(rows)
-        size = min(checked(name, "n_components", self.n_components, Count()), *rows.shape)
+        size = min(check_param(name, "n_components", self.n_components, Count()), *rows.shape)
         solver = full_covariance_solver(name, self.get_params(deep=False), size)
         components = PrincipalComponents(rows, size, self.random_state)
         variance = components.explained_variance

@@ -6,7 +6,7 @@ from functools import partial
 from typing import ClassVar
 
 from opauc.core.fit import Fit
-from opauc.core.parameters import Count, Option, checked
+from opauc.core.parameters import Count, Option, check_param
 from opauc.core.solver import AnySolver
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.fit import LinearFit, Resolved
@@ -72,13 +72,13 @@ def _resolve_projected(
     dtype: str,  # noqa: ARG001
 ) -> Resolved:
     """Return OPAUC's solver with full covariance behind a map that is drawn when training starts."""
-    size = min(checked(estimator, "n_components", parameters["n_components"], Count()), n_features)
+    size = min(check_param(estimator, "n_components", parameters["n_components"], Count()), n_features)
     solver = full_covariance_solver(estimator, parameters, size)
-    return Resolved(solver, partial(map_kind.drawn, size, parameters["random_state"], n_features))
+    return Resolved(solver, partial(map_kind.sample, size, parameters["random_state"], n_features))
 
 
 def full_covariance_solver(estimator: str, parameters: Settings, n_components: int) -> AnySolver:
     """Return OPAUC's solver with full covariance and without standardizing, for rows of that length."""
-    checked(estimator, "solver", parameters["solver"], Option(("exact", "sgd")))
+    check_param(estimator, "solver", parameters["solver"], Option(("exact", "sgd")))
     settings = {**parameters, "rank": None, "standardize": False, "forgetting_factor": 1.0, "n_jobs": None}
     return resolve_opauc(estimator, settings, n_components, "float64").solver

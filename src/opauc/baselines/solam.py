@@ -11,7 +11,7 @@ from opauc.baselines.univariate import add_row
 from opauc.core.kernels.compile import kernel
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback
@@ -24,12 +24,11 @@ from opauc.linear.kernels.means import (
     SUMS,
     WEIGHT,
     WEIGHT_SUM,
-    move_cards,
-    note_score,
+    add_score,
+    move_records,
     rescale,
 )
-from opauc.linear.progressive_summary import progressive_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import progressive_summary
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # Positions in `scalars`, after FACTOR and FACTOR_SUM.
@@ -44,11 +43,11 @@ class SaddleState(NamedTuple):
     Index 0 is the negative class, 1 the positive.
     """
 
-    cards: np.ndarray  # (d, 4) per feature: v, u, sums of the rows of each class
+    records: np.ndarray  # (d, 4) per feature: v, u, sums of the rows of each class
     counts: np.ndarray  # (2,) total sample weight of each class
     n_rows: np.ndarray  # (2,) number of rows of each class
     centres: np.ndarray  # (2,) b and a, which converge to the mean score of each class
-    spreads: np.ndarray  # (2, 3) of the scores, see `note_score`
+    spreads: np.ndarray  # (2, 3) of the scores, see `add_score`
     scalars: np.ndarray  # (6,) a, a_sum, sum of steps, |w|^2, largest |x|, the dual variable
 
 
@@ -63,7 +62,7 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, rest, square = add_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        dot, rest, square = add_row(rows.data, rows.indices, begin, end, k, weight, state.records)
         score = scalars[FACTOR] * dot
         counts[k] += weight
         state.n_rows[k] += 1.0
@@ -76,7 +75,7 @@ def saddle_pass(rows, labels, row_weights, first_step, radius, state):
         scalars[DUAL] = clip(scalars[DUAL] + step * dual, 2.0 * bound)
         if scalars[STEP_SUM] > 0.0:
             mean_score = (scalars[FACTOR_SUM] * dot + rest) / scalars[STEP_SUM]
-            note_score(k, mean_score, weight * number * number, state.spreads)
+            add_score(k, mean_score, weight * number * number, state.spreads)
         move_weights(rows, begin, end, -step * along, score, square, radius, state)
         scalars[FACTOR_SUM] += step * scalars[FACTOR]
         scalars[STEP_SUM] += step
@@ -112,22 +111,22 @@ def move_weights(rows, begin, end, move, score, square, radius, state):
     scalars = state.scalars
     length = max(0.0, scalars[SQUARE_NORM] + move * (2.0 * score + move * square))
     change = move / scalars[FACTOR]
-    move_cards(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.cards)
+    move_records(rows.data, rows.indices, begin, end, change, -scalars[FACTOR_SUM] * change, state.records)
     if length > radius * radius:
         scalars[FACTOR] *= radius / np.sqrt(length)
         length = radius * radius
     scalars[SQUARE_NORM] = length
     if scalars[FACTOR] < SMALLEST_FACTOR:
         rescale(state)
-        scalars[SQUARE_NORM] = square_norm(state.cards)
+        scalars[SQUARE_NORM] = square_norm(state.records)
 
 
 @kernel
-def square_norm(cards):
+def square_norm(records):
     """Return |v|^2."""
     total = 0.0
-    for j in range(cards.shape[0]):
-        total += cards[j, WEIGHT] * cards[j, WEIGHT]
+    for j in range(records.shape[0]):
+        total += records[j, WEIGHT] * records[j, WEIGHT]
     return total
 
 
@@ -159,7 +158,7 @@ class SOLAMSolver(Solver[SaddleState]):
     def start(self, n_features: int) -> SaddleState:
         """Return the state before any row."""
         return SaddleState(
-            cards=np.zeros((n_features, 4)),
+            records=np.zeros((n_features, 4)),
             counts=np.zeros(2),
             n_rows=np.zeros(2),
             centres=np.zeros(2),
@@ -170,7 +169,7 @@ class SOLAMSolver(Solver[SaddleState]):
     def step(self, state: SaddleState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SaddleState:
         """Take one step per row, in order."""
         weights, settings = row_weights(weight), (float(self.eta0), float(self.radius))
-        longest = max(state.scalars[LONGEST], np.sqrt(checked_squares(rows)))
+        longest = max(state.scalars[LONGEST], np.sqrt(sum_row_squares(rows)))
         self.check_overflow(longest, weights.max(initial=1.0))
         for part, block in sparse_blocks(rows):
             saddle_pass(block, labels[part], weights[part], *settings, state)
@@ -190,7 +189,7 @@ class SOLAMSolver(Solver[SaddleState]):
 
     def weights(self, state: SaddleState) -> Floats:
         """Return the mean of the iterates, each weighted by its step."""
-        total = state.scalars[FACTOR_SUM] * state.cards[:, WEIGHT] + state.cards[:, WEIGHT_SUM]
+        total = state.scalars[FACTOR_SUM] * state.records[:, WEIGHT] + state.records[:, WEIGHT_SUM]
         mean: Floats = total / (state.scalars[STEP_SUM] or 1.0)
         return mean
 
@@ -200,7 +199,7 @@ class SOLAMSolver(Solver[SaddleState]):
 
     def summary(self, state: SaddleState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and progressive estimates of the variances."""
-        return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
+        return progressive_summary(state.counts, state.records[:, SUMS:], state.spreads, weights)
 
     def rollback(self, state: SaddleState, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return a rollback of the whole state, because a projection may rescale all features."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from opauc.core.kernels.compile import kernel
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Option, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.kernels.means import (
     CURVATURE,
@@ -26,12 +26,11 @@ from opauc.linear.kernels.means import (
     add_to_mean,
     enter_row,
     enter_sums,
-    move_cards,
+    move_records,
     rescale,
 )
-from opauc.linear.learning_rates import LEARNING_RATES
 from opauc.linear.means import MeansSolver, MeansState
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.sgd import LEARNING_RATES
 from opauc.types import Floats, Labels, Rows
 
 
@@ -53,7 +52,7 @@ def centered_pass(rows, labels, row_weights, step_sizes, relative, alpha, state)
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.records)
         score = scalars[FACTOR] * dot + state.coefficients[k] * inner + state.coefficients[1 - k] * far
         away = enter_sums(k, weight, score, inner, far, square, state)
         inner += weight * square
@@ -71,7 +70,7 @@ def centered_pass(rows, labels, row_weights, step_sizes, relative, alpha, state)
             rescale(state)
         move = -(pull + keep * along) / scalars[FACTOR]
         move_sum = -(scalars[FACTOR_SUM] * move + along_sum)
-        move_cards(rows.data, rows.indices, begin, end, move, move_sum, state.cards)
+        move_records(rows.data, rows.indices, begin, end, move, move_sum, state.records)
         if state.counts[1 - k] > 0.0:
             add_to_mean(k, weight, away, state)
 
@@ -146,13 +145,13 @@ class SPAUCSolver(MeansSolver):
         """Take one step per row, in order."""
         relative, sizes = self.step_sizes(state.parts, labels.size)
         weights, alpha = row_weights(weight), float(self.alpha)
-        checked_squares(rows)
+        sum_row_squares(rows)
         # NumPy warns of overflow where kernels run as plain Python.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
                 centered_pass(block, labels[part], weights[part], sizes[part], relative, alpha, state.parts)
         if not relative:
-            self.refuse_divergence(state.parts)
+            self.check_divergence(state.parts)
         return state
 
     def kept(self, decay: Floats) -> Floats:

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.core.fit import BatchFit
-from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, checked
+from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, check_param
 from opauc.types import Labels, Rows
 
 
@@ -66,12 +66,12 @@ class UniLog(BatchClassifier):
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         name = type(self).__name__
-        alpha = checked(name, "alpha", self.alpha, NON_NEGATIVE)
+        alpha = check_param(name, "alpha", self.alpha, NON_NEGATIVE)
         rows = as_float64(rows)
         model = LogisticRegression(
             C=1.0 / (alpha * labels.size) if alpha else np.inf,
-            tol=checked(name, "tol", self.tol, POSITIVE),
-            max_iter=checked(name, "max_iter", self.max_iter, Count()),
+            tol=check_param(name, "tol", self.tol, POSITIVE),
+            max_iter=check_param(name, "max_iter", self.max_iter, Count()),
             class_weight="balanced",
         ).fit(rows, labels)
         weights = model.coef_[0].copy()

@@ -12,7 +12,7 @@ from opauc.core.kernels.compile import kernel
 from opauc.core.kernels.simd import prefetch
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, SWITCH, Option, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
@@ -23,12 +23,11 @@ from opauc.linear.kernels.means import (
     SUMS,
     WEIGHT,
     WEIGHT_SUM,
-    move_cards,
-    note_score,
+    add_score,
+    move_records,
 )
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
-from opauc.linear.progressive_summary import progressive_summary
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.means import progressive_summary
+from opauc.linear.sgd import LEARNING_RATES, check_divergence, step_sizes
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # Positions in `scalars`.
@@ -43,10 +42,10 @@ class UnivariateState(NamedTuple):
     u is defined such that share_sum w + u is the weighted sum of the iterates.
     """
 
-    cards: np.ndarray  # (d, 4) per feature: w, u, sums of the rows of each class
+    records: np.ndarray  # (d, 4) per feature: w, u, sums of the rows of each class
     counts: np.ndarray  # (2,) total sample weight of each class
     n_rows: np.ndarray  # (2,) number of rows of each class
-    spreads: np.ndarray  # (2, 3) of the scores, see `note_score`
+    spreads: np.ndarray  # (2, 3) of the scores, see `add_score`
     scalars: np.ndarray  # (4,) steps taken, sum of shares, largest |x|^2, recent squared excess
 
 
@@ -67,7 +66,7 @@ def univariate_pass(rows, labels, row_weights, step_sizes, relative, exponential
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        score, rest, square = add_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        score, rest, square = add_row(rows.data, rows.indices, begin, end, k, weight, state.records)
         state.n_rows[k] += 1.0
         counts[k] += weight
         if counts[1 - k] == 0.0:
@@ -75,24 +74,24 @@ def univariate_pass(rows, labels, row_weights, step_sizes, relative, exponential
         scalars[STEPS] += 1.0
         share = scalars[STEPS] * scalars[STEPS]
         averaged = average and scalars[SHARE_SUM] > 0.0
-        note_score(k, score + rest / scalars[SHARE_SUM] if averaged else score, weight * share, state.spreads)
+        add_score(k, score + rest / scalars[SHARE_SUM] if averaged else score, weight * share, state.spreads)
         balance = weight * (counts[0] + counts[1]) / (2.0 * counts[k])
         move = plan_move(2.0 * k - 1.0, score, square, balance, step_sizes[i], relative, exponential, scalars)
-        move_cards(rows.data, rows.indices, begin, end, move, -scalars[SHARE_SUM] * move, state.cards)
+        move_records(rows.data, rows.indices, begin, end, move, -scalars[SHARE_SUM] * move, state.records)
         scalars[SHARE_SUM] += share
 
 
 @kernel
-def add_row(data, indices, begin, end, k, weight, cards):
+def add_row(data, indices, begin, end, k, weight, records):
     """Add weight times a sparse row to the sums of class k; return its products with both weight columns and |x|^2."""
     dot, dot_sum, square, last = 0.0, 0.0, 0.0, indices.size - 1
     for at in range(begin, end):
-        prefetch(cards, indices[min(at + AHEAD, last)], 0)
-        x, card = np.float64(data[at]), cards[indices[at]]
-        dot += card[WEIGHT] * x
-        dot_sum += card[WEIGHT_SUM] * x
+        prefetch(records, indices[min(at + AHEAD, last)], 0)
+        x, record = np.float64(data[at]), records[indices[at]]
+        dot += record[WEIGHT] * x
+        dot_sum += record[WEIGHT_SUM] * x
         square += x * x
-        card[SUMS + k] += weight * x
+        record[SUMS + k] += weight * x
     return dot, dot_sum, square
 
 
@@ -141,23 +140,23 @@ class UnivariateSolver(Solver[UnivariateState]):
         """Take one step per row, in order."""
         relative, sizes = step_sizes(self, state.n_rows.sum(), labels.size)
         weights, options = row_weights(weight), (relative, self.exponential, self.average)
-        checked_squares(rows)
+        sum_row_squares(rows)
         # NumPy warns of overflow where kernels run as plain Python.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
                 univariate_pass(block, labels[part], weights[part], sizes[part], *options, state)
         if not relative:
             # Good margins of the exponential loss are far from one, so only those of the square loss show divergence.
-            refuse_divergence(self, state, 0.0 if self.exponential else state.scalars[RECENT_EXCESS])
+            check_divergence(self, state, 0.0 if self.exponential else state.scalars[RECENT_EXCESS])
         return state
 
     def weights(self, state: UnivariateState) -> Floats:
         """Return the mean of the iterates, or the last iterate."""
-        last: Floats = state.cards[:, WEIGHT].copy()
+        last: Floats = state.records[:, WEIGHT].copy()
         if not self.average:
             return last
         shares = state.scalars[SHARE_SUM]
-        mean: Floats = (shares * last + state.cards[:, WEIGHT_SUM]) / (shares or 1.0)
+        mean: Floats = (shares * last + state.records[:, WEIGHT_SUM]) / (shares or 1.0)
         return mean
 
     def counts(self, state: UnivariateState) -> ClassCounts:
@@ -166,12 +165,12 @@ class UnivariateSolver(Solver[UnivariateState]):
 
     def summary(self, state: UnivariateState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and progressive estimates of the variances."""
-        return progressive_summary(state.counts, state.cards[:, SUMS:], state.spreads, weights)
+        return progressive_summary(state.counts, state.records[:, SUMS:], state.spreads, weights)
 
     def rollback(self, state: UnivariateState, rows: Rows) -> Rollback:
         """Return a rollback of the parts of `state` that a step on `rows` changes."""
-        cards, *others = state
-        return Rollback().keep(*others).keep_features([cards], touched_features(rows))
+        records, *others = state
+        return Rollback().keep(*others).keep_features([records], touched_features(rows))
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> UnivariateState:
         """Return the state with these arrays, after checking them; they may have fewer features."""

@@ -1,7 +1,7 @@
-"""The Gram matrix of a block of rows by BLAS `syrk`, called so that other threads go on meanwhile.
+"""The Gram matrix of a block of rows by BLAS `syrk`, called without the GIL.
 
-scipy's own wrapper of `syrk` keeps the interpreter locked during the call;
-the same routine taken by its address and called through ctypes does not.
+scipy's wrapper of `syrk` holds the GIL during the call. Calling the same routine
+by its address through ctypes does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UPPER, _PLAIN = c_char(b"U"), c_char(b"N")
 
 
 def _address(name: str) -> int:
-    """Return where the routine lies, from the capsule in which scipy offers it to other compiled code."""
+    """Return the address of a BLAS routine, from the capsule that scipy exports for compiled code."""
     capsule = py_object(cython_blas.__pyx_capi__[name])
     signature = pythonapi.PyCapsule_GetName
     signature.restype, signature.argtypes = c_char_p, [py_object]
@@ -55,7 +55,10 @@ _ROUTINES = {
 
 
 def add_gram(rows: DenseRows, lower: DenseRows) -> None:
-    """Add rows^T rows to the lower triangle of `lower`; of one dtype, C-contiguous but for long lines of `lower`."""
+    """Add rows^T rows to the lower triangle of `lower`.
+
+    Both have the same dtype and are C-contiguous, except that lines of `lower` may be longer.
+    """
     routine, one = _ROUTINES[rows.dtype]
     n_rows, n_features = rows.shape
     # Read column by column, as BLAS does, `rows` is its transpose and `lower` is an upper triangle.
@@ -76,7 +79,10 @@ def add_gram(rows: DenseRows, lower: DenseRows) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread; around several threads that do so each, lest one gives back what another still needs."""
+    """Limit BLAS to one thread.
+
+    Enter it once around a pool of threads: if each thread did, one might lift the limit of the others.
+    """
     with _blas_threads().limit(limits=1, user_api="blas"):
         yield
 

@@ -1,4 +1,4 @@
-"""What values a parameter may have, said where it is declared and checked in scikit-learn's words."""
+"""Rules for the values of parameters, declared at the field and reported in scikit-learn's words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 
 from opauc.types import Settings
 
-Made = TypeVar("Made")
-# Where the metadata of a dataclass field say which values it may have.
+Params = TypeVar("Params")
+# Key of a rule in the metadata of a dataclass field.
 RULE = "rule"
 
 
 class Rule(Protocol):
-    """Which values a parameter may have."""
+    """The values that a parameter may have."""
 
-    def checked(self, value: object) -> Any:
-        """Return the value as the code takes it; raise ValueError with what was expected where it cannot be."""
+    def check(self, value: object) -> Any:
+        """Return the value converted to its type; raise ValueError with the expected values where it is not allowed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Number:
     high: float = np.inf
     closed: str = "left"
 
-    def checked(self, value: object) -> float:
+    def check(self, value: object) -> float:
         """Return the number as a float."""
         left, right = self.closed in ("left", "both"), self.closed in ("right", "both")
         is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
@@ -47,12 +47,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number from `low` on, up to `high` if there is one."""
+    """An integer of at least `low` and, unless it is None, at most `high`."""
 
     low: int = 1
     high: int | None = None
 
-    def checked(self, value: object) -> int:
+    def check(self, value: object) -> int:
         """Return the number as an int."""
         number = int(value) if is_whole(value) else self.low - 1
         if number < self.low or (self.high is not None and number > self.high):
@@ -62,11 +62,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Option:
-    """One of a few words, or True or False."""
+    """One of the given strings, booleans or None."""
 
     options: Collection[object]
 
-    def checked(self, value: object) -> Any:
+    def check(self, value: object) -> Any:
         """Return the value."""
         if not (isinstance(value, str | bool | None) and value in self.options):
             raise ValueError(f"one of {{{', '.join(repr(option) for option in self.options)}}}")
@@ -77,8 +77,8 @@ class Option:
 class Threads:
     """A number of threads: None is one, -1 all cores, -2 all but one."""
 
-    def checked(self, value: object) -> int:
-        """Return the number of threads meant."""
+    def check(self, value: object) -> int:
+        """Return the number of threads, at least one."""
         if value is None:
             return 1
         number = int(value) if is_whole(value) else 0
@@ -89,17 +89,17 @@ class Threads:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Some finite numbers in an interval, closed as that of `Number`, or None to have them chosen."""
+    """One or more finite numbers in an interval, closed as in `Number`, or None for the default grid."""
 
     low: float
     closed: str = "left"
 
-    def checked(self, value: Any) -> tuple[float, ...] | None:
+    def check(self, value: Any) -> tuple[float, ...] | None:
         """Return the numbers as floats."""
         if value is None:
             return None
         try:
-            numbers = tuple(Number(self.low, closed=self.closed).checked(number) for number in value)
+            numbers = tuple(Number(self.low, closed=self.closed).check(number) for number in value)
         except (TypeError, ValueError):
             numbers = ()
         if not numbers:
@@ -110,12 +110,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Shares:
-    """One or more numbers above zero, up to one."""
+    """One or more numbers in (0, 1]."""
 
-    def checked(self, value: object) -> tuple[float, ...]:
+    def check(self, value: object) -> tuple[float, ...]:
         """Return the numbers as floats."""
         try:
-            shares = tuple(SHARE.checked(number) for number in value) if isinstance(value, Iterable) else ()
+            shares = tuple(SHARE.check(number) for number in value) if isinstance(value, Iterable) else ()
         except ValueError:
             shares = ()
         if not shares:
@@ -125,9 +125,9 @@ class Shares:
 
 @dataclass(frozen=True)
 class Seed:
-    """What random numbers come from; whoever draws them checks it."""
+    """A random state; the code that uses it checks it."""
 
-    def checked(self, value: object) -> Any:
+    def check(self, value: object) -> Any:
         """Return the value."""
         return value
 
@@ -156,24 +156,24 @@ def parameter(default: object, rule: Rule) -> Any:
     return field(default=default, metadata={RULE: rule})
 
 
-def from_params(owner: str, kind: type[Made], given: Settings) -> Made:
-    """Return a dataclass of that kind with the parameters given, each checked on behalf of `owner`."""
+def from_params(owner: str, kind: type[Params], given: Settings) -> Params:
+    """Return a dataclass of type `kind` with the given parameters, each checked; errors name `owner`."""
     values = {
-        part.name: checked(owner, part.name, given[part.name], part.metadata[RULE])
+        part.name: check_param(owner, part.name, given[part.name], part.metadata[RULE])
         for part in fields(kind)  # type: ignore[arg-type]
         if part.name in given
     }
     return kind(**values)
 
 
-def checked(owner: str, name: str, value: object, rule: Rule) -> Any:
-    """Return a parameter as the code takes it, or refuse it by name, value and expectation."""
+def check_param(owner: str, name: str, value: object, rule: Rule) -> Any:
+    """Return a parameter converted to its type; raise with its name, its value and the expected values otherwise."""
     try:
-        return rule.checked(value)
+        return rule.check(value)
     except ValueError as expected:
         raise ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {value!r} instead.") from None
 
 
 def is_whole(value: object) -> TypeGuard[SupportsInt]:
-    """Tell whether a value is a whole number, which True and False are not."""
+    """Return whether a value is an integer; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)

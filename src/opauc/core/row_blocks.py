@@ -1,43 +1,38 @@
-"""The rows of a chunk in the shapes the kernels take."""
+"""Rows of a batch in the forms that kernels take, and checks that come before a kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy import sparse
 
-from opauc.core.kernels.sparse_rows import CsrRows, nonzero_entries
-from opauc.errors import IncompatibleMomentsError
-from opauc.types import Array, DenseRows, Floats, Rows
+from opauc.core.kernels.sparse_rows import CsrRows, nonzero_entries, sum_of_squares
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
+from opauc.types import Array, DenseRows, Floats, Labels, Rows  # noqa: F401  imported from here elsewhere
 
+# Row weights of a batch in which every row has weight one.
 NO_WEIGHTS: Floats = np.empty(0)
 NO_WEIGHTS.flags.writeable = False
-
-
-def widen_rows(rows: Rows, width: int) -> Rows:
-    """Return the rows with as many features as a model has: sparse rows may lack some or have more."""
-    if rows.shape[1] == width:
-        return rows
-    if isinstance(rows, np.ndarray):
-        raise IncompatibleMomentsError(f"rows have {rows.shape[1]} features, the model has {width}")
-    if rows.shape[1] > width:
-        return rows[:, :width]
-    return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
+# Rows whose squares sum to at most this cannot make sums of squares overflow, however many rows there are.
+MAX_SUM_OF_SQUARES = 1e200
+# Dense entries per block of `sparse_blocks`: the sparse copy is larger than the block itself.
+ENTRIES_PER_BLOCK = 2**20
 
 
 def kernel_rows(rows: Rows) -> DenseRows | CsrRows:
-    """Give the arrays of the rows to a kernel, read-only whether or not they were: one compiled form serves both."""
+    """Return the arrays of the rows, read-only: kernels are then compiled once for writable and read-only rows."""
     if isinstance(rows, np.ndarray):
         return read_only(rows)
     return csr_rows(rows.data, rows.indices, rows.indptr)
 
 
 def csr_rows(data: Array, indices: Array, indptr: Array) -> CsrRows:
-    """Return sparse rows as kernels take them.
+    """Return sparse rows for a kernel.
 
-    Column numbers are unsigned: of a signed one a kernel has to ask each time
-    whether it counts from the end, which costs up to a third of the time.
+    Column indices become unsigned. For a signed index, a kernel has to check at
+    each access whether it counts from the end, which costs up to a third of the
+    time.
     """
     unsigned = indices.view(f"u{indices.dtype.itemsize}")
     return CsrRows(read_only(data), read_only(unsigned), read_only(indptr))
@@ -50,8 +45,31 @@ def read_only(array: Array) -> Array:
     return view
 
 
+def widen_rows(rows: Rows, n_features: int) -> Rows:
+    """Return the rows with exactly `n_features` features.
+
+    Sparse rows gain empty columns, or lose those beyond `n_features`, which the
+    model has no weights for. Dense rows must have the right width already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from opauc.core.row_blocks import widen_rows
+    >>> widen_rows(sparse.csr_array(np.eye(2)), 3).toarray().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if rows.shape[1] == n_features:
+        return rows
+    if isinstance(rows, np.ndarray):
+        raise IncompatibleMomentsError(f"rows have {rows.shape[1]} features, the model has {n_features}")
+    if rows.shape[1] > n_features:
+        return rows[:, :n_features]
+    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_features))
+
+
 def contiguous_blocks(rows: Rows, rows_per_block: int = 4096) -> Iterator[tuple[slice, Rows]]:
-    """Yield the chunk whole where its rows lie one after the other, else copies of a few thousand rows."""
+    """Yield all rows at once if they are sparse or C-contiguous, else contiguous copies of `rows_per_block` rows."""
     n_rows = rows.shape[0]
     if not isinstance(rows, np.ndarray) or (rows.flags.c_contiguous and rows.flags.aligned):
         yield slice(0, n_rows), rows
@@ -61,12 +79,8 @@ def contiguous_blocks(rows: Rows, rows_per_block: int = 4096) -> Iterator[tuple[
         yield part, np.array(rows[part], order="C")
 
 
-# So many dense entries at a time: their sparse form is larger than they are.
-ENTRIES_PER_BLOCK = 2**20
-
-
 def sparse_blocks(rows: Rows) -> Iterator[tuple[slice, CsrRows]]:
-    """Yield sparse rows whole and dense ones in blocks, the zeros left out.
+    """Yield sparse rows at once, and dense rows in blocks converted to CSR without their zeros.
 
     Examples
     --------
@@ -88,7 +102,7 @@ def sparse_blocks(rows: Rows) -> Iterator[tuple[slice, CsrRows]]:
 
 
 def row_weights(weight: Floats | None) -> Floats:
-    """Return the weights read-only, one compiled form serves all; none where every row has weight one.
+    """Return the row weights read-only, for a kernel; an empty array where every row has weight one.
 
     Examples
     --------
@@ -97,3 +111,18 @@ def row_weights(weight: Floats | None) -> Floats:
     0
     """
     return NO_WEIGHTS if weight is None else read_only(np.ascontiguousarray(weight, np.float64))
+
+
+def sum_row_squares(rows: Rows) -> float:
+    """Return the sum of the squares of all values; raise where it is so large that products with it may overflow."""
+    values = rows.ravel(order="K") if isinstance(rows, np.ndarray) else rows.data
+    with np.errstate(over="ignore"):
+        squares = float(sum_of_squares(read_only(values)))
+    check_sum_of_squares(squares)
+    return squares
+
+
+def check_sum_of_squares(squares: float) -> None:
+    """Raise where a sum of squares is too large or NaN."""
+    if not squares <= MAX_SUM_OF_SQUARES:
+        raise StatisticsOverflowError("the squares of the rows overflow float64; scale the features down")

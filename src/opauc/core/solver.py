@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 from numpy.typing import ArrayLike
 
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
-from opauc.core.state_arrays import refuse_other_width, restored, state_arrays
+from opauc.core.state_arrays import check_array_shapes, restore_state, state_arrays
 from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows
@@ -103,14 +103,14 @@ class Solver(ABC, Generic[State]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> State:
         """Return the state of so many features that gave these arrays, checked before room is made for it."""
-        refuse_other_width(n_features, arrays, *(self.to_arrays(self.start(few)) for few in (1, 2)))
-        state = restored(self.start(n_features), arrays)
+        check_array_shapes(n_features, arrays, *(self.to_arrays(self.start(few)) for few in (1, 2)))
+        state = restore_state(self.start(n_features), arrays)
         self.check(state)
         return state
 
     def widen(self, state: State, n_features: int) -> State:
         """Return the state with room for more features, which were zero in every row so far."""
-        return restored(self.start(n_features), self.to_arrays(state))
+        return restore_state(self.start(n_features), self.to_arrays(state))
 
     def check(self, state: State) -> None:
         """Refuse a state from a file that would lead the kernels astray."""

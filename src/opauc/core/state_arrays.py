@@ -1,4 +1,4 @@
-"""The state of any learner as named arrays, and back: for files, and for features that turn up late."""
+"""Conversion of a solver's state to named arrays and back, for files and for states that gain features."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ State = TypeVar("State")
 
 
 def state_arrays(state: object) -> Arrays:
-    """Return the arrays a state is made of, by name: nested named tuples or dataclasses of arrays and numbers.
+    """Return the arrays of a state by dotted name.
 
-    Nothing is copied that need not be.
+    A state is a nested named tuple or dataclass of arrays and numbers. Arrays are not copied.
 
     Examples
     --------
@@ -29,47 +29,48 @@ def state_arrays(state: object) -> Arrays:
     return dict(_leaves("", state))
 
 
-def restored(template: State, arrays: NamedArrays) -> State:
-    """Return the state that gave these arrays, perhaps when it knew fewer features.
+def restore_state(template: State, arrays: NamedArrays) -> State:
+    """Return the state that these arrays were taken from, with as many features as `template`.
 
-    Whatever the arrays do not cover is as in `template`, the state before any
-    row, which is used up: a feature not met yet was zero in every row. Arrays
-    that do not fit are refused.
+    `template` is a state before any row. It may have more features than the
+    arrays: a new feature was zero in every row so far, so its entries stay as
+    they are in `template`. The arrays of `template` are overwritten. Raises
+    where names, shapes or types do not match.
     """
-    wanted = state_arrays(template)
-    refuse_other_names(wanted, arrays)
-    # Of the arrays given, not of those filled: room that is not used yet is never touched.
-    refuse_not_finite(arrays)
-    filled = {name: array if array.flags.writeable else array.copy() for name, array in wanted.items()}
-    for name, array in filled.items():
+    targets = state_arrays(template)
+    check_array_names(targets, arrays)
+    # Checks the arrays given, not the targets: memory of the targets that is unused must stay uncommitted.
+    check_finite(arrays)
+    targets = {name: array if array.flags.writeable else array.copy() for name, array in targets.items()}
+    for name, array in targets.items():
         _fill_corner(name, array, arrays[name])
-    state: State = _rebuilt("", template, filled)
+    state: State = _rebuild("", template, targets)
     return state
 
 
 def with_row_numbers(arrays: NamedArrays, part: str = "") -> Arrays:
-    """Return the arrays of a state from before rows had weights, when the counts were the numbers of rows."""
+    """Return the arrays with `n_rows` copied from `counts` where it is missing: without row weights both are equal."""
     numbers, counts = f"{part}n_rows", f"{part}counts"
     return {numbers: arrays[counts], **arrays} if counts in arrays else dict(arrays)
 
 
-def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays, of_two: NamedArrays) -> None:
-    """Raise unless the arrays are as long as those of a state of so many features, before room is made for one.
+def check_array_shapes(n_features: int, arrays: NamedArrays, of_one: NamedArrays, of_two: NamedArrays) -> None:
+    """Raise unless the arrays have the shapes of a state of `n_features` features, before one is allocated.
 
-    What counts features is told from the states of one and of two features:
-    an axis in which they differ. One in which both have nothing grows with the
-    rows; any other is at least as long in every state.
+    `of_one` and `of_two` are the arrays of states of one and of two features.
+    An axis in which they differ counts features; on any other axis the length
+    must be at least that in `of_one`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.core.state_arrays import refuse_other_width
-    >>> refuse_other_width(9, {"a": np.zeros((3, 2))}, {"a": np.zeros((1, 2))}, {"a": np.zeros((2, 2))})
+    >>> from opauc.core.state_arrays import check_array_shapes
+    >>> check_array_shapes(9, {"a": np.zeros((3, 2))}, {"a": np.zeros((1, 2))}, {"a": np.zeros((2, 2))})
     Traceback (most recent call last):
         ...
     opauc.errors.IncompatibleMomentsError: array a: expected shape (9, 2) for 9 features, got (3, 2)
     """
-    refuse_other_names(of_one, arrays)
+    check_array_names(of_one, arrays)
     for name, array in arrays.items():
         pairs = list(zip(of_one[name].shape, of_two[name].shape, strict=True))
         least = tuple(one if one == two else n_features for one, two in pairs)
@@ -83,13 +84,15 @@ def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays
             )
 
 
-def refuse_other_names(wanted: Mapping[str, object], found: Mapping[str, object]) -> None:
+def check_array_names(expected: Mapping[str, object], arrays: Mapping[str, object]) -> None:
     """Raise unless both have the same names."""
-    if set(wanted) != set(found):
-        raise IncompatibleMomentsError(f"expected arrays {', '.join(sorted(wanted))}, got {', '.join(sorted(found))}")
+    if set(expected) != set(arrays):
+        raise IncompatibleMomentsError(
+            f"expected arrays {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}"
+        )
 
 
-def refuse_not_finite(arrays: NamedArrays) -> None:
+def check_finite(arrays: NamedArrays) -> None:
     """Raise unless all numbers are finite."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -107,8 +110,8 @@ def _leaves(name: str, part: object) -> Iterator[tuple[str, Array]]:
             yield from _leaves(f"{name}.{key}" if name else key, value)
 
 
-def _rebuilt(name: str, part: Any, arrays: NamedArrays) -> Any:
-    """Return a part like the given one, with its arrays and numbers taken from `arrays`."""
+def _rebuild(name: str, part: Any, arrays: NamedArrays) -> Any:
+    """Return a copy of a part of a state with its arrays and numbers taken from `arrays`."""
     if isinstance(part, np.ndarray):
         return arrays[name]
     if isinstance(part, bool | int | float):
@@ -116,11 +119,11 @@ def _rebuilt(name: str, part: Any, arrays: NamedArrays) -> Any:
     if part is None:
         return None
     inner = _parts(name, part).items()
-    return type(part)(**{key: _rebuilt(f"{name}.{key}" if name else key, value, arrays) for key, value in inner})
+    return type(part)(**{key: _rebuild(f"{name}.{key}" if name else key, value, arrays) for key, value in inner})
 
 
 def _parts(name: str, part: object) -> dict[str, object]:
-    """Return what a named tuple or a dataclass is made of."""
+    """Return the fields of a named tuple or dataclass."""
     if is_dataclass(part):
         return {field.name: getattr(part, field.name) for field in fields(part)}
     if isinstance(part, tuple) and hasattr(part, "_asdict"):
@@ -129,7 +132,7 @@ def _parts(name: str, part: object) -> dict[str, object]:
 
 
 def _number_type(number: bool | int | float) -> str:
-    """Return the type that holds the number; keys of codes use all 64 bits."""
+    """Return the dtype of a number in a file; keys of random streams use all 64 bits."""
     if isinstance(number, bool):
         return "bool"
     return "float64" if isinstance(number, float) else "uint64" if number >= 0 else "int64"

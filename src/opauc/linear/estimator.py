@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from opauc.core.loop import Trainer
 from opauc.core.mergeable import Statistic
 from opauc.core.model import Model
-from opauc.core.parameters import NON_NEGATIVE, checked
+from opauc.core.parameters import NON_NEGATIVE, check_param
 from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
@@ -279,7 +279,7 @@ class SumsClassifier(StreamClassifier):
         array([[0.5   ],
                [0.4444]])
         """
-        penalties = [checked(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
+        penalties = [check_param(type(self).__name__, "alphas", alpha, NON_NEGATIVE) for alpha in alphas]
         with reading(self):
             check_is_fitted(self)
             return self._fitted.path(penalties)

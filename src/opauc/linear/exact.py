@@ -1,4 +1,4 @@
-"""The exact minimizer of the paper's objective, from one pass, with no step size."""
+"""The exact minimizer of the paper's objective, in closed form from one pass; there is no step size."""
 
 from __future__ import annotations
 
@@ -16,34 +16,48 @@ from opauc.core.solver import MergeableSolver
 from opauc.linear.moments.classes import ClassMoments
 from opauc.types import Floats, Labels, Rows
 
-# A feature that varies by less than this share of its size does not vary: it is the rounding of its mean.
+# A feature whose deviation is below this share of its size counts as constant: the rest is rounding of its mean.
 ROUNDING = 8.0 * np.finfo(float).eps
-# No feature is divided by less: the square of its inverse would overflow.
-SMALLEST = 1e-150
-# Solving through a tridiagonal form errs by a tenth of this times the rounding of a number, relatively: below 1e-9.
-MOST_CONDITION = 4e6
+# Smallest scale of a feature: the inverse square of a smaller one would overflow.
+SMALLEST_SCALE = 1e-150
+# Largest condition number for solving in tridiagonal form: the relative error, a tenth of this times machine epsilon,
+# is then below 1e-9.
+MAX_CONDITION = 4e6
 
 
 @dataclass(frozen=True)
 class Exact(MergeableSolver[ClassMoments]):
-    """Minimize alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2.
+    """Exact minimizer of alpha/2 |w|^2 + mean over pairs of (1 - w.(x_pos - x_neg))^2 / 2.
 
-    With d = the difference of the class means and S = the sum of their
-    covariances, the minimizer is w = (alpha I + S + d d^T)^-1 d: a ridge
-    Fisher discriminant with equally weighted classes. The state is the
-    statistics themselves.
+    This is the objective of OPAUC (Gao, Jin, Zhu and Zhou, "One-Pass AUC
+    Optimization"). With d the difference of the class means and S the sum of the
+    class covariances, the minimizer is
 
-    With `standardize` the ridge acts on features of unit variance (the mean of
-    the variances in both classes), worked out from the statistics after the
-    pass: units play no part then. Weights are in the units of the features.
+        w = (alpha I + S + d d^T)^-1 d,
+
+    a ridge Fisher discriminant with equally weighted classes. The state is a
+    `ClassMoments`.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Strength of the L2 penalty.
+    forgetting_factor : float, default=1.0
+        Factor in (0, 1] on the weight of all earlier rows at each new row.
+    n_jobs : int, default=1
+        Number of threads that sum the statistics.
+    standardize : bool, default=False
+        Whether the penalty acts on features scaled to unit variance (the mean of
+        the variances of both classes). The scale is computed from the statistics
+        after the pass; the weights are in the units of the rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.exact import Exact
-    >>> learner = Exact(alpha=0.5)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).round(4).tolist()
+    >>> solver = Exact(alpha=0.5)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).round(4).tolist()
     [0.4444]
     """
 
@@ -58,20 +72,20 @@ class Exact(MergeableSolver[ClassMoments]):
 
     @property
     def order_matters(self) -> bool:
-        """Whether rows in another order give other weights: only where old ones fade."""
+        """Whether the order of rows matters: only with a forgetting factor."""
         return self.forgetting_factor != 1.0
 
     @property
     def shards_merge(self) -> bool:
-        """Whether shards learned apart from each other merge to what one learner has: not where old rows fade."""
+        """Whether statistics of shards merge to those of all rows: not with a forgetting factor."""
         return self.forgetting_factor == 1.0
 
     def convert(self, state: Statistic) -> ClassMoments:
-        """Return statistics that may have been gathered on a device."""
+        """Return the statistics as `ClassMoments`, whether computed here or on a device."""
         return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
 
     def of_shard(self, key: int, shard: int) -> Exact:  # noqa: ARG002
-        """Return the learner of one of several shards: one thread each."""
+        """Return the solver for one shard: it uses one thread."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> ClassMoments:
@@ -79,7 +93,7 @@ class Exact(MergeableSolver[ClassMoments]):
         return ClassMoments.empty(n_features)
 
     def step(self, state: ClassMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassMoments:
-        """Return the statistics with the chunk in them."""
+        """Return the statistics of the earlier rows and these."""
         return state.update(rows, labels, weight, forgetting_factor=self.forgetting_factor, n_jobs=self.n_jobs)
 
     def forget(
@@ -93,39 +107,40 @@ class Exact(MergeableSolver[ClassMoments]):
         """Return the statistics as if these rows had never been seen."""
         if self.forgetting_factor != 1.0:
             raise ValueError(
-                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: the weight the rows still have is unknown"
+                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: "
+                "the weight the rows still have is unknown"
             )
         return state.forget(rows, labels, weight, self.n_jobs)
 
     def weights(self, state: ClassMoments) -> Floats:
-        """Return the minimizer; zero until both classes were seen."""
+        """Return the minimizer; zero before both classes were seen."""
         if not state.counts.both:
             return np.zeros(state.n_features)
         matrix, difference, scale = self._sums(state)
         return _minimizer(matrix, difference, self.alpha) / scale
 
     def scale(self, state: ClassMoments) -> Floats:
-        """Return what the features are divided by before the ridge acts on them: their standard deviation.
+        """Return the scale of each feature for the penalty: its standard deviation, or one without `standardize`.
 
-        For a feature that does not vary within the classes it is the
-        difference of its means, or where there is none its size.
+        A feature that is constant within both classes is scaled by the difference
+        of its means; if that is zero, by its size.
         """
         means = np.stack([one.mean for one in state.groups])
         variances = np.stack([np.diagonal(one.scatter) / (one.count or 1.0) for one in state.groups])
         return self.scale_of(means, variances)
 
     def scale_of(self, means: Floats, variances: Floats) -> Floats:
-        """Return the scale for features of these means and variances in each class, shape (2, n_features)."""
+        """Return the scale of features from their means and variances per class, both of shape (2, n_features)."""
         if not self.standardize:
             return np.ones(means.shape[1])
         deviation = np.sqrt(variances.mean(axis=0))
         size, gap = np.abs(means).max(axis=0), np.abs(means[1] - means[0])
         varies, differs = deviation > ROUNDING * size, gap > ROUNDING * size
         scale: Floats = np.select([varies, differs, size > 0.0], [deviation, gap, size], 1.0)
-        return np.maximum(scale, SMALLEST)
+        return np.maximum(scale, SMALLEST_SCALE)
 
     def _sums(self, state: ClassMoments) -> tuple[Floats, Floats, Floats]:
-        """Return the sum of the covariances and the difference of the means of the scaled features, and the scale."""
+        """Return the covariance sum and the mean difference of the scaled features, and the scale."""
         matrix, difference, scale = state.covariance_sum(), state.mean_difference(), self.scale(state)
         if self.standardize:
             matrix /= scale
@@ -133,19 +148,19 @@ class Exact(MergeableSolver[ClassMoments]):
         return matrix, difference / scale, scale
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost ten times as much to take in as the weights cost to work out."""
+        """Return the number of rows whose processing costs ten times as much as solving for the weights."""
         return 4 * n_features
 
     def path(self, state: ClassMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimizers for many alphas, one a row, where possible from one reduction to tridiagonal form."""
+        """Return the minimizer for each alpha, one per row, from one tridiagonal reduction where that is accurate."""
         out = np.zeros((len(alphas), state.n_features))
         if not state.counts.both or not len(alphas):
             return out
         matrix, difference, scale = self._sums(state)
-        reduced = _Tridiagonal(matrix, difference) if _worth_reducing(matrix, max(alphas)) else None
+        tridiagonal = _Tridiagonal(matrix, difference) if _may_reduce(matrix, max(alphas)) else None
         for row, alpha in zip(out, alphas, strict=True):
-            if reduced is not None and reduced.resolves(alpha):
-                row[:] = reduced.minimizer(alpha)
+            if tridiagonal is not None and tridiagonal.is_accurate(alpha):
+                row[:] = tridiagonal.minimizer(alpha)
             else:
                 row[:] = _minimizer(matrix, difference, alpha)
         out /= scale
@@ -164,57 +179,61 @@ def _minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
     if not failed:
         rcond, _ = lapack.dpocon(factor, size, uplo="L")
         if rcond > matrix.shape[0] * np.finfo(float).eps:
-            solved = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
-            return _normalised(solved, difference)
+            solution = scale * lapack.dpotrs(factor, scale * difference, lower=True)[0]
+            return _normalize(solution, difference)
     return _singular_minimizer(covariances, difference, alpha)
 
 
 def _singular_minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
-    """Return the shortest minimizer where the matrix has no inverse to working precision.
+    """Return the minimizer of least norm where the matrix is numerically singular.
 
-    Directions without variance are told on unit-variance features, so that a
-    feature measured in small units is not taken for a constant.
+    Directions without variance are determined with features scaled to unit
+    variance, so that a feature in small units does not count as constant.
     """
     matrix = covariances + np.outer(difference, difference)
     matrix.flat[:: matrix.shape[0] + 1] += alpha
     scale = _unit_diagonal(matrix)
     values, vectors = eigh(matrix * np.outer(scale, scale))
     empty = values <= matrix.shape[0] * np.finfo(float).eps * values[-1]
-    kept = vectors[:, ~empty]
-    solved = scale * (kept @ ((kept.T @ (scale * difference)) / values[~empty]))
-    # Whatever lies along directions of no variance in the features' own units only lengthens w.
+    basis = vectors[:, ~empty]
+    solution = scale * (basis @ ((basis.T @ (scale * difference)) / values[~empty]))
+    # Components of w along directions without variance only increase its norm.
     null, _ = np.linalg.qr(scale[:, None] * vectors[:, empty])
-    shortest: Floats = solved - null @ (null.T @ solved)
+    shortest: Floats = solution - null @ (null.T @ solution)
     return shortest
 
 
 def _unit_diagonal(matrix: Floats) -> Floats:
-    """Return factors that give the matrix a unit diagonal; one where it is zero."""
+    """Return the factors that scale the diagonal of the matrix to one; one where it is zero."""
     diagonal = np.diagonal(matrix)
     return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
-def _normalised(solved: Floats, difference: Floats) -> Floats:
-    """Turn (alpha I + S)^-1 d into the minimizer (Sherman and Morrison)."""
-    return solved / (1.0 + difference @ solved)
+def _normalize(solution: Floats, difference: Floats) -> Floats:
+    """Return the minimizer, given (alpha I + S)^-1 d (Sherman and Morrison)."""
+    return solution / (1.0 + difference @ solution)
 
 
-def _worth_reducing(matrix: Floats, alpha: float) -> bool:
-    """Tell whether a reduction may serve the largest alpha; the diagonal lies between the eigenvalues."""
+def _may_reduce(matrix: Floats, alpha: float) -> bool:
+    """Return whether a tridiagonal form may be accurate for the largest alpha.
+
+    The diagonal lies between the extreme eigenvalues.
+    """
     variances = np.diagonal(matrix)
-    return bool(variances.size > 1 and variances.max() / MOST_CONDITION < variances.min() + alpha)
+    return bool(variances.size > 1 and variances.max() / MAX_CONDITION < variances.min() + alpha)
 
 
 class _Tridiagonal:
-    """The sum of the covariances as 2^e Q T Q^T with T tridiagonal: each alpha then costs one product with Q.
+    """The covariance sum as 2^e Q T Q^T with T tridiagonal: each alpha then costs one product with Q.
 
-    The orthogonal Q mixes features of different units, so rounding is that of
-    the largest: good to nine digits up to the condition number MOST_CONDITION.
+    The orthogonal Q mixes features of different units, so the rounding error is
+    that of the largest feature. Results have nine digits up to the condition
+    number MAX_CONDITION.
     """
 
     def __init__(self, matrix: Floats, difference: Floats) -> None:
         size = matrix.shape[0]
-        # A power of two brings the largest variance to about one without rounding: its square cannot overflow.
+        # Dividing by a power of two is exact. The largest variance becomes about one: its square cannot overflow.
         self._unit = 2.0 ** max(-500, int(np.frexp(np.diagonal(matrix).max())[1]) - 1)
         reflectors, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(
             matrix / self._unit, lower=1, overwrite_a=1, lwork=int(lapack.dsytrd_lwork(size)[0])
@@ -222,25 +241,25 @@ class _Tridiagonal:
         # The reflectors below the first subdiagonal are those of a QR factorization one row down.
         self._reflectors = np.asfortranarray(reflectors[1:, :-1])
         self._difference = difference
-        self._turned = self._turn(difference, "T")
+        self._rotated = self._rotate(difference, "T")
         lowest = eigh_tridiagonal(self._diagonal, self._off, eigvals_only=True, select="i", select_range=(0, 0))
-        self._least = max(0.0, float(lowest[0]))
+        self._smallest = max(0.0, float(lowest[0]))
         around = np.abs(np.concatenate(([0.0], self._off, [0.0])))
-        self._most = float((self._diagonal + around[1:] + around[:-1]).max())
+        self._largest = float((self._diagonal + around[1:] + around[:-1]).max())
 
-    def resolves(self, alpha: float) -> bool:
-        """Tell whether the smallest eigenvalue of alpha I + T stands well above the rounding of the largest."""
+    def is_accurate(self, alpha: float) -> bool:
+        """Return whether the condition number of alpha I + T is below MAX_CONDITION."""
         ridge = alpha / self._unit
-        return (self._most + ridge) / MOST_CONDITION < self._least + ridge
+        return (self._largest + ridge) / MAX_CONDITION < self._smallest + ridge
 
     def minimizer(self, alpha: float) -> Floats:
         """Return the minimizer for one alpha."""
-        _, _, solved, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._turned)
-        return _normalised(self._turn(solved, "N") / self._unit, self._difference)
+        _, _, solution, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._rotated)
+        return _normalize(self._rotate(solution, "N") / self._unit, self._difference)
 
-    def _turn(self, vector: Floats, transposed: str) -> Floats:
-        """Multiply by Q, or by its transpose."""
-        turned = vector.copy()
+    def _rotate(self, vector: Floats, transposed: str) -> Floats:
+        """Return the product of the vector with Q, or with its transpose."""
+        rotated = vector.copy()
         tail = np.asfortranarray(vector[1:, None])
-        turned[1:] = lapack.dormqr("L", transposed, self._reflectors, self._tau, tail, 64)[0][:, 0]
-        return turned
+        rotated[1:] = lapack.dormqr("L", transposed, self._reflectors, self._tau, tail, 64)[0][:, 0]
+        return rotated

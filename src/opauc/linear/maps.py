@@ -1,4 +1,4 @@
-"""What a map of rows to features can do."""
+"""Maps of rows to features: subsets of features and Gaussian random projections."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opauc.core.kernels.random_signs import write_codes
+from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays, RandomState, Rows, random_key
 
 
 class FeatureMap(Protocol):
-    """A map of rows to features that does not change from chunk to chunk."""
+    """A fixed map of rows to features."""
 
     @property
     def n_inputs(self) -> int:
@@ -30,34 +30,34 @@ class FeatureMap(Protocol):
         """Return the mapped rows."""
 
     def to_arrays(self) -> Arrays:
-        """Return all there is to the map under flat names, for a file or the network."""
+        """Return the arrays of the map by name, for a file or the network."""
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the map that gave these arrays, refused unless it can be one."""
+        """Return the map from its arrays; raise where they are invalid."""
 
 
 class LinearMap(FeatureMap, Protocol):
-    """A linear map, drawn at random: what is learned behind it is linear in the rows themselves."""
+    """A random linear map: a linear model of mapped rows is a linear model of the rows."""
 
     @classmethod
-    def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> Self:
+    def sample(cls, n_components: int, random_state: RandomState, n_features: int) -> Self:
         """Return a random map from `n_features` to `n_components` dimensions."""
 
     def weights_of(self, weights: Floats) -> Floats:
-        """Return weights that score rows as `weights` score the mapped rows."""
+        """Return the weights on rows that give the same scores as `weights` on mapped rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureSubset:
-    """The map from a row to some of its features, whose numbers rise.
+    """The map from a row to a subset of its features, given by increasing indices.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.maps import FeatureSubset
-    >>> some = FeatureSubset(np.array([2, 3]), n_inputs=4)
-    >>> some.rows(np.array([[5.0, 6.0, 7.0, 8.0]])), some.weights_of(np.ones(2))
+    >>> subset = FeatureSubset(np.array([2, 3]), n_inputs=4)
+    >>> subset.rows(np.array([[5.0, 6.0, 7.0, 8.0]])), subset.weights_of(np.ones(2))
     (array([[7., 8.]]), array([0., 0., 1., 1.]))
     """
 
@@ -65,8 +65,8 @@ class FeatureSubset:
     n_inputs: int
 
     @classmethod
-    def drawn(cls, n_components: int, random_state: RandomState, n_features: int) -> FeatureSubset:
-        """Return a map to features of which every choice is as likely as any other."""
+    def sample(cls, n_components: int, random_state: RandomState, n_features: int) -> FeatureSubset:
+        """Return a uniformly random subset of features."""
         random = (
             random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
         )
@@ -74,26 +74,26 @@ class FeatureSubset:
 
     @property
     def n_features(self) -> int:
-        """Number of features kept."""
+        """Number of features in the subset."""
         return self.features.size
 
     def rows(self, rows: Rows) -> Rows:
-        """Return the kept columns; those of sparse rows stay sparse."""
+        """Return the columns of the subset; sparse rows stay sparse."""
         return rows[:, self.features]
 
     def weights_of(self, weights: Floats) -> Floats:
-        """Return the weights at their features, zero elsewhere."""
+        """Return the weights at the features of the subset, zero elsewhere."""
         out = np.zeros(self.n_inputs)
         out[self.features] = weights
         return out
 
     def to_arrays(self) -> Arrays:
-        """Return the numbers of the features, and how many there are to choose from."""
+        """Return the indices of the features, and the number of features of a row."""
         return {"features": self.features.copy(), "n_inputs": np.array(self.n_inputs, np.int64)}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FeatureSubset:
-        """Return the map that gave these arrays."""
+        """Return the map from its arrays."""
         features, n_inputs = arrays["features"], arrays["n_inputs"]
         if features.ndim != 1 or n_inputs.shape != () or features.dtype.kind != "i" or n_inputs.dtype.kind != "i":
             raise IncompatibleMomentsError(
@@ -106,24 +106,24 @@ class FeatureSubset:
         return cls(features.astype(np.int64), int(n_inputs))
 
 
-# Rows of the matrix drawn at a time.
+# Rows of the matrix generated at a time.
 FEATURES_PER_BLOCK = 2048
-MOST_FEATURES = 2**31
+MAX_FEATURES = 2**31
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianProjection:
-    """The map from a row x to x.R, where row j of R is a function of the key and of j alone.
+    """The map from a row x to x.R with a Gaussian matrix R, whose row j depends only on the key and on j.
 
-    R is never held: what is needed of it is drawn anew, 2,048 features at a
-    time. Ranges of features are the same for every chunk, so sums over sparse
-    rows do not depend on which other rows come with them.
+    R is not stored: its rows are generated when needed, for 2,048 features at a
+    time. These blocks are the same for every batch, so the result for a sparse
+    row does not depend on the other rows of its batch.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.maps import GaussianProjection
-    >>> projection = GaussianProjection.drawn(2, random_state=0, n_features=3)
+    >>> projection = GaussianProjection.sample(2, random_state=0, n_features=3)
     >>> np.allclose(projection.rows(np.eye(3)), projection.matrix(np.arange(3)))
     True
     """
@@ -133,10 +133,10 @@ class GaussianProjection:
     n_features: int
 
     @classmethod
-    def drawn(
+    def sample(
         cls, n_components: int, random_state: int | np.random.RandomState | None, n_features: int
     ) -> GaussianProjection:
-        """Return a map with the key that the random state gives."""
+        """Return a map with a key from the random state."""
         return cls(random_key(random_state), n_features, n_components)
 
     def rows(self, rows: Rows) -> Rows:
@@ -148,9 +148,9 @@ class GaussianProjection:
             if isinstance(block, np.ndarray):
                 out += block @ self.matrix(np.arange(part.start, part.stop))
             else:
-                met = np.flatnonzero(np.diff(block.indptr))
-                if met.size:
-                    out += block[:, met] @ self.matrix(part.start + met)
+                columns_in_use = np.flatnonzero(np.diff(block.indptr))
+                if columns_in_use.size:
+                    out += block[:, columns_in_use] @ self.matrix(part.start + columns_in_use)
         return out
 
     def weights_of(self, weights: Floats) -> Floats:
@@ -160,9 +160,9 @@ class GaussianProjection:
 
     def matrix(self, features: NDArray[np.int64]) -> Floats:
         """Return the given rows of R: independent normal numbers of variance 1 / n_features."""
-        # The kernel takes room for a one behind the numbers, in all a multiple of eight.
+        # The kernel writes a final one after the numbers; the length must be a multiple of eight.
         out = np.zeros((features.size, -(-(self.n_features + 1) // 8) * 8))
-        write_codes(np.uint64(self.key), features, self.n_features, True, out)
+        write_sign_rows(np.uint64(self.key), features, self.n_features, True, out)
         return out[:, : self.n_features]
 
     def to_arrays(self) -> Arrays:
@@ -175,11 +175,11 @@ class GaussianProjection:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> GaussianProjection:
-        """Return the map that gave these arrays."""
+        """Return the map from its arrays."""
         key, n_inputs, n_features = arrays["key"], arrays["n_inputs"], arrays["n_features"]
         if any(number.shape != () or number.dtype.kind not in "iu" for number in (key, n_inputs, n_features)):
             raise IncompatibleMomentsError("a projection takes its key and both lengths of rows as whole numbers")
-        if not (1 <= n_inputs < MOST_FEATURES and 1 <= n_features < MOST_FEATURES and key >= 0):
+        if not (1 <= n_inputs < MAX_FEATURES and 1 <= n_features < MAX_FEATURES and key >= 0):
             raise IncompatibleMomentsError(
                 f"a projection needs a key and lengths of at least 1, got {key}, {n_inputs} and {n_features}"
             )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from opauc.core.transaction import reading
-from opauc.linear.drift import Drifting
+from opauc.linear.drift import DriftingExact
 from opauc.linear.estimator import SumsClassifier
-from opauc.linear.progressive_selection import ProgressiveSelection, Standing
+from opauc.linear.progressive_selection import ProgressiveSelection, SelectionLeaderboard
 from opauc.linear.resolve import LinearFactory, opauc_factory
 from opauc.types import RandomState
 
@@ -87,7 +87,7 @@ class OPAUC(SumsClassifier):
     moments_ : ClassMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
-    selection_ : Standing
+    selection_ : SelectionLeaderboard
         With solver="progressive_selection": the candidates, the progressive
         AUC of each and the number of the one taken.
     forgetting_factor_ : float
@@ -159,12 +159,12 @@ class OPAUC(SumsClassifier):
         self.device = device
 
     @property
-    def selection_(self) -> Standing:
+    def selection_(self) -> SelectionLeaderboard:
         """How the candidates of progressive selection stand."""
         with reading(self):
             learner = self._fitted.solver
             if isinstance(learner, ProgressiveSelection):
-                return learner.standing(self._fitted.state)
+                return learner.leaderboard(self._fitted.state)
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     @property
@@ -172,8 +172,8 @@ class OPAUC(SumsClassifier):
         """The factor on the weight of all earlier rows at each new row."""
         with reading(self):
             learner = self._fitted.solver
-            if isinstance(learner, Drifting):
-                return learner.standing(self._fitted.state).forgetting_factor
+            if isinstance(learner, DriftingExact):
+                return learner.leaderboard(self._fitted.state).forgetting_factor
         return float(self.forgetting_factor)
 
     def _factory(self) -> LinearFactory:

@@ -154,7 +154,7 @@ class OPAUCCV(SumsClassifier):
         with changing(self):
             self._fit(X, y, sample_weight, groups)
             learner = self._cv_solver()
-            if isinstance(learner, ExactCV) and not learner.judged_folds(self._fitted.state):
+            if isinstance(learner, ExactCV) and not learner.scored_folds(self._fitted.state):
                 warnings.warn(
                     f"cv={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",

@@ -1,4 +1,4 @@
-"""Selection by progressive AUC among eight fixed learners for sparse rows of many features: nothing to set."""
+"""Selection by progressive AUC among eight fixed candidates, for sparse rows of many features; no parameters."""
 
 from __future__ import annotations
 
@@ -17,33 +17,44 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.grid import KEPT_SCORES
 from opauc.linear.kernels.progressive_selection import (
     ALL_PAIRS,
-    AS_THEY_COME,
     CANDIDATES,
     CLASS_SUMS,
     FEATURE_SQUARES,
+    N_CANDIDATES,
+    N_SCALES,
+    N_SUMS,
     RAW_SUMS,
-    SIZE,
-    SQUARES,
-    SUMS,
+    SUM_OF_SQUARES,
     Candidate,
     SelectionState,
     selection_pass,
 )
-from opauc.linear.progressive_summary import score_summary
+from opauc.linear.means import score_summary
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
-# Sums of squares up to here leave the pass room for its products by row counts and for weights learned from faint rows.
-LARGEST = 1e300
-# Whole numbers beyond this are no longer counted one by one.
-MOST_ROWS = 2.0**53
+# Largest sum of squares: the pass multiplies it by row counts.
+MAX_SUM_OF_SQUARES = 1e300
+# float64 counts rows one by one up to here.
+MAX_ROWS = 2.0**53
 
 
-class Standing(NamedTuple):
-    """How the candidates stand: rows of each class, the AUC of each candidate and the number of the winner.
+class SelectionLeaderboard(NamedTuple):
+    """The candidates of progressive selection with the progressive AUC of each.
 
-    The AUC is progressive: each row was scored before it was learned from and
-    compared with recent rows of the other class; later rows weigh more. It is
-    0.5 for all until both classes are seen; the first of equals wins.
+    Each row is scored before training on it (progressive validation) and compared
+    with recent rows of the other class; later rows weigh more. Before both classes
+    were seen, every AUC is 0.5. Ties go to the first candidate.
+
+    Attributes
+    ----------
+    counts : ClassCounts
+        Total weight of the rows of each class.
+    candidates : tuple of Candidate
+        Hyper-parameters of the candidates.
+    aucs : tuple of float
+        Progressive AUC of each candidate.
+    winner : int
+        Index of the candidate with the best AUC, whose weights the model uses.
     """
 
     counts: ClassCounts
@@ -54,125 +65,124 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgressiveSelection(Solver[SelectionState]):
-    """Learn eight linear scorers in one pass over the rows and keep the one that ranked unseen rows best.
+    """Train eight linear candidates in one pass and use the one with the best progressive AUC.
 
-    Each candidate descends on the squared hinge loss of single rows, weighted
-    so that both classes count alike, with a running diagonal scale D:
+    Each candidate takes gradient steps on the squared hinge loss of single rows,
+    with both classes weighted equally and a running diagonal scale D:
 
         w += step * (n / 2 n_k) * max(0, 1 - y (w.x + b)) * y D x,    D_j = (mean of x_j^2)^-p,
 
-    for a row x of the n_k so far in its class, of n in all; no step goes
-    beyond the margin. The candidates differ in the power p (0, 1/2, 1), the
-    step relative to 1 / mean of x'Dx, and forgetting: how rare features
-    should count against frequent ones is what differs most from one problem
-    to the next. Six of them see each row scaled to length one, as texts of any
-    length should be, two as it comes, for the sake of rows in which a number of
-    large units would drown the rest; D is of rows of length one. The winner's
-    last iterate gives the weights, for rows as the winner saw them; b serves the
-    steps alone. A row costs O(its non-zeros), memory is 13 numbers a feature;
-    multiplying all rows by a number changes no ranking. The rows should come
-    in random order.
+    where n_k of the n rows so far are of the class of x. No step goes beyond the
+    margin. The candidates differ in the power p (0, 1/2, 1), the step relative to
+    1 / mean of x'Dx, and forgetting: problems differ most in how much rare
+    features should count against frequent ones. Six candidates scale each row to
+    length one, as suits texts of any length. Two use raw rows, for rows in which a
+    number of large units would drown the rest. D is computed from unit rows. The
+    weights are the winner's last iterate, for rows as the winner saw them; b only
+    serves the steps. A row costs O(nonzero entries), memory is 13 numbers per
+    feature. Multiplying all rows by a number changes no ranking. Rows should come
+    in random order. There are no parameters.
 
-    On seven text problems, two groups of three splits, its untuned
-    AUC was from 0.004 below to 0.007 above that of the best one-pass competitor
-    (AdaGrad, SGD, univariate losses, scaled class means) tuned on the other
-    group.
+    On seven text problems, two groups of three splits, its untuned AUC was
+    between 0.004 below and 0.007 above that of the best one-pass competitor
+    (AdaGrad, SGD, univariate losses, scaled class means) tuned on the other group.
 
-    The weight of a row is a factor on its step, margins remaining the limit, on
-    its part in all sums and on its pairs. Rows whose squares sum to less than
-    1e-280 are scored and not learned from. `step` writes into the state it is given.
+    The weight of a row is a factor on its step (still limited by the margin), on
+    the row in all sums, and on its comparisons. Rows whose squares sum to less
+    than 1e-280 are scored but not trained on. `step` writes into the state it is
+    given.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.progressive_selection import ProgressiveSelection
-    >>> learner = ProgressiveSelection()
+    >>> solver = ProgressiveSelection()
     >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [1.0, 2.0], [4.0, 0.0], [0.0, 3.0], [3.0, 1.0]])
-    >>> state = learner.step(learner.start(2), rows, np.array([0, 1, 0, 1, 0, 1], np.int8))
-    >>> learner.weights(state).round(2).tolist()
+    >>> state = solver.step(solver.start(2), rows, np.array([0, 1, 0, 1, 0, 1], np.int8))
+    >>> solver.weights(state).round(2).tolist()
     [0.15, -0.05]
-    >>> standing = learner.standing(state)
-    >>> standing.candidates[standing.winner]
+    >>> leaderboard = solver.leaderboard(state)
+    >>> leaderboard.candidates[leaderboard.winner]
     Candidate(power=0.5, step_size=0.125, forgetting=0.0, unit_rows=False)
     """
 
     name: ClassVar[str] = "progressive_selection"
 
     def start(self, n_features: int) -> SelectionState:
-        """Return the state before any row; the system commits the memory of features as they turn up."""
+        """Return the state before any row; the system commits memory as features occur."""
         return SelectionState(
             counts=np.zeros(2),
             n_rows=np.zeros(2),
-            sums=np.zeros((n_features, SUMS)),
-            weights=np.zeros((n_features, SIZE)),
-            scales=np.ones(SIZE),
-            intercepts=np.zeros(SIZE),
-            wins=np.zeros(SIZE + 1),
-            recent=np.zeros((2, KEPT_SCORES, SIZE)),
+            sums=np.zeros((n_features, N_SUMS)),
+            weights=np.zeros((n_features, N_CANDIDATES)),
+            scales=np.ones(N_CANDIDATES),
+            intercepts=np.zeros(N_CANDIDATES),
+            wins=np.zeros(N_CANDIDATES + 1),
+            recent=np.zeros((2, KEPT_SCORES, N_CANDIDATES)),
             recent_weights=np.ones((2, KEPT_SCORES)),
-            curvatures=np.zeros(2 * AS_THEY_COME),
-            energy=np.zeros(2),
+            curvatures=np.zeros(N_SCALES),
+            value_totals=np.zeros(2),
             unit=np.ones(1),
         )
 
     def step(self, state: SelectionState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SelectionState:
-        """Let every candidate score each row in order, be compared on it, and learn it."""
+        """Score each row in order with every candidate, compare, then train every candidate on it."""
         entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.einsum("i,i->", entries.data, entries.data, dtype=np.float64)
-            total = state.energy[SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
-        if not total <= LARGEST:
+            total = state.value_totals[SUM_OF_SQUARES] + squares * (1.0 if weight is None else weight.max(initial=1.0))
+        if not total <= MAX_SUM_OF_SQUARES:
             raise StatisticsOverflowError(
-                f"the squares of the values sum to {total:.3g}, float64 has room for {LARGEST:g}; "
+                f"the squares of the values sum to {total:.3g}, float64 has room for {MAX_SUM_OF_SQUARES:g}; "
                 "scale the features down"
             )
         selection_pass(csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight), state)
         return state
 
     def weights(self, state: SelectionState) -> Floats:
-        """Return the last iterate of the winner; zero until both classes were seen."""
-        return _weights_of(state, self.standing(state).winner)
+        """Return the last iterate of the winner; zero before both classes were seen."""
+        return _weights_of(state, self.leaderboard(state).winner)
 
     def counts(self, state: SelectionState) -> ClassCounts:
-        """Return the weight of the rows of each class."""
+        """Return the total weight of the rows of each class."""
         return ClassCounts(*state.counts.tolist())
 
-    def standing(self, state: SelectionState) -> Standing:
-        """Return how the candidates stand."""
+    def leaderboard(self, state: SelectionState) -> SelectionLeaderboard:
+        """Return the progressive AUC of each candidate and the winner."""
         pairs = state.wins[ALL_PAIRS]
-        aucs = state.wins[:SIZE] / pairs if pairs > 0.0 else np.full(SIZE, 0.5)
-        known = CANDIDATES if state.unit[0] else tuple(each._replace(unit_rows=False) for each in CANDIDATES)
-        return Standing(self.counts(state), known, tuple(aucs.tolist()), int(np.argmax(aucs)))
+        aucs = state.wins[:N_CANDIDATES] / pairs if pairs > 0.0 else np.full(N_CANDIDATES, 0.5)
+        candidates = CANDIDATES if state.unit[0] else tuple(each._replace(unit_rows=False) for each in CANDIDATES)
+        return SelectionLeaderboard(self.counts(state), candidates, tuple(aucs.tolist()), int(np.argmax(aucs)))
 
     def scores_unit_rows(self, state: SelectionState) -> bool:
-        """Tell whether the winner saw rows scaled to length one."""
-        standing = self.standing(state)
-        return standing.candidates[standing.winner].unit_rows
+        """Return whether the winner uses rows scaled to length one."""
+        leaderboard = self.leaderboard(state)
+        return leaderboard.candidates[leaderboard.winner].unit_rows
 
     def summary(self, state: SelectionState, weights: Floats) -> ScoreSummary:
         """Return exact counts and mean scores, and variances from the winner's latest scores.
 
-        The variances are progressive estimates: of up to 256 rows a class, as
-        they were scored before they were learned from. Of `weights` they see
-        the multiple of the winner's nearest to them: exactly that of the
-        weights this learner gives, and zero for zero weights.
+        The variances are those of the progressive scores of up to 256 rows per
+        class, times the square of the factor by which the winner's weights come
+        closest to `weights`. This is exact for multiples of the solver's own
+        weights.
         """
-        winner = self.standing(state).winner
+        winner = self.leaderboard(state).winner
         sums = state.sums[:, CLASS_SUMS if self.scores_unit_rows(state) else RAW_SUMS :]
-        share = _multiple(weights, _weights_of(state, winner))
+        share = _closest_factor(weights, _weights_of(state, winner))
         means, variances = np.zeros(2), np.zeros(2)
         for k in (0, 1):
             if state.counts[k] > 0.0:
                 means[k] = sums[:, k] @ weights / state.counts[k]
                 kept = int(min(state.n_rows[k], KEPT_SCORES))
-                with np.errstate(over="ignore"):  # scores of rows 1e150 times as large as those learned from
+                with np.errstate(over="ignore"):  # scores of rows 1e150 times as large as the training rows
                     variances[k] = _variance(share * state.recent[k, :kept, winner], state.recent_weights[k, :kept])
         return score_summary(state.counts, means, variances)
 
     def feature_spread(self, state: SelectionState) -> FeatureSpread:
         """Return the standard deviation of each feature within the classes, from the sums of squares.
 
-        It is that of rows at length one, where they are learned so.
+        It is that of rows scaled to length one, where candidates use those.
         """
         sums, counts = state.sums[:, CLASS_SUMS : CLASS_SUMS + 2], or_one(state.counts)
         between = np.einsum("jk,jk,k->j", sums, sums, 1.0 / counts)
@@ -180,23 +190,23 @@ class ProgressiveSelection(Solver[SelectionState]):
         return FeatureSpread.pooled(state.sums[:, FEATURE_SQUARES] - between, float(state.counts.sum()), note)
 
     def rollback(self, state: SelectionState, rows: Rows) -> Rollback:
-        """Return what puts `state` back after a step on `rows`."""
+        """Return a rollback of `state` for a step on `rows`."""
         others = (part for name, part in state._asdict().items() if name not in ("sums", "weights"))
         return Rollback().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SelectionState:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
-        known = {"recent_weights": np.ones((2, KEPT_SCORES)), **with_row_numbers(arrays)}
-        if "unit" not in known and known.keys() >= {"curvatures", "sums"} and known["sums"].ndim == 2:
-            # Of a version in which every candidate saw rows as they come: so they go on.
-            sums = known["sums"]
-            known |= {"unit": np.zeros(1), "curvatures": np.tile(known["curvatures"], 2)}
-            known["sums"] = np.concatenate([sums, sums[:, CLASS_SUMS:]], axis=1)
-        return super().from_arrays(n_features, known)
+        """Return the state from its arrays, checked; it may have gained features since."""
+        complete = {"recent_weights": np.ones((2, KEPT_SCORES)), **with_row_numbers(arrays)}
+        if "unit" not in complete and complete.keys() >= {"curvatures", "sums"} and complete["sums"].ndim == 2:
+            # A state in which every candidate uses raw rows.
+            sums = complete["sums"]
+            complete |= {"unit": np.zeros(1), "curvatures": np.tile(complete["curvatures"], 2)}
+            complete["sums"] = np.concatenate([sums, sums[:, CLASS_SUMS:]], axis=1)
+        return super().from_arrays(n_features, complete)
 
     def check(self, state: SelectionState) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
-        if not ((state.n_rows >= 0.0) & (state.n_rows < MOST_ROWS) & (state.counts >= 0.0)).all():
+        """Raise where a state from a file has values that the kernels cannot handle."""
+        if not ((state.n_rows >= 0.0) & (state.n_rows < MAX_ROWS) & (state.counts >= 0.0)).all():
             raise IncompatibleMomentsError(f"expected counts of rows, got {state.counts}")
         if state.unit[0] not in (0.0, 1.0):
             raise IncompatibleMomentsError(f"unit: expected 0 or 1, got {state.unit[0]}")
@@ -214,10 +224,10 @@ def _weights_of(state: SelectionState, candidate: int) -> Floats:
     return weights
 
 
-def _multiple(weights: Floats, unit: Floats) -> float:
-    """Return the factor that brings `unit` nearest to `weights`."""
+def _closest_factor(weights: Floats, unit: Floats) -> float:
+    """Return the factor that brings `unit` closest to `weights`."""
     largest = np.abs(unit).max(initial=0.0)
     if largest == 0.0:
         return 0.0
-    direction = unit / largest  # the square of the unit itself might underflow
+    direction = unit / largest  # the squares of `unit` itself might underflow
     return float(weights @ direction) / float(unit @ direction)

@@ -14,16 +14,16 @@ from opauc.core.batch import ResumePosition
 from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition
 from opauc.core.labels import ClassLabels
 from opauc.core.model import RowReading
-from opauc.core.parameters import Count, Option, Threads, checked, from_params, is_whole
+from opauc.core.parameters import Count, Option, Threads, check_param, from_params, is_whole
 from opauc.core.registry import DEVICE_SOLVERS, SOLVERS
 from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.data.encode.encoder import check_onehot_state
 from opauc.errors import UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
-from opauc.linear.grid import DescentGrid
+from opauc.linear.grid import GridSGD
 from opauc.linear.sgd import SGD
-from opauc.linear.sketch_grid import SketchedGrid
+from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.types import Rows, Settings
 
 # The covariance matrices of one model may take this much memory.
@@ -37,7 +37,7 @@ DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
 }  # fmt: skip
-CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": DescentGrid}
+CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": GridSGD}
 
 # Name of the estimator, its parameters, number of features and type of the rows: the solver.
 Resolve: TypeAlias = Callable[[str, Settings, int, str], Resolved]
@@ -171,11 +171,11 @@ def _resolve_kind(
 def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:
     """Return the solver and rank that the parameters of `OPAUC` ask for, or that suit the number of features."""
     given = {**DEFAULTS, **parameters}
-    asked = checked(estimator, "solver", given["solver"], SOLVER_OPTION)
+    asked = check_param(estimator, "solver", given["solver"], SOLVER_OPTION)
     rank = _rank(estimator, given["rank"], asked, n_features)
     solver = _solver_name(asked, given["rank"], rank)
-    checked(estimator, "n_jobs", given["n_jobs"], Threads())
-    checked(estimator, "horizon", given["horizon"], Count())
+    check_param(estimator, "n_jobs", given["n_jobs"], Threads())
+    check_param(estimator, "horizon", given["horizon"], Count())
     drifts = given["forgetting_factor"] == "auto"
     # Parameters that the solver does not use must be right all the same.
     descent = from_params(estimator, SGD, {**given, "forgetting_factor": 1.0} if drifts else given)
@@ -194,7 +194,7 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
 
 def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
     """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
-    solver = checked(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
+    solver = check_param(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
     solvers = {name: from_params(estimator, kind, parameters) for name, kind in CV_SOLVERS.items()}
     rank = parameters["rank"]
     if rank is None:
@@ -208,7 +208,7 @@ def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtyp
         )
     if solver != "sgd":
         raise ValueError(f"rank={rank} needs solver='sgd', here it is {solver!r}")
-    sketched = from_params(estimator, SketchedGrid, parameters)
+    sketched = from_params(estimator, SketchedGridSGD, parameters)
     size = bytes_of_state(sketched, n_features)
     if size > FULL_COVARIANCE_BYTES:
         raise ValueError(
@@ -264,7 +264,7 @@ def _on_device(resolved: Resolved, device: str) -> Resolved:
     """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
     solver, attributes = resolved.solver, resolved.attributes or {}
     if solver.name not in DEVICE_SOLVERS:
-        needed = "sgd" if isinstance(solver, ExactCV | SketchedGrid) else "exact"
+        needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"
         raise ValueError(
             f"device={device!r} needs solver={needed!r} with full covariance, rank=None; here it is "
             f"{attributes.get('solver_')!r} with rank {attributes.get('rank_')}"

@@ -11,16 +11,16 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.types import Arrays, Floats, Labels, Rows
 
 ROWS_PER_BLOCK = 8192
-# A row with a smaller sum of squares has no length to speak of: the inverse might overflow.
-FAINTEST = 1e-280
+# A row with a smaller sum of squares counts as zero: its inverse length might overflow.
+UNDERFLOW_FLOOR = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer:
     """A score weights.row + intercept, and the log-odds slope * score + offset of the positive class.
 
-    With `unit_rows` the row is scaled to length one first; one without length
-    scores the intercept.
+    With `unit_rows` the row is scaled to length one first; the score of a zero row
+    is the intercept.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class LinearScorer:
         """
         (n0, n1), (mean0, mean1), (variance0, variance1) = summary
         if n0 == 0 or n1 == 0:
-            # Rows of one class only: the prior is all there is to go by.
-            seen = float(np.sign(n1 - n0))
-            return cls(weights, seen, 0.0, np.inf * seen if seen else 0.0, unit_rows)
+            # With rows of one class only, predict that class.
+            side = float(np.sign(n1 - n0))
+            return cls(weights, side, 0.0, np.inf * side if side else 0.0, unit_rows)
         pooled = (n0 * variance0 + n1 * variance1) / (n0 + n1)
         gap = max(0.0, mean1 - mean0)
         slope = gap / pooled if pooled > gap * 1e-300 else 0.0 if gap == 0.0 else 1e300
@@ -57,7 +57,7 @@ class LinearScorer:
 
     @classmethod
     def of_scores(cls, weights: Floats, scores: Floats, labels: Labels, unit_rows: bool = False) -> LinearScorer:
-        """Center and calibrate by the scores that the weights give to labeled rows."""
+        """Center and calibrate by the scores of labeled rows."""
         negative, positive = (scores[labels == k] for k in (0, 1))
         return cls.of(
             weights,
@@ -71,7 +71,7 @@ class LinearScorer:
 
     @classmethod
     def of_arrays(cls, weights: Floats, numbers: NDArray[np.float64]) -> LinearScorer:
-        """Return the scorer with these weights that gave these `numbers`, refused unless it can score rows."""
+        """Return the scorer from its weights and `numbers`; raise where they are invalid."""
         sizes = ((3,), (4,))
         if (
             weights.dtype != np.float64
@@ -86,7 +86,7 @@ class LinearScorer:
         intercept, slope, offset, *unit_rows = numbers.tolist()
         if unit_rows not in ([], [1.0]):
             raise ValueError(f"the fourth number of a scorer, of unit rows, must be 1, got {unit_rows[0]}")
-        # While one class alone was seen there is no slope, and the other class is out of the question.
+        # With rows of one class only, the slope is zero and the offset infinite.
         certain = slope == 0.0 and np.isinf(offset)
         if not (np.isfinite(weights).all() and np.isfinite([intercept, slope]).all() and slope >= 0.0):
             raise ValueError("the weights, the intercept and the slope of a scorer must be finite numbers")
@@ -101,15 +101,15 @@ class LinearScorer:
         return self.weights.size
 
     def to_arrays(self) -> Arrays:
-        """Return all there is."""
+        """Return the arrays of the scorer by name."""
         return {"weights": self.weights, "numbers": self.numbers()}
 
     def numbers(self) -> Floats:
-        """Return all but the weights, for a file: a fourth number where rows are scaled to length one."""
+        """Return intercept, slope, offset and, where rows are scaled to length one, a one: for a file."""
         return np.array([self.intercept, self.slope, self.offset, *([1.0] if self.unit_rows else [])])
 
     def scores(self, rows: Rows) -> Floats:
-        """Scores of the rows in float64; positive where the positive class is nearer."""
+        """Return the scores of the rows in float64; positive where the positive class is nearer."""
         out = np.empty(rows.shape[0])
         for start in range(0, rows.shape[0], ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
@@ -120,8 +120,8 @@ class LinearScorer:
         return out
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Probability of the positive class for rows of these scores."""
-        from scipy.special import expit  # scores alone should not have to wait for it
+        """Return the probability of the positive class for rows of these scores."""
+        from scipy.special import expit  # imported here: scoring alone does not need it
 
         with np.errstate(over="ignore"):
             probabilities: Floats = expit(self.slope * scores + self.offset)
@@ -129,11 +129,11 @@ class LinearScorer:
 
 
 def _inverse_lengths(rows: Rows) -> Floats:
-    """Return one over the length of each row, zero where it has none to speak of."""
+    """Return one over the length of each row, zero for rows below the underflow floor."""
     if isinstance(rows, np.ndarray):
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     else:
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         squares = np.bincount(numbers, rows.data.astype(np.float64) ** 2, minlength=rows.shape[0])
-    inverse: Floats = np.where(squares > FAINTEST, squares, np.inf) ** -0.5
+    inverse: Floats = np.where(squares > UNDERFLOW_FLOOR, squares, np.inf) ** -0.5
     return inverse

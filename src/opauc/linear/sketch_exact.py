@@ -1,4 +1,4 @@
-"""The minimizer for sketched covariance matrices, in closed form."""
+"""The exact minimizer with sketched covariance matrices."""
 
 from __future__ import annotations
 
@@ -12,25 +12,35 @@ from numpy.typing import ArrayLike
 from opauc.core.parameters import NON_NEGATIVE, Count, Seed, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.core.transaction import Rollback, touched_features
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.types import Floats, Labels, Rows, random_key
 
 
 @dataclass(frozen=True)
 class SketchedExact(MergeableSolver[ClassSketch]):
-    """Minimize the pair loss with each class covariance replaced by its sketch of rank `rank`.
+    """Minimizer of `Exact` with each class covariance replaced by its sketch of rank `rank`.
 
-    All of the matrix but the ridge lives in the span of the sketch's columns,
-    so the minimizer is a combination of them (Woodbury): O(d rank^2) once,
-    then O(rank^3) for each alpha. Sketches of different streams merge.
+    The matrix of the normal equations is alpha I plus a matrix in the span of the
+    sketch's columns and the mean difference, so the minimizer is a combination of
+    those (Woodbury): O(d rank^2) once, then O(rank^3) for each alpha. The state is
+    a `ClassSketch`; sketches with different random signs merge.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Strength of the L2 penalty.
+    rank : int, default=50
+        Rank of the sketch of each class covariance.
+    random_state : int, RandomState or None, default=0
+        Seed of the random signs.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.sketch_exact import SketchedExact
-    >>> learner = SketchedExact(alpha=0.5, rank=0)  # no covariance: the mean difference, scaled
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).round(4).tolist()
+    >>> solver = SketchedExact(alpha=0.5, rank=0)  # no covariance: proportional to the mean difference
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).round(4).tolist()
     [0.4444]
     """
 
@@ -42,45 +52,45 @@ class SketchedExact(MergeableSolver[ClassSketch]):
 
     @property
     def order_matters(self) -> bool:
-        """Whether rows in another order give other weights: a row's code comes with its number."""
+        """Whether the order of rows matters: the random signs of a row depend on its number."""
         return True
 
     def start(self, n_features: int) -> ClassSketch:
         """Return a sketch of no rows."""
-        return ClassSketch.empty(n_features, CodeStream.seeded(self.rank, self.random_state))
+        return ClassSketch.empty(n_features, SignStream.seeded(self.rank, self.random_state))
 
     def shard_key(self) -> int:
-        """Return a number from which all shards of a run take their random numbers."""
+        """Return the seed from which the shards of a run derive their random signs."""
         return random_key(self.random_state)
 
     def of_shard(self, key: int, shard: int) -> SketchedExact:
-        """Return the learner of one of several shards: each has random codes of its own."""
+        """Return the solver for one shard, with its own random signs."""
         return replace(self, random_state=random_key(np.random.RandomState([key % 2**32, key >> 32, shard])))
 
     def step(self, state: ClassSketch, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
-        """Return the sketch with the chunk in it, in the arrays of the one given."""
+        """Return the sketch of the earlier rows and these, in the arrays of `state`."""
         return state.absorb(rows, labels, weight)
 
     def rollback(self, state: ClassSketch, rows: Rows) -> Rollback:
-        """Return what puts `state` back after a step on `rows`: only what they touch is kept."""
-        return Rollback().keep(state.code_sums).keep_features([state.sums], touched_features(rows))
+        """Return a rollback of `state` for a step on `rows`: it keeps only the features of these rows."""
+        return Rollback().keep(state.sign_sums).keep_features([state.sums], touched_features(rows))
 
     def statistics(self, state: ClassSketch) -> ClassSketch:
         """Return a copy of the sketch: steps write into the arrays of the state."""
         return state.copy()
 
     def merge(self, state: ClassSketch, other: ClassSketch) -> ClassSketch:
-        """Return the sketch of the rows of both, in arrays that `other` has no part in."""
+        """Return the sketch of the rows of both, in arrays not shared with `other`."""
         merged = state.merge(other)
         return merged.copy() if merged is other else merged
 
     def weights(self, state: ClassSketch) -> Floats:
-        """Return the minimizer; zero until both classes were seen."""
+        """Return the minimizer; zero before both classes were seen."""
         weights: Floats = self.path(state, [self.alpha])[0]
         return weights
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to take in as the weights cost to work out."""
+        """Return the number of rows whose processing costs about as much as computing the weights."""
         return n_features * self.rank // 50
 
     def forget(
@@ -91,13 +101,13 @@ class SketchedExact(MergeableSolver[ClassSketch]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> ClassSketch:
-        """Return the sketch as if these rows, learned under the given numbers, had never been seen."""
+        """Return the sketch as if these rows, with these row numbers (from 0), had never been seen."""
         if row_numbers is None:
             raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
         return state.forget(rows, labels, row_numbers, weight)
 
     def path(self, state: ClassSketch, alphas: Sequence[float]) -> Floats:
-        """Return the minimizers for many alphas, one a row."""
+        """Return the minimizer for each alpha, one per row."""
         out = np.zeros((len(alphas), state.n_features))
         if not state.counts.both or not len(alphas):
             return out
@@ -113,7 +123,7 @@ def _columns(state: ClassSketch) -> tuple[Floats, Floats]:
     """Return B with B B^T the sum of the sketched covariances, and the difference of the means."""
     parts = []
     for k in (0, 1):
-        sums, count = state.code_sums[k], state.counts[k]
+        sums, count = state.sign_sums[k], state.counts[k]
         parts.append((state.sums[:, k, :-1] - np.outer(state.means[k], sums[:-1])) / np.sqrt(count))
     return np.hstack(parts), state.mean_difference()
 
@@ -121,20 +131,20 @@ def _columns(state: ClassSketch) -> tuple[Floats, Floats]:
 def _minimizer(
     columns: Floats, difference: Floats, values: Floats, vectors: Floats, inner: Floats, alpha: float
 ) -> Floats:
-    """Solve (alpha I + B B^T + d d^T) w = d through the eigenvectors of B^T B; the shortest w where alpha is zero.
+    """Solve (alpha I + B B^T + d d^T) w = d by the eigenvectors of B^T B; the w of least norm where alpha is zero.
 
-    B^T B v = s v. Along B v the matrix is alpha + s; on the rest of space it
-    is alpha alone, and what is left of d there can be fitted without error.
+    For B^T B v = s v, the matrix is alpha + s along B v, and alpha alone on the
+    orthogonal complement, where the remaining part of d is fitted without error.
     """
     floor = values[-1] * values.size * np.finfo(float).eps if values.size else 0.0
-    kept = values > max(floor, 0.0)
-    share = inner[kept] / values[kept]
-    outside = difference - columns @ (vectors[:, kept] @ share)
+    nonzero = values > max(floor, 0.0)
+    share = inner[nonzero] / values[nonzero]
+    outside = difference - columns @ (vectors[:, nonzero] @ share)
     rest = float(outside @ outside)
     if alpha == 0.0:
         if rest > 1e-12 * float(difference @ difference):
             return outside / rest
-        solved = columns @ (vectors[:, kept] @ (share / values[kept]))
+        solution = columns @ (vectors[:, nonzero] @ (share / values[nonzero]))
     else:
-        solved = columns @ (vectors[:, kept] @ (share / (alpha + values[kept]))) + outside / alpha
-    return solved / (1.0 + difference @ solved)
+        solution = columns @ (vectors[:, nonzero] @ (share / (alpha + values[nonzero]))) + outside / alpha
+    return solution / (1.0 + difference @ solution)

@@ -1,4 +1,4 @@
-"""OPAUCr for many step sizes and penalties in one pass, and the pair of them that ranks unseen rows best."""
+"""OPAUCr for a grid of step sizes and penalties in one pass, with selection by progressive AUC."""
 
 from __future__ import annotations
 
@@ -10,40 +10,46 @@ from numpy.typing import NDArray
 
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import Count, Seed, parameter
-from opauc.core.row_blocks import row_weights, sparse_blocks
+from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.grid import GridSolver, panels_for
-from opauc.linear.kernels.grid import Contest
+from opauc.linear.kernels.grid import CandidateRace
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.kernels.sketch_grid import BEFORE, SINCE, SketchGridState, sketch_grid_pass
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
-from opauc.linear.row_squares import checked_squares
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
 @dataclass(frozen=True)
-class SketchedGrid(GridSolver[SketchGridState]):
-    """Descend as `SketchedSGD` does with every pair of a constant step size and a penalty; take the best.
+class SketchedGridSGD(GridSolver[SketchGridState]):
+    """`SketchedSGD` (OPAUCr) for a grid of (step size, penalty) pairs, selected by progressive AUC.
 
-    Sketches, codes and inner products do not depend on the pair and are kept
-    once. What a pair has of its own is one number a feature and a few hundred
-    more, so memory is that of as many linear models as there are pairs. The
-    weights are last iterates. `GridSolver` tells of the choice and of pairs
-    that diverge, `SketchedSGD` of sketches and of weights. `step` writes into
-    the state it is given.
+    Sketch, random signs and inner products are shared by all pairs. Memory is
+    that of one linear model per pair. The weights are last iterates. See
+    `GridSolver` for selection and divergence. `step` writes into the state it is
+    given.
+
+    Parameters
+    ----------
+    etas, alphas : tuple of float or None, default=None
+        As in `GridSolver`.
+    rank : int, default=50
+        Rank of the sketch of each class covariance.
+    random_state : int, RandomState or None, default=0
+        Seed of the random signs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.sketch_grid import SketchedGrid
+    >>> from opauc.linear.sketch_grid import SketchedGridSGD
     >>> rng = np.random.default_rng(0)
     >>> labels = (np.arange(400) % 2).astype(np.int8)
     >>> rows = rng.normal(size=(400, 3)) + np.outer(labels, [1.0, 0.5, 0.0])
-    >>> learner = SketchedGrid(rank=2)
-    >>> state = learner.step(learner.start(3), rows, labels)
-    >>> chosen = learner.selection(state)
-    >>> chosen.aucs.size, bool(chosen.aucs[chosen.winner] > 0.75)
+    >>> solver = SketchedGridSGD(rank=2)
+    >>> state = solver.step(solver.start(3), rows, labels)
+    >>> selection = solver.selection(state)
+    >>> selection.aucs.size, bool(selection.aucs[selection.winner] > 0.75)
     (299, True)
     """
 
@@ -53,9 +59,9 @@ class SketchedGrid(GridSolver[SketchGridState]):
     random_state: int | np.random.RandomState | None = parameter(0, Seed())
 
     def start(self, n_features: int) -> SketchGridState:
-        """Return the state before any row; the system commits the memory of features as they turn up."""
-        stream, contest = CodeStream.seeded(self.rank, self.random_state), self.start_contest()
-        panels, width = panels_for(contest.order.size), stream.width
+        """Return the state before any row; the system commits memory as features occur."""
+        stream, race = SignStream.seeded(self.rank, self.random_state), self.start_race()
+        panels, width = panels_for(race.order.size), stream.width
         epochs = np.zeros((3, panels * PANEL))
         epochs[[SINCE, BEFORE]] = -1.0
         return SketchGridState(
@@ -67,67 +73,67 @@ class SketchedGrid(GridSolver[SketchGridState]):
             coefficients=np.zeros((panels, 2 * width, PANEL)),
             products=np.zeros((panels, 2 * width, PANEL)),
             gram=np.zeros((2 * width, 2 * width)),
-            code_sums=np.zeros((2, width)),
+            sign_sums=np.zeros((2, width)),
             key=np.array([stream.key], np.uint64),
-            contest=contest,
+            race=race,
         )
 
     def step(self, state: SketchGridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> SketchGridState:
-        """Let every pair score, compare and learn each row in order."""
-        self.refuse_other_grid(state.contest)
-        checked_squares(rows)
-        weights, before = row_weights(weight), int(state.contest.active[0])
-        # Beyond the range of float64 only plain Python, where nothing is compiled, would warn.
+        """Score each row in order with every pair, compare, and take a step of every pair."""
+        self.check_same_grid(state.race)
+        sum_row_squares(rows)
+        weights, before = row_weights(weight), int(state.race.active[0])
+        # Overflow is handled below. Compiled kernels do not warn about it; with the JIT disabled numpy would.
         with np.errstate(over="ignore", invalid="ignore"):
             for part, block in sparse_blocks(rows):
                 sketch_grid_pass(block, labels[part], weights[part], *self.pairs(), self.rank, state)
-        self.warn_where_all_diverged(before, int(state.contest.active[0]))
+        self.warn_where_all_diverged(before, int(state.race.active[0]))
         return state
 
-    def contest(self, state: SketchGridState) -> Contest:
-        """Return the part of the state that says how the pairs stand."""
-        return state.contest
+    def race(self, state: SketchGridState) -> CandidateRace:
+        """Return the progressive AUC counts of the pairs."""
+        return state.race
 
     def columns(self, state: SketchGridState, columns: slice | NDArray[np.intp]) -> Floats:
-        """Return the last iterates of some columns, one a row."""
+        """Return the last iterate of the given columns, one per row."""
         width = state.gram.shape[0]
-        found: Floats = state.coefficients.transpose(0, 2, 1).reshape(-1, width)[columns] @ state.table.T
-        for weights, pair in zip(found, state.contest.order[columns], strict=True):
+        iterates: Floats = state.coefficients.transpose(0, 2, 1).reshape(-1, width)[columns] @ state.table.T
+        for weights, pair in zip(iterates, state.race.order[columns], strict=True):
             since, before, shrunk = state.epochs[:, pair]
             fades = np.where(state.touched > since, 1.0, np.where(state.touched > before, shrunk, 0.0))
             weights += state.factors[pair] * fades * state.tails[:, pair]
-        return found
+        return iterates
 
     def counts(self, state: SketchGridState) -> ClassCounts:
-        """Return the weight of the rows of each class."""
-        return ClassCounts(*state.code_sums[:, -1].tolist())
+        """Return the total weight of the rows of each class."""
+        return ClassCounts(*state.sign_sums[:, -1].tolist())
 
     def summary(self, state: SketchGridState, weights: Floats) -> ScoreSummary:
-        """Return what the sketch says of the scores."""
+        """Return counts, means and estimated variances of the scores from the sketch."""
         return self.statistics(state).summary(weights)
 
     def statistics(self, state: SketchGridState) -> ClassSketch:
         """Return the class sketches."""
-        sums, stream = state.table.reshape(-1, 2, self._width()), CodeStream(self.rank, int(state.key[0]))
-        return ClassSketch(sums.copy(), state.code_sums.copy(), stream, int(state.contest.progress[:2].sum()))
+        sums, stream = state.table.reshape(-1, 2, self._width()), SignStream(self.rank, int(state.key[0]))
+        return ClassSketch(sums.copy(), state.sign_sums.copy(), stream, int(state.race.progress[:2].sum()))
 
     def rollback(self, state: SketchGridState, rows: Rows) -> Rollback:
-        """Return what puts `state` back after a step on `rows`."""
-        table, tails, touched, *others, contest = state
+        """Return a rollback of `state` for a step on `rows`."""
+        table, tails, touched, *others, race = state
         features = touched_features(rows, wide=True)
-        return Rollback().keep(*others, *contest).keep_features([table, tails, touched], features)
+        return Rollback().keep(*others, *race).keep_features([table, tails, touched], features)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        """Return the number of rows whose processing costs about as much as computing the weights."""
         return n_features // 500
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchGridState:
-        """Return the state of so many features that gave these arrays, checked before room is made for it."""
-        wanted, name = (2, self._width()), "code_sums"
-        if name not in arrays or arrays[name].shape != wanted:
-            raise IncompatibleMomentsError(f"array {name}: expected shape {wanted} of rank {self.rank}")
+        """Return the state from its arrays, checked before memory is allocated."""
+        expected, name = (2, self._width()), "sign_sums"
+        if name not in arrays or arrays[name].shape != expected:
+            raise IncompatibleMomentsError(f"array {name}: expected shape {expected} of rank {self.rank}")
         return super().from_arrays(n_features, arrays)
 
     def _width(self) -> int:
-        """Return the length of a code."""
-        return CodeStream(self.rank, 0).width
+        """Return the length of a vector of signs."""
+        return SignStream(self.rank, 0).width

@@ -1,4 +1,4 @@
-"""OPAUCr: Algorithm 1 with sketched covariance matrices, at a cost per row that does not depend on the dimension."""
+"""OPAUCr: Algorithm 1 with sketched covariance matrices; the cost per row does not depend on the dimension."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from opauc.linear.kernels.feature_records import (
     CURVATURE,
     FACTOR,
     FACTOR_SUM,
-    PATIENCE,
-    PLACE,
+    LINE,
+    N_EARLY,
     RECENT_EXCESS,
     ROWS,
     SHARE_SUM,
@@ -30,66 +30,84 @@ from opauc.linear.kernels.feature_records import (
     FeatureTable,
     SketchOptions,
     SketchWeights,
-    Workspace,
+    SketchWorkspace,
     product_with_table,
     table_product,
     write_sums,
 )
 from opauc.linear.kernels.sketch_sgd import SMALLEST_FACTOR, sketch_pass
-from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
-from opauc.linear.moments.sketch import ClassSketch, CodeStream, summary_of_products
+from opauc.linear.moments.sketch import ClassSketch, SignStream, summary_of_products
+from opauc.linear.sgd import LEARNING_RATES, check_divergence, stays_above, step_sizes
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
-# (centered?, share of mean mean^T that is subtracted otherwise; -1 stands for |sum of codes|^2 / count^2)
-CENTRINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
-# From this many features on, most are met too rarely to be given a row of the table at once.
-DEFER_FROM = 50_000
-# Still stable, and in one pass over many features the theorem's own step does not get far enough.
+# SketchOptions.centered and mean_share of each value of `centering`.
+CENTERINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
+# From this many features on, a feature gets a line of the table only after several occurrences: most occur rarely.
+MIN_FEATURES_TO_DEFER = 50_000
+# Factor on "theorem" steps: still stable, and in one pass over many features the plain step does not get far enough.
 RELATIVE_STEP = 2.0
-# Whole numbers beyond this are no longer counted one by one.
-MOST_ROWS = 2.0**53
+# float64 counts rows one by one up to here.
+MAX_ROWS = 2.0**53
 
 
 def aligned_zeros(shape: tuple[int, int], dtype: DTypeLike = "float64") -> Array:
-    """Return zeros that start at a multiple of 64 bytes, as cache lines do."""
+    """Return zeros aligned to cache lines of 64 bytes."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    room = np.zeros(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    zeros: Array = room[start : start + size].view(dtype).reshape(shape)
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    zeros: Array = memory[start : start + size].view(dtype).reshape(shape)
     return zeros
 
 
 class SketchState(NamedTuple):
-    """The feature table, the weights in terms of it, and the stream of codes."""
+    """The feature table, the weights in terms of it, and the source of random signs."""
 
     table: FeatureTable
     parts: SketchWeights
-    stream: CodeStream
+    stream: SignStream
 
 
 @dataclass(frozen=True)
 class SketchedSGD(Solver[SketchState]):
-    """Descend with the covariance of the other class replaced by a sketch of rank `rank`.
+    """OPAUCr of the paper: `SGD` with the covariance of the other class replaced by a sketch of rank `rank`.
 
-    `centering` tells which sketch: "centered" is C C^T / T with C = Z - c s^T, s
-    the sum of codes; "printed" and "mean" are the paper's Z Z^T / T less
-    nearly nothing, and less c c^T. A step "theorem" is twice that of `SGD`.
-    With `average`, the weights are the mean of the iterates, that of row t
-    weighted by t^2: in high dimension the first ones are bad, and a plain
-    mean remembers them.
+    With Z the sum over the rows x of a class of x signs^T, c its mean, s the sum
+    of signs and T the number of rows, the covariance is estimated by
+    C C^T / T, C = Z - c s^T. The estimate is unbiased and positive semi-definite.
 
-    The weight v of a row is a factor on the gradient of its loss, alpha w left
-    out, and a step "theorem" is held at one over the curvature. Z gains
-    sqrt(v) x code^T, the sum of rows v x and the count v: so the sketch is in
-    the mean the weighted covariance. `step` writes into the state it is given.
+    A row of weight v counts v times in mean and count, and Z gains
+    sqrt(v) x signs^T, so that the sketch estimates the weighted covariance. The
+    weight is also a factor on the gradient of the row's loss, not on alpha w.
+    `step` writes into the state it is given.
+
+    Parameters
+    ----------
+    alpha, eta0, learning_rate
+        As in `SGD`; "theorem" steps are twice as long.
+    average : bool, default=True
+        Whether the weights are the mean of the iterates, where iterate t has
+        weight t^2, or the last iterate. In high dimension the first iterates are
+        bad and would dominate a plain mean.
+    rank : int, default=50
+        Rank of the sketch of each class covariance.
+    random_state : int, RandomState or None, default=0
+        Seed of the random signs.
+    centering : {"centered", "printed", "mean"}, default="centered"
+        Covariance estimate: "centered" as above; "printed" is the formula as
+        printed in the paper, Z Z^T / T - |s|^2 / T^2 c c^T; "mean" is
+        Z Z^T / T - c c^T.
+    gaussian : bool, default=False
+        Whether to use Gaussian numbers instead of signs.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the sketch in memory.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.sketch_sgd import SketchedSGD
-    >>> learner = SketchedSGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False, rank=2)
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).tolist()
+    >>> solver = SketchedSGD(alpha=0.0, eta0=0.1, learning_rate="constant", average=False, rank=2)
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
     [0.2]
     """
 
@@ -103,18 +121,18 @@ class SketchedSGD(Solver[SketchState]):
     average: bool = parameter(True, SWITCH)
     rank: int = parameter(50, Count(0))
     random_state: int | np.random.RandomState | None = parameter(0, Seed())
-    centering: str = parameter("centered", Option(tuple(CENTRINGS)))
+    centering: str = parameter("centered", Option(tuple(CENTERINGS)))
     gaussian: bool = parameter(False, SWITCH)
     dtype: str = parameter("float64", Option(("float64", "float32")))
 
     def start(self, n_features: int) -> SketchState:
-        """Return the state before any row; memory is taken as features turn up."""
-        stream = CodeStream.seeded(self.rank, self.random_state, self.gaussian)
-        patience = PATIENCE if n_features >= DEFER_FROM and not self.gaussian else 0
+        """Return the state before any row; the system commits memory as features occur."""
+        stream = SignStream.seeded(self.rank, self.random_state, self.gaussian)
+        n_early = N_EARLY if n_features >= MIN_FEATURES_TO_DEFER and not self.gaussian else 0
         width = stream.width
         table = FeatureTable(
             rows=aligned_zeros((n_features, 2 * width), self.dtype),
-            cards=aligned_zeros((n_features, VALUES + patience)),
+            records=aligned_zeros((n_features, VALUES + n_early)),
             used=np.zeros(1, np.int64),
             key=np.array([stream.key], np.uint64),
             rank=np.array([self.rank]),
@@ -125,7 +143,7 @@ class SketchedSGD(Solver[SketchState]):
             products=np.zeros((2, width)),
             own_grams=np.zeros((2, width, width)),
             cross_gram=np.zeros((width, width)),
-            code_sums=np.zeros((2, width)),
+            sign_sums=np.zeros((2, width)),
             scalars=np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         )
         return SketchState(table, parts, stream)
@@ -136,103 +154,103 @@ class SketchedSGD(Solver[SketchState]):
         rows: Rows,
         labels: Labels,
         weight: Floats | None = None,
-        codes: Floats | None = None,
+        sign_rows: Floats | None = None,
     ) -> SketchState:
-        """Take a step on each row in order; `codes` replaces the random ones in tests of the mathematics."""
+        """Take a step on each row in order; `sign_rows` replaces the random signs in tests."""
         entries = sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
-        given = np.empty((0, state.stream.width)) if codes is None else codes
-        if codes is not None and given.shape != (rows.shape[0], state.stream.width):
-            raise ValueError(f"codes must be of shape {(rows.shape[0], state.stream.width)}, got {given.shape}")
+        signs = np.empty((0, state.stream.width)) if sign_rows is None else sign_rows
+        if sign_rows is not None and signs.shape != (rows.shape[0], state.stream.width):
+            raise ValueError(f"sign_rows must be of shape {(rows.shape[0], state.stream.width)}, got {signs.shape}")
         relative, sizes = self._step_sizes(state, rows.shape[0])
         shares = (state.parts.scalars[ROWS] + np.arange(1.0, rows.shape[0] + 1.0)) ** 2
-        options = SketchOptions(float(self.alpha), relative, *CENTRINGS[self.centering], self.gaussian)
+        options = SketchOptions(float(self.alpha), relative, *CENTERINGS[self.centering], self.gaussian)
         longest = int(np.diff(entries.indptr).max(initial=0))
-        work = Workspace.of(state.stream.width, longest, state.table.rows.dtype)
+        workspace = SketchWorkspace.of(state.stream.width, longest, state.table.rows.dtype)
         sketch_pass(
             csr_rows(entries.data, entries.indices, entries.indptr), labels, row_weights(weight),
-            given, sizes, shares, options, state.table, state.parts, work,
+            signs, sizes, shares, options, state.table, state.parts, workspace,
         )  # fmt: skip
-        refuse_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
+        check_divergence(self, state.parts, state.parts.scalars[RECENT_EXCESS])
         return state
 
     def weights(self, state: SketchState) -> Floats:
-        """Return the mean of the iterates, or the last of them, as one number a feature."""
-        parts, cards = state.parts, state.table.cards
-        out = np.empty(cards.shape[0])
+        """Return the mean of the iterates or the last iterate."""
+        parts, records = state.parts, state.table.records
+        out = np.empty(records.shape[0])
         if not self.average:
             table_product(state.table, parts.coefficients, out)
-            out += parts.scalars[FACTOR] * cards[:, WEIGHT]
+            out += parts.scalars[FACTOR] * records[:, WEIGHT]
             return out
         table_product(state.table, parts.coefficient_sums, out)
-        out += parts.scalars[FACTOR_SUM] * cards[:, WEIGHT] + cards[:, WEIGHT_SUM]
+        out += parts.scalars[FACTOR_SUM] * records[:, WEIGHT] + records[:, WEIGHT_SUM]
         out /= parts.scalars[SHARE_SUM] or 1.0
         return out
 
     def counts(self, state: SketchState) -> ClassCounts:
-        """Return the weight of the rows of each class."""
-        return ClassCounts(*state.parts.code_sums[:, -1].tolist())
+        """Return the total weight of the rows of each class."""
+        return ClassCounts(*state.parts.sign_sums[:, -1].tolist())
 
     def summary(self, state: SketchState, weights: Floats) -> ScoreSummary:
-        """Return what the sketch says of the scores."""
-        products = np.empty_like(state.parts.code_sums)
+        """Return counts, means and estimated variances of the scores from the sketch."""
+        products = np.empty_like(state.parts.sign_sums)
         product_with_table(state.table, weights, products)
-        return summary_of_products(products, state.parts.code_sums)
+        return summary_of_products(products, state.parts.sign_sums)
 
     def statistics(self, state: SketchState) -> ClassSketch:
         """Return the class sketches."""
-        sums = np.zeros((state.table.cards.shape[0], 2, state.stream.width))
+        sums = np.zeros((state.table.records.shape[0], 2, state.stream.width))
         write_sums(state.table, sums)
-        return ClassSketch(sums, state.parts.code_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
+        return ClassSketch(sums, state.parts.sign_sums.copy(), state.stream, int(state.parts.scalars[ROWS]))
 
     def rollback(self, state: SketchState, rows: Rows) -> Rollback:
-        """Return what puts `state` back after a step on `rows`; rows of the table taken since are zero again."""
+        """Return a rollback of `state` for a step on `rows`; it clears lines of the table allocated since."""
         table, used = state.table, int(state.table.used[0])
         features = touched_features(rows, wide=True)
-        places = -1.0 - (table.cards[:, PLACE] if features is None else table.cards[features, PLACE])
-        met = places[places >= 0.0].astype(np.int64)
+        lines = -1.0 - (table.records[:, LINE] if features is None else table.records[features, LINE])
+        lines_in_use = lines[lines >= 0.0].astype(np.int64)
 
         def clear() -> None:
             table.rows[used : int(table.used[0])] = 0.0
 
-        # The rows taken are told by `used` as it is then, so they are cleared before it is put back.
-        undo = Rollback().then(clear).keep(table.used, *state.parts).keep_features([table.rows], met)
-        return undo.keep_features([table.cards], features if self._sweeps_nothing(state, rows.shape[0]) else None)
+        # Clearing reads the new `used`, so it runs before `used` is restored.
+        undo = Rollback().then(clear).keep(table.used, *state.parts).keep_features([table.rows], lines_in_use)
+        return undo.keep_features([table.records], features if self._touches_only(state, rows.shape[0]) else None)
 
     def to_arrays(self, state: SketchState) -> Arrays:
-        """Return the arrays a state is made of, by name, but for rows of the table that are not in use."""
+        """Return the arrays of a state by name, without unused lines of the table."""
         table = state.table._replace(rows=state.table.rows[: state.table.used[0]])
         return super().to_arrays(state._replace(table=table))
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        """Return the number of rows whose processing costs about as much as computing the weights."""
         return n_features // 50
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchState:
-        """Return the state of so many features that gave these arrays, checked before room is made for it."""
-        wanted, name = (2, CodeStream(self.rank, 0).width), "parts.code_sums"
-        if name not in arrays or arrays[name].shape != wanted:
-            raise IncompatibleMomentsError(f"array {name}: expected shape {wanted} of rank {self.rank}")
+        """Return the state from its arrays, checked before memory is allocated."""
+        expected, name = (2, SignStream(self.rank, 0).width), "parts.sign_sums"
+        if name not in arrays or arrays[name].shape != expected:
+            raise IncompatibleMomentsError(f"array {name}: expected shape {expected} of rank {self.rank}")
         return super().from_arrays(n_features, arrays)
 
     def check(self, state: SketchState) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
+        """Raise where a state from a file has values that the kernels cannot handle."""
         table, stream, used = state.table, state.stream, int(state.table.used[0])
-        places, n_rows = table.cards[:, PLACE], state.parts.scalars[ROWS]
-        if not np.array_equal(np.sort(-1.0 - places[places < 0.0]), np.arange(used)):
-            raise IncompatibleMomentsError(f"expected each of the {used} rows of the table to belong to one feature")
+        lines, n_rows = table.records[:, LINE], state.parts.scalars[ROWS]
+        if not np.array_equal(np.sort(-1.0 - lines[lines < 0.0]), np.arange(used)):
+            raise IncompatibleMomentsError(f"expected each of the {used} lines of the table to belong to one feature")
         if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
-            raise IncompatibleMomentsError(f"expected codes of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
-        if not 0.0 <= n_rows < MOST_ROWS:
+            raise IncompatibleMomentsError(f"expected signs of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
+        if not 0.0 <= n_rows < MAX_ROWS:
             raise IncompatibleMomentsError(f"expected a number of rows, got {n_rows:g}")
 
     def _step_sizes(self, state: SketchState, n_rows: int) -> tuple[bool, Floats]:
         relative, sizes = step_sizes(self, state.parts.scalars[ROWS], n_rows)
         return relative, sizes * RELATIVE_STEP if relative else sizes
 
-    def _sweeps_nothing(self, state: SketchState, n_rows: int) -> bool:
-        """Tell whether it is sure that no step on the next rows writes to features they do not have."""
+    def _touches_only(self, state: SketchState, n_rows: int) -> bool:
+        """Return whether steps on the next rows surely write only to the features of these rows."""
         relative, sizes = self._step_sizes(state, n_rows)
-        unit = state.parts.scalars[CURVATURE] if relative else 1.0  # which never falls
+        unit = state.parts.scalars[CURVATURE] if relative else 1.0  # the curvature never decreases
         if self.alpha == 0.0 or unit == 0.0:
             return self.alpha == 0.0
         return stays_above(SMALLEST_FACTOR, state.parts.scalars[FACTOR], 1.0 - sizes * (self.alpha / unit))

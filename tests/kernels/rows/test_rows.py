@@ -3,8 +3,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.core.kernels.sparse_rows import CsrRows, clear_row, unpack_row
-from opauc.linear.kernels.buffers import fill_buffers, fill_buffers_csr
-from opauc.linear.kernels.gram import add_csr_products, column_ranges
+from opauc.linear.kernels.moments import add_csr_products, column_ranges, fill_buffers, fill_buffers_csr
 
 RNG = np.random.default_rng(5)
 DENSE = np.where(RNG.random((13, 4)) < 0.5, RNG.normal(size=(13, 4)), 0.0)

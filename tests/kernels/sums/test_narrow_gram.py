@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from opauc.linear.kernels.gram import add_narrow_gram
+from opauc.linear.kernels.moments import add_narrow_gram
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -13,7 +13,7 @@ import numpy as np
 
 from opauc.core.kernels.compile import borrowing, kernel
 from opauc.core.kernels.lane_sums import add_scaled, inner_product
-from opauc.core.kernels.random_signs import code_word
+from opauc.core.kernels.random_signs import random_bits
 from opauc.core.kernels.simd import LANES, lanes_at, minus, plus, put_lanes
 
 # Positions in `reach`.
@@ -106,7 +106,7 @@ def slot_of(key, k, number, n_slots, size):
     """
     if number <= size:
         return int(number) - 1
-    share = np.float64(code_word(key, int(number), k) >> np.uint64(11)) * 2.0**-53
+    share = np.float64(random_bits(key, int(number), k) >> np.uint64(11)) * 2.0**-53
     # Beyond 2^62 slots the probability is negligible, and the product may not fit an int64.
     return int(share * min(max(n_slots, np.float64(size)), 2.0**62))
 

@@ -18,9 +18,9 @@ KIND = "numba:compile"
 
 
 class CompileNotice(Listener):
-    """Calls `begin` with a sentence when a first kernel is about to be compiled, and adds up the seconds it all takes.
+    """Calls `begin` with a message before the first compilation, and sums the seconds of all compilations.
 
-    Kernels taken from the cache on disk do not count, nor does what is compiled for others.
+    Kernels loaded from the cache on disk do not count, nor do kernels of other packages.
     """
 
     def __init__(self, begin: Callable[[str], None]) -> None:
@@ -29,7 +29,7 @@ class CompileNotice(Listener):
         self._depth, self._began = 0, 0.0
 
     def on_start(self, event: Event) -> None:
-        """Note that a kernel is about to be compiled, perhaps for the sake of another."""
+        """Handle the start of a compilation, which may be nested in another."""
         kernel = event.data["dispatcher"]
         if self._depth == 0:
             if not (kernel.py_func.__module__ or "").startswith("opauc."):
@@ -38,23 +38,23 @@ class CompileNotice(Listener):
         self._depth += 1
         if self._begin is not None:
             begin, self._begin = self._begin, None
-            begin(sentence(kernel.stats.cache_path))
+            begin(compile_message(kernel.stats.cache_path))
 
     def on_end(self, event: Event) -> None:  # noqa: ARG002
-        """Note that it is compiled."""
+        """Handle the end of a compilation."""
         if self._depth:
             self._depth -= 1
             if self._depth == 0:
                 self.seconds += time.perf_counter() - self._began
 
 
-def sentence(folder: str | None) -> str:
-    """Return what there is to say when kernels are compiled: where they are kept, or how to keep them.
+def compile_message(folder: str | None) -> str:
+    """Return the message about compiling: where compiled kernels are cached, or how to cache them.
 
-    >>> from opauc.core.kernels.compile import sentence
-    >>> sentence("/home/ada/.cache/numba")
+    >>> from opauc.core.kernels.compile import compile_message
+    >>> compile_message("/home/ada/.cache/numba")
     'opauc is compiling its kernels for this machine, once: they are kept in /home/ada/.cache/numba'
-    >>> sentence(None)
+    >>> compile_message(None)
     'opauc is compiling its kernels, as every process will: set NUMBA_CACHE_DIR to a folder it can write to'
     """
     if folder is None:
@@ -64,7 +64,7 @@ def sentence(folder: str | None) -> str:
 
 @contextmanager
 def compile_notice(begin: Callable[[str], None]) -> Iterator[CompileNotice]:
-    """Give a notice that listens while the body runs.
+    """Yield a `CompileNotice` that listens while the body runs.
 
     >>> from opauc.core.kernels.compile import compile_notice
     >>> with compile_notice(print) as notice:
@@ -77,10 +77,10 @@ def compile_notice(begin: Callable[[str], None]) -> Iterator[CompileNotice]:
 
 
 def log_first_compilation() -> None:
-    """Let the logger "opauc" say once a process that kernels are being compiled.
+    """Log once per process, to the logger "opauc", that kernels are being compiled.
 
-    As a warning, the least that is seen where no logging was set up: a wait of
-    seconds that comes once must explain itself.
+    The level is WARNING, the lowest that is shown without logging configuration:
+    it explains why the first call takes seconds.
     """
     register(KIND, CompileNotice(LOGGER.warning))
 
@@ -92,52 +92,51 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "arcp", "contract"}}
 
 
-def _uncounted() -> dict[str, Any]:
-    """Return the options without counting references to arrays: atomic sums, dear next to vectors of fifty numbers.
+def _options_without_refcounts() -> dict[str, Any]:
+    """Return the options without reference counting of arrays, whose atomic updates are slow for short vectors.
 
-    The option is numba's own and not documented, and one it does not know fails
-    at the first call of the kernel. Where it has gone, kernels count, and are slower.
+    The option `_nrt` is internal to numba, and an unknown option fails at the
+    first call of a kernel. Where numba lacks it, kernels count references.
     """
-    known = hasattr(cpu_target.options, "_nrt")
-    return {**OPTIONS, "_nrt": False} if known else OPTIONS
+    return {**OPTIONS, "_nrt": False} if hasattr(cpu_target.options, "_nrt") else OPTIONS
 
 
-def _compiled(function: Function, options: dict[str, Any]) -> Function:
+def _compile(function: Function, options: dict[str, Any]) -> Function:
     compiled: Function
     try:
-        compiled = njit(cache=_has_folder(function.__code__.co_filename), **options)(function)
-    except RuntimeError:  # no writable cache folder: compile anew in each process
+        compiled = njit(cache=_has_cache_folder(function.__code__.co_filename), **options)(function)
+    except RuntimeError:  # no writable cache folder: compile in each process
         compiled = njit(**options)(function)
     return compiled
 
 
-def _has_folder(source: str) -> bool:
-    """Tell whether numba would keep machine code elsewhere than in a folder that is really called `~`.
+def _has_cache_folder(source: str) -> bool:
+    """Return whether numba would cache machine code in a folder other than one literally named `~`.
 
-    It makes one in the working directory for a user without a home, as there
-    are in containers, and where NUMBA_CACHE_DIR begins with a tilde.
+    It would create `~` in the working directory for a user without a home, as in
+    containers, and where NUMBA_CACHE_DIR begins with a tilde.
     """
-    given = str(config.CACHE_DIR)  # type: ignore[attr-defined]
-    if given:
-        return not given.startswith("~")
-    beside = os.path.join(os.path.dirname(source), "__pycache__")
-    if os.access(beside if os.path.exists(beside) else os.path.dirname(source), os.W_OK):
+    cache_dir = str(config.CACHE_DIR)  # type: ignore[attr-defined]
+    if cache_dir:
+        return not cache_dir.startswith("~")
+    pycache = os.path.join(os.path.dirname(source), "__pycache__")
+    if os.access(pycache if os.path.exists(pycache) else os.path.dirname(source), os.W_OK):
         return True
     return os.path.isabs(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~"))
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first use and keep the machine code on disk where a folder can be written."""
-    return _compiled(function, OPTIONS)
+    """Compile `function` on first use and cache the machine code on disk where possible."""
+    return _compile(function, OPTIONS)
 
 
 def borrowing(function: Function) -> Function:
-    """Compile `function`, which makes views of arrays but no arrays, without counting references."""
-    return _compiled(function, _uncounted())
+    """Compile `function`, which allocates no arrays, only views, without reference counting."""
+    return _compile(function, _options_without_refcounts())
 
 
 def in_python(compiled: Function) -> Function:
-    """Return the kernel as it is written, for an input too small to be worth loading machine code for."""
+    """Return the Python function of a kernel, for inputs too small to be worth loading machine code."""
     plain: Function = getattr(compiled, "py_func", compiled)
     return plain
 

@@ -24,18 +24,18 @@ def add_scaled(out, factor, vector):
 def symmetric_product(lower, vector, out):
     """Write into `out` the product of `vector` with a symmetric matrix.
 
-    Blocks of four by four above the diagonal are not read. Each other entry is
-    loaded once and used for both of its places.
+    Blocks of 4 x 4 above the diagonal are not read. Each other entry is loaded
+    once and used for itself and its mirror image.
     """
     for i in range(0, vector.size, 4):
         row0, row1, row2, row3 = lower[i], lower[i + 1], lower[i + 2], lower[i + 3]
         v0, v1, v2, v3 = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
         dot0 = dot1 = dot2 = dot3 = times(0.0, few_at(vector, 0))
         for j in range(0, i, FEW):
-            known = few_at(vector, j)
+            head = few_at(vector, j)
             part0, part1, part2, part3 = few_at(row0, j), few_at(row1, j), few_at(row2, j), few_at(row3, j)
-            dot0, dot1 = plus(dot0, known, part0), plus(dot1, known, part1)
-            dot2, dot3 = plus(dot2, known, part2), plus(dot3, known, part3)
+            dot0, dot1 = plus(dot0, head, part0), plus(dot1, head, part1)
+            dot2, dot3 = plus(dot2, head, part2), plus(dot3, head, part3)
             more = plus(plus(few_at(out, j), v0, part0), v1, part1)
             put_lanes(out, j, plus(plus(more, v2, part2), v3, part3))
         block = plus(times(v0, few_at(row0, i)), v1, few_at(row1, i))
@@ -47,14 +47,14 @@ def symmetric_product(lower, vector, out):
 
 
 @borrowing
-def add_symmetric(lower, code, inner, square):
-    """Add inner code^T + code inner^T + square code code^T to `lower`, but for blocks above the diagonal."""
-    for i in range(0, code.size, 4):
+def add_symmetric(lower, left, inner, square):
+    """Add inner left^T + left inner^T + square left left^T to `lower`, except 4 x 4 blocks above the diagonal."""
+    for i in range(0, left.size, 4):
         row0, row1, row2, row3 = lower[i], lower[i + 1], lower[i + 2], lower[i + 3]
-        a0, a1, a2, a3 = code[i], code[i + 1], code[i + 2], code[i + 3]
+        a0, a1, a2, a3 = left[i], left[i + 1], left[i + 2], left[i + 3]
         b0, b1, b2, b3 = inner[i], inner[i + 1], inner[i + 2], inner[i + 3]
         for j in range(0, i + 4, LANES):
-            one = lanes_at(code, j)
+            one = lanes_at(left, j)
             two = plus(lanes_at(inner, j), square, one)
             put_lanes(row0, j, plus(plus(lanes_at(row0, j), a0, two), b0, one))
             put_lanes(row1, j, plus(plus(lanes_at(row1, j), a1, two), b1, one))
@@ -70,15 +70,15 @@ def add_to_rows(matrix, left, right, vector, out):
         a0, a1, a2, a3 = left[i], left[i + 1], left[i + 2], left[i + 3]
         dot0 = dot1 = dot2 = dot3 = times(0.0, lanes_at(vector, 0))
         for j in range(0, right.size, LANES):
-            more, known = lanes_at(right, j), lanes_at(vector, j)
+            more, head = lanes_at(right, j), lanes_at(vector, j)
             part0, part1 = plus(lanes_at(row0, j), a0, more), plus(lanes_at(row1, j), a1, more)
             part2, part3 = plus(lanes_at(row2, j), a2, more), plus(lanes_at(row3, j), a3, more)
             put_lanes(row0, j, part0)
             put_lanes(row1, j, part1)
             put_lanes(row2, j, part2)
             put_lanes(row3, j, part3)
-            dot0, dot1 = plus(dot0, known, part0), plus(dot1, known, part1)
-            dot2, dot3 = plus(dot2, known, part2), plus(dot3, known, part3)
+            dot0, dot1 = plus(dot0, head, part0), plus(dot1, head, part1)
+            dot2, dot3 = plus(dot2, head, part2), plus(dot3, head, part3)
         out[i], out[i + 1], out[i + 2], out[i + 3] = total(dot0), total(dot1), total(dot2), total(dot3)
 
 

@@ -1,6 +1,6 @@
-"""Several neighboring numbers of an array as one value: a loop over them has no rest to be done singly.
+"""SIMD vectors in kernels: a few neighboring numbers of an array as one value in a vector register.
 
-In plain Python such a value is a short array.
+With the JIT disabled such a value is a short array.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LANES, FEW, COUPLE = 8, 4, 2
 
 
 class Lanes(types.Type):
-    """A few numbers of one dtype in a vector register."""
+    """The numba type of a vector of `count` numbers of one dtype."""
 
     def __init__(self, dtype, count):
         self.dtype, self.count = dtype, count
@@ -25,7 +25,7 @@ class Lanes(types.Type):
 
 @register_model(Lanes)
 class LanesModel(models.PrimitiveModel):
-    """How the compiler holds them: an LLVM vector."""
+    """Data model of `Lanes`: an LLVM vector."""
 
     def __init__(self, manager, lanes):
         super().__init__(manager, lanes, _vector(lanes))
@@ -145,7 +145,7 @@ def _total(typing_context, lanes):
 
 
 def _signed(typing_context, number, bits, start):
-    """Return lanes of `number`, negative where `bits` has a one, the first lane looking at bit `start`."""
+    """Return lanes of `number`, negative where `bits` has a one; the first lane uses bit `start`."""
 
     def generate(context, builder, signature, arguments):
         few = builder.trunc(builder.lshr(arguments[1], arguments[2]), ir.IntType(LANES))
@@ -195,7 +195,7 @@ if DISABLE_JIT:
         return np.float64(lanes.sum())
 
     def signed(number, bits, start):
-        """Return lanes of `number`, negative where `bits` has a one, the first lane looking at bit `start`."""
+        """Return lanes of `number`, negative where `bits` has a one; the first lane uses bit `start`."""
         ones = (bits >> (np.uint64(start) + np.arange(LANES, dtype=np.uint64))) & np.uint64(1)
         return number * (1.0 - 2.0 * ones)
 else:
@@ -224,17 +224,17 @@ def _fetch(array, locality):
 
 
 def _hint(typing_context, array, row, column):
-    """Fetch the cache line of array[row, column, ...] ahead of use; any numbers are safe."""
+    """Prefetch the cache line of array[row, column, ...]; indices out of range are safe."""
     return _fetch(array, 3)
 
 
 def _second_hint(typing_context, array, row, column):
-    """Do as `prefetch`, but fetch no nearer than the second cache: the nearest has few places to wait for memory."""
+    """Prefetch into the second-level cache only: the first level can wait for few cache lines at a time."""
     return _fetch(array, 2)
 
 
 def _nothing(array, row, column):
-    """Do nothing: what a hint comes to in plain Python."""
+    """Do nothing: there is no prefetching with the JIT disabled."""
 
 
 prefetch = _nothing if DISABLE_JIT else intrinsic(_hint)

@@ -1,4 +1,4 @@
-"""Sparse rows as three arrays, and one of them unpacked."""
+"""Kernels on sparse rows in CSR form."""
 
 from __future__ import annotations
 
@@ -48,3 +48,13 @@ def nonzero_entries(rows):
                 data[at], indices[at] = rows[i, j], j
                 at += 1
     return data, indices, ends
+
+
+@kernel
+def sum_of_squares(values):
+    """Return the sum of the squares, in float64."""
+    total = 0.0
+    for at in range(values.size):
+        x = np.float64(values[at])
+        total += x * x
+    return total

@@ -7,7 +7,7 @@ from opauc.core.kernels.compile import kernel
 def symmetric_product(lower, vector, out):
     """Write into `out` the product of the symmetric matrix with `vector`.
 
-    Each entry of the triangle is loaded once and used for both of its places;
+    Each entry of the triangle is loaded once and used for itself and its mirror image;
     four rows share the loads of `vector` and `out`.
     """
     size = vector.size
@@ -15,14 +15,14 @@ def symmetric_product(lower, vector, out):
     i = 0
     while i + 4 <= size:
         row0, row1, row2, row3 = lower[i, :i], lower[i + 1, :i], lower[i + 2, :i], lower[i + 3, :i]
-        head, known = out[:i], vector[:i]
+        head, vector_head = out[:i], vector[:i]
         v0, v1, v2, v3 = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
         dot0, dot1, dot2, dot3 = 0.0, 0.0, 0.0, 0.0
         for j in range(i):
-            dot0 += row0[j] * known[j]
-            dot1 += row1[j] * known[j]
-            dot2 += row2[j] * known[j]
-            dot3 += row3[j] * known[j]
+            dot0 += row0[j] * vector_head[j]
+            dot1 += row1[j] * vector_head[j]
+            dot2 += row2[j] * vector_head[j]
+            dot3 += row3[j] * vector_head[j]
             head[j] += v0 * row0[j] + v1 * row1[j] + v2 * row2[j] + v3 * row3[j]
         m10, m20, m30 = lower[i + 1, i], lower[i + 2, i], lower[i + 3, i]
         m21, m31, m32 = lower[i + 2, i + 1], lower[i + 3, i + 1], lower[i + 3, i + 2]
@@ -32,10 +32,10 @@ def symmetric_product(lower, vector, out):
         out[i + 3] = dot3 + m30 * v0 + m31 * v1 + m32 * v2 + lower[i + 3, i + 3] * v3
         i += 4
     while i < size:
-        row, head, known, v = lower[i, :i], out[:i], vector[:i], vector[i]
+        row, head, vector_head, v = lower[i, :i], out[:i], vector[:i], vector[i]
         dot = lower[i, i] * v
         for j in range(i):
-            dot += row[j] * known[j]
+            dot += row[j] * vector_head[j]
             head[j] += v * row[j]
         out[i] = dot
         i += 1

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from opauc.core.row_blocks import check_sum_of_squares
 from opauc.engines.extras import needed
 from opauc.engines.torch.grid_plan import GridPlan, GridProgress, Numbers, planned
 from opauc.engines.torch.rows import as_tensor, checked_device, free_gib
 from opauc.errors import EngineError
-from opauc.linear.grid import DescentGrid
-from opauc.linear.kernels.grid import ALL_PAIRS, BEYOND, PAIRS, STEPS, Contest, GridState
+from opauc.linear.grid import GridSGD
+from opauc.linear.kernels.grid import ALL_PAIRS, BEYOND, COMPARISONS_PER_ROW, STEPS, CandidateRace, GridState
 from opauc.linear.kernels.panel_product import PANEL
-from opauc.linear.row_squares import refuse_large
 from opauc.types import Floats, Json, Labels, Rows
 
 # Columns are filled up to a multiple of this: products are fastest so.
@@ -177,10 +177,10 @@ with needed("torch", "gpu"):
 
 
 @dataclass(frozen=True)
-class DeviceGrid(DescentGrid):
-    """What `DescentGrid` learns, each row for all pairs at once on a device of torch.
+class DeviceGrid(GridSGD):
+    """What `GridSGD` learns, each row for all pairs at once on a device of torch.
 
-    Its state is that of a `DescentGrid`, and lies on this machine between
+    Its state is that of a `GridSGD`, and lies on this machine between
     chunks. In files it is one: where a model was learned is no part of it.
 
     Examples
@@ -198,7 +198,7 @@ class DeviceGrid(DescentGrid):
     device: str = "cuda"
 
     @classmethod
-    def of_solver(cls, solver: DescentGrid, device: str) -> DeviceGrid:
+    def of_solver(cls, solver: GridSGD, device: str) -> DeviceGrid:
         """Return the solver that does the work of another on a device, which must be there."""
         return cls(solver.etas, solver.alphas, solver.average, checked_device(device))
 
@@ -208,23 +208,23 @@ class DeviceGrid(DescentGrid):
 
     def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
         """Return the state after every pair has scored, compared and learned each row in order."""
-        self.refuse_other_grid(state.contest)
+        self.check_same_grid(state.race)
         given = as_tensor(rows, self.device)
         length = float(torch.linalg.vector_norm(given, dtype=torch.float64))
-        refuse_large(length * length)
-        kept = state.contest.order[: state.contest.active[0]]
+        check_sum_of_squares(length * length)
+        kept = state.race.order[: state.race.active[0]]
         etas, alphas = (part[kept] for part in self.pairs())
         weights, progress = np.ones(labels.size) if weight is None else np.asarray(weight, np.float64), _progress(state)
         try:
             grid = TorchGrid(_tensors(state), etas, alphas, bool(self.average), self.device)
             for begin in range(0, labels.size, PIECE_ROWS):
                 piece = slice(begin, begin + PIECE_ROWS)
-                plan, progress = planned(labels[piece], weights[piece], progress, PAIRS)
+                plan, progress = planned(labels[piece], weights[piece], progress, COMPARISONS_PER_ROW)
                 grid.learn(given[piece], plan)
             after = _state(state, grid, progress)
         except torch.OutOfMemoryError as error:
             raise EngineError(self._too_small(given.shape[1], kept.size)) from error
-        self.warn_where_all_diverged(state.contest.active[0], after.contest.active[0])
+        self.warn_where_all_diverged(state.race.active[0], after.race.active[0])
         return after
 
     def _too_small(self, n_features: int, n_pairs: int) -> str:
@@ -238,27 +238,27 @@ class DeviceGrid(DescentGrid):
 
 def _tensors(state: GridState) -> GridTensors:
     """Return what a device takes of a state: the columns that have not diverged, side by side."""
-    active = state.contest.active[0]
+    active = state.race.active[0]
     weights, sums = (
         part.transpose(1, 0, 2).reshape(part.shape[1], -1)[:, :active] for part in (state.weights, state.weight_sums)
     )
-    contest = state.contest
+    contest = state.race
     return GridTensors(
         state.means, state.scatters, weights, sums, contest.recent[..., :active], contest.wins[:active]
     )  # fmt: skip
 
 
 def _progress(state: GridState) -> GridProgress:
-    done = state.contest.progress
+    done = state.race.progress
     return GridProgress(done[:STEPS], state.counts, float(done[STEPS]), float(done[ALL_PAIRS]),
-                        state.contest.kept_weights)  # fmt: skip
+                        state.race.kept_weights)  # fmt: skip
 
 
 def _state(before: GridState, grid: TorchGrid, progress: GridProgress) -> GridState:
     """Return the state as the kernels take it: columns that have diverged come last and hold nothing."""
     found, worst = grid.given_back()
     well = worst <= BEYOND  # False of a number that is none, too
-    kept, order = np.flatnonzero(well), before.contest.order
+    kept, order = np.flatnonzero(well), before.race.order
     lost = np.flatnonzero(~well)
 
     def columns(values: Floats, width: int) -> Floats:
@@ -270,11 +270,11 @@ def _state(before: GridState, grid: TorchGrid, progress: GridProgress) -> GridSt
         flat = columns(values, before.weights.shape[0] * PANEL)
         return np.ascontiguousarray(flat.reshape(len(values), -1, PANEL).transpose(1, 0, 2))
 
-    contest = Contest(
+    contest = CandidateRace(
         order=np.concatenate([order[kept], order[lost], order[worst.size :]]),
         active=np.full(1, kept.size),
         wins=columns(found.wins, order.size),
-        recent=columns(found.recent, before.contest.recent.shape[2]),
+        recent=columns(found.recent, before.race.recent.shape[2]),
         kept_weights=progress.kept_weights,
         progress=np.array([*progress.n_rows, progress.steps, progress.all_pairs]),
     )

@@ -1,7 +1,7 @@
-"""Algorithm 1 of the paper for a grid of step sizes and penalties at once: the statistics are shared by all pairs.
+"""Algorithm 1 of the paper for a grid of (step size, penalty) pairs in one pass.
 
-What is a product of the covariance with the weights for one pair is a product
-of two matrices for many.
+All pairs share the class statistics, so the products of the covariance matrix
+with the weights of all pairs are one product of two matrices.
 """
 
 from __future__ import annotations
@@ -14,55 +14,59 @@ from opauc.core.kernels.compile import borrowing, inlined, kernel
 from opauc.core.kernels.sparse_rows import clear_row, unpack_row
 from opauc.linear.kernels.panel_product import PANEL, block_times_panel, move_column, row_times_panel
 
-# Scores kept of each class: comparing with old ones would judge weights that are no more.
+# Scores kept per class. Older scores were given by weights that no longer exist.
 KEPT_SCORES = 256
-# Comparisons a row, on average: a tenth of the time of a pass over rows of 80 entries.
-PAIRS = 16
+# Average number of comparisons per row: a tenth of the time of a pass over rows of 80 entries.
+COMPARISONS_PER_ROW = 16
 
 
 @inlined
-def pairs_of_newest(n_rows, k):
-    """Return with how many of the latest rows of the other class the newest row, of class k, is to be compared.
+def n_comparisons(n_rows, k):
+    """Return the number of latest rows of the other class to compare the newest row, of class k, with.
 
-    Only rows of the class rarer so far are compared; n_rows[0] and n_rows[1]
-    count the rows of each class.
+    Only rows of the class that is rarer so far are compared. n_rows[0] and
+    n_rows[1] are the numbers of rows of the classes.
     """
     others = n_rows[1 - k]
-    return int(min(others, KEPT_SCORES, np.ceil(PAIRS * others / n_rows[k]))) if n_rows[k] <= others else 0
+    return (
+        int(min(others, KEPT_SCORES, np.ceil(COMPARISONS_PER_ROW * others / n_rows[k]))) if n_rows[k] <= others else 0
+    )
 
 
 @inlined
-def place_of(number):
-    """Return where the scores of a class's row of this number, counted from 0, are kept."""
+def ring_index(number):
+    """Return the index in the ring buffer of scores for row `number` (from 0) of a class."""
     return number % KEPT_SCORES
 
 
-# A pair whose weights miss a label by more has diverged: to be of use it would have to shrink by as much again, and
-# nothing of what it had learned would be left in its digits.
+# A pair has diverged once its score misses a label by more than this: to be useful again the weights would have to
+# shrink by as much, and no correct digit would be left.
 BEYOND = 1e100
-# What stands where in `progress`: the number of rows of class k is at place k.
-STEPS, ALL_PAIRS = 2, 3
+# Entries of `CandidateRace.progress` after the number of rows of class 0 and of class 1.
+STEPS = 2  # steps taken
+ALL_PAIRS = 3  # total weight of the pairs of rows compared
 
 
-class Contest(NamedTuple):
-    """The pairs by columns: column c belongs to the pair of number order[c].
+class CandidateRace(NamedTuple):
+    """Progressive AUC of the candidates, the (step size, penalty) pairs.
 
-    Columns of pairs that diverged come after the `active` ones and hold nothing but zeros.
+    Column c belongs to pair number order[c]. The first `active` columns have not
+    diverged; all other columns are zero.
     """
 
     order: np.ndarray  # (pairs,) int64
     active: np.ndarray  # (1,) int64
-    wins: np.ndarray  # (pairs,) by column: weight of the pairs of rows ordered rightly
-    recent: np.ndarray  # (2, KEPT_SCORES, columns) scores, row t of a class at t % KEPT_SCORES
-    kept_weights: np.ndarray  # (2, KEPT_SCORES) of those rows
+    wins: np.ndarray  # (pairs,) per column: weight of the pairs of rows ranked correctly
+    recent: np.ndarray  # (2, KEPT_SCORES, columns) latest scores; row t of a class is at t % KEPT_SCORES
+    kept_weights: np.ndarray  # (2, KEPT_SCORES) weights of those rows
     progress: np.ndarray  # (4,) rows of each class, steps taken, weight of all pairs of rows compared
 
 
 @borrowing
-def withdraw(c, contest):
-    """Take column c out of the active ones; return the last of those, which has to take its place."""
-    contest.active[0] -= 1
-    last, order, wins, recent = contest.active[0], contest.order, contest.wins, contest.recent
+def deactivate(c, race):
+    """Deactivate column c; return the last active column, which the caller must move to c."""
+    race.active[0] -= 1
+    last, order, wins, recent = race.active[0], race.order, race.wins, race.recent
     order[c], order[last] = order[last], order[c]
     wins[c], wins[last] = wins[last], 0.0
     for k in range(2):
@@ -73,54 +77,54 @@ def withdraw(c, contest):
 
 
 @borrowing
-def compare(k, weight, contest, scores):
-    """Add to `wins` the pairs of the newest row, of class k, with the latest of the other class; keep its scores.
+def compare(k, weight, race, scores):
+    """Compare the newest row, of class k, with recent rows of the other class; add to `wins` and store its scores.
 
-    Each row counts as the rows seen so far, for weights late in the stream are
-    those to be judged, times its weight. Equal scores are half a win.
+    A row counts with its weight times the number of rows so far, because weights
+    late in the stream matter most. A tie counts as half a win.
     """
-    progress, other, active = contest.progress, 1 - k, contest.active[0]
-    pairs, wins, recent = pairs_of_newest(progress, k), contest.wins[:active], contest.recent
+    progress, other, active = race.progress, 1 - k, race.active[0]
+    pairs, wins, recent = n_comparisons(progress, k), race.wins[:active], race.recent
     if pairs > 0:
         latest, sign, total = int(progress[other]) - 1, 2.0 * k - 1.0, 0.0
         for back in range(pairs):
-            total += contest.kept_weights[other, place_of(latest - back)]
+            total += race.kept_weights[other, ring_index(latest - back)]
         due = weight * (progress[0] + progress[1])
         for back in range(pairs):
-            place = place_of(latest - back)
-            past, half = recent[other, place, :active], 0.5 * due / total * contest.kept_weights[other, place]
+            place = ring_index(latest - back)
+            past, half = recent[other, place, :active], 0.5 * due / total * race.kept_weights[other, place]
             for c in range(active):
                 gap = sign * (scores[c] - past[c])
                 wins[c] += (half if gap > 0.0 else 0.0) + (half if gap >= 0.0 else 0.0)
         progress[ALL_PAIRS] += due
-    place = place_of(int(progress[k]) - 1)
-    contest.kept_weights[k, place] = weight
+    place = ring_index(int(progress[k]) - 1)
+    race.kept_weights[k, place] = weight
     kept = recent[k, place, :active]
     for c in range(active):
         kept[c] = scores[c]
 
 
 class GridState(NamedTuple):
-    """What the pass reads and writes; index 0 is the negative class, 1 the positive.
+    """State of the pass; class index 0 is negative, 1 positive.
 
-    Column c of the weights is weights[c // PANEL, :, c % PANEL]; `contest` says
-    which pair it belongs to.
+    Column c of the weights is weights[c // PANEL, :, c % PANEL]; `race.order[c]`
+    is its pair.
     """
 
-    counts: np.ndarray  # (2,) weight of the rows seen
+    counts: np.ndarray  # (2,) total weight of the rows of each class
     means: np.ndarray  # (2, d)
     scatters: np.ndarray  # (2, d, d)
     weights: np.ndarray  # (panels, d, PANEL)
     weight_sums: np.ndarray  # (panels, d, PANEL) sums of the iterates
-    contest: Contest
+    race: CandidateRace
 
 
-class GridDesk(NamedTuple):
-    """Scratch for one row, and the settings of each column."""
+class GridWorkspace(NamedTuple):
+    """Scratch arrays for one row, and the hyper-parameters of each column."""
 
-    gap: np.ndarray  # (d,) row less mean of the other class
-    row: np.ndarray  # (d,) the row, which whoever calls lays there
-    excess: np.ndarray  # (panels * PANEL,)
+    gap: np.ndarray  # (d,) row - mean of the other class
+    row: np.ndarray  # (d,) the row, written by the caller
+    excess: np.ndarray  # (panels * PANEL,) score - label, relative to the mean of the other class
     scores: np.ndarray  # (panels * PANEL,)
     product: np.ndarray  # (d * PANEL,) covariance times one panel
     etas: np.ndarray  # (panels * PANEL,) step sizes
@@ -128,13 +132,13 @@ class GridDesk(NamedTuple):
 
 
 @inlined
-def take_in(row, k, weight, state, away):
+def add_row(row, k, weight, state, away):
     """Add `row` to the statistics of its class k (Welford); `away` is scratch.
 
-    Next to the products of all pairs, adding to the whole matrix is cheap: to
-    let rows wait in a block, as `pair_descent` does, was slower up to d = 780.
+    The row enters the matrix at once. Collecting rows in a block first, as
+    `kernels.sgd` does, was slower up to d = 780.
     """
-    state.contest.progress[k] += 1.0
+    state.race.progress[k] += 1.0
     count = state.counts[k] + weight
     state.counts[k] = count
     mean, scatter, share = state.means[k], state.scatters[k], weight / count
@@ -148,38 +152,38 @@ def take_in(row, k, weight, state, away):
 
 
 @inlined
-def score_columns(judge_mean, label, state, desk):
-    """Write onto `desk` the excess w.gap - label and the score of each active column, by its weights or their mean."""
-    active, share = state.contest.active[0], 1.0 / max(1.0, state.contest.progress[STEPS])
-    judged = state.weight_sums if judge_mean else state.weights
+def score_columns(score_mean, label, state, workspace):
+    """Write the excess w.gap - label and the score of each active column, by its weights or their mean."""
+    active, share = state.race.active[0], 1.0 / max(1.0, state.race.progress[STEPS])
+    panels = state.weight_sums if score_mean else state.weights
     for p in range((active + PANEL - 1) // PANEL):
-        row_times_panel(desk.gap, state.weights[p].reshape(-1), desk.excess, p * PANEL)
-        row_times_panel(desk.row, judged[p].reshape(-1), desk.scores, p * PANEL)
+        row_times_panel(workspace.gap, state.weights[p].reshape(-1), workspace.excess, p * PANEL)
+        row_times_panel(workspace.row, panels[p].reshape(-1), workspace.scores, p * PANEL)
     for c in range(active):
-        desk.excess[c] -= label
-        if judge_mean:
-            desk.scores[c] *= share
+        workspace.excess[c] -= label
+        if score_mean:
+            workspace.scores[c] *= share
 
 
 @borrowing
-def drop_diverged(state, desk):
-    """Take the columns that have diverged out of the active ones; the last active column moves into each gap."""
-    c = state.contest.active[0] - 1
+def drop_diverged(state, workspace):
+    """Deactivate diverged columns; the last active column moves into the place of each."""
+    c = state.race.active[0] - 1
     while c >= 0:
-        # False of a number that is none, too.
-        if not abs(desk.excess[c]) <= BEYOND:
-            last = withdraw(c, state.contest)
+        # Also true where the excess is NaN.
+        if not abs(workspace.excess[c]) <= BEYOND:
+            last = deactivate(c, state.race)
             move_column(state.weights, c, last)
             move_column(state.weight_sums, c, last)
-            desk.excess[c], desk.scores[c] = desk.excess[last], desk.scores[last]
-            desk.excess[last] = desk.scores[last] = 0.0
-            desk.etas[c], desk.keeps[c] = desk.etas[last], desk.keeps[last]
+            workspace.excess[c], workspace.scores[c] = workspace.excess[last], workspace.scores[last]
+            workspace.excess[last] = workspace.scores[last] = 0.0
+            workspace.etas[c], workspace.keeps[c] = workspace.etas[last], workspace.keeps[last]
         c -= 1
 
 
 @borrowing
 def move_panel(panel, sums, product, gap, keeps, pulls, damps):
-    """Write the next iterates into the columns of `panel` and add them to `sums`."""
+    """Write the next iterate into each column of `panel` and add it to `sums`."""
     for j in range(gap.size):
         row, total, spread, away = panel[j], sums[j], product[j * PANEL : (j + 1) * PANEL], gap[j]
         for c in range(PANEL):
@@ -189,81 +193,87 @@ def move_panel(panel, sums, product, gap, keeps, pulls, damps):
 
 
 @inlined
-def step_on(k, weight, state, desk):
-    """Move the weights of every active column one step on the row on the desk, of class k."""
+def step_on(k, weight, state, workspace):
+    """Take one step of every active column on the row in the workspace, of class k."""
     other = 1 - k
     scatter, share = state.scatters[other], 1.0 / state.counts[other]
-    pulls, damps = desk.excess, desk.scores
-    for c in range(state.contest.active[0]):
-        pulls[c] = weight * desk.etas[c] * desk.excess[c]
-        damps[c] = weight * desk.etas[c] * share
-    for p in range((state.contest.active[0] + PANEL - 1) // PANEL):
+    pulls, damps = workspace.excess, workspace.scores
+    for c in range(state.race.active[0]):
+        pulls[c] = weight * workspace.etas[c] * workspace.excess[c]
+        damps[c] = weight * workspace.etas[c] * share
+    for p in range((state.race.active[0] + PANEL - 1) // PANEL):
         panel, part = state.weights[p].reshape(-1), slice(p * PANEL, (p + 1) * PANEL)
-        block_times_panel(scatter, 0, scatter.shape[0], panel, desk.product)
+        block_times_panel(scatter, 0, scatter.shape[0], panel, workspace.product)
         move_panel(
-            state.weights[p], state.weight_sums[p], desk.product, desk.gap, desk.keeps[part], pulls[part], damps[part]
+            state.weights[p],
+            state.weight_sums[p],
+            workspace.product,
+            workspace.gap,
+            workspace.keeps[part],
+            pulls[part],
+            damps[part],
         )
-    state.contest.progress[STEPS] += 1.0
+    state.race.progress[STEPS] += 1.0
 
 
 @borrowing
-def learn_row(k, weight, judge_mean, state, desk):
-    """Score the row on the desk, compare it, and run Algorithm 1 on it for every pair that has not diverged."""
-    row, mean = desk.row, state.means[1 - k]
-    take_in(row, k, weight, state, desk.gap)
+def train_on_row(k, weight, score_mean, state, workspace):
+    """Score the row in the workspace, compare it, and run Algorithm 1 on it for every active pair."""
+    row, mean = workspace.row, state.means[1 - k]
+    add_row(row, k, weight, state, workspace.gap)
     for j in range(row.size):
-        desk.gap[j] = row[j] - mean[j]
-    score_columns(judge_mean, 2.0 * k - 1.0, state, desk)
-    drop_diverged(state, desk)
-    compare(k, weight, state.contest, desk.scores)
+        workspace.gap[j] = row[j] - mean[j]
+    score_columns(score_mean, 2.0 * k - 1.0, state, workspace)
+    drop_diverged(state, workspace)
+    compare(k, weight, state.race, workspace.scores)
     if state.counts[1 - k] > 0.0:
-        step_on(k, weight, state, desk)
+        step_on(k, weight, state, workspace)
 
 
 @kernel
-def grid_desk(etas, alphas, state):
-    """Return scratch for a pass with the step size and the penalty of each pair."""
+def make_workspace(etas, alphas, state):
+    """Return the scratch arrays of a pass, given the step size and the penalty of each pair."""
     d, width = state.means.shape[1], state.weights.shape[0] * PANEL
-    desk = GridDesk(
+    workspace = GridWorkspace(
         np.empty(d), np.zeros(d), np.zeros(width), np.zeros(width), np.empty(d * PANEL),
         np.zeros(width), np.zeros(width),
     )  # fmt: skip
-    for c in range(state.contest.order.size):
-        pair = state.contest.order[c]
-        desk.etas[c], desk.keeps[c] = etas[pair], 1.0 - etas[pair] * alphas[pair]
-    return desk
+    for c in range(state.race.order.size):
+        pair = state.race.order[c]
+        workspace.etas[c], workspace.keeps[c] = etas[pair], 1.0 - etas[pair] * alphas[pair]
+    return workspace
 
 
 @borrowing
-def drop_overflown(state, desk):
-    """Take out the columns that the last row drove beyond all numbers: the next row would, and may never come."""
-    for c in range(state.contest.active[0]):
+def drop_overflowed(state, workspace):
+    """Deactivate columns with infinite or NaN weights: `drop_diverged` would do so only at the next row."""
+    for c in range(state.race.active[0]):
         column = state.weights[c // PANEL, :, c % PANEL]
-        desk.excess[c] = 0.0
+        workspace.excess[c] = 0.0
         for j in range(column.size):
-            desk.excess[c] += 0.0 * column[j]
-    drop_diverged(state, desk)
+            workspace.excess[c] += 0.0 * column[j]
+    drop_diverged(state, workspace)
 
 
 @kernel
-def dense_pass(rows, labels, row_weights, etas, alphas, judge_mean, state):
-    """Run every pair over dense rows in order, updating `state` in place; no `row_weights` means ones."""
-    desk = grid_desk(etas, alphas, state)
+def dense_pass(rows, labels, row_weights, etas, alphas, score_mean, state):
+    """Run every pair over dense rows in order, updating `state` in place; empty `row_weights` mean ones."""
+    workspace = make_workspace(etas, alphas, state)
     for i in range(rows.shape[0]):
         row, weight = rows[i], row_weights[i] if row_weights.size else 1.0
         for j in range(row.size):
-            desk.row[j] = row[j]
-        learn_row(int(labels[i]), weight, judge_mean, state, desk)
-    drop_overflown(state, desk)
+            workspace.row[j] = row[j]
+        train_on_row(int(labels[i]), weight, score_mean, state, workspace)
+    drop_overflowed(state, workspace)
 
 
 @kernel
-def csr_pass(rows, labels, row_weights, etas, alphas, judge_mean, state):
-    """Run every pair over sparse rows in order, updating `state` in place; no `row_weights` means ones."""
-    desk = grid_desk(etas, alphas, state)
+def csr_pass(rows, labels, row_weights, etas, alphas, score_mean, state):
+    """Run every pair over sparse rows in order, updating `state` in place; empty `row_weights` mean ones."""
+    workspace = make_workspace(etas, alphas, state)
     for i in range(labels.size):
-        unpack_row(rows, i, desk.row)
+        unpack_row(rows, i, workspace.row)
         weight = row_weights[i] if row_weights.size else 1.0
-        learn_row(int(labels[i]), weight, judge_mean, state, desk)
-        clear_row(rows, i, desk.row)
-    drop_overflown(state, desk)
+        train_on_row(int(labels[i]), weight, score_mean, state, workspace)
+        clear_row(rows, i, workspace.row)
+    drop_overflowed(state, workspace)

@@ -1,9 +1,9 @@
-"""Descent against the mean of the other class without ever forming the weights: the cost of a row is its entries.
+"""Gradient steps against the mean of the other class without forming the weights: a row costs its nonzero entries.
 
 With M = [m0 m1] the sums of the rows of the classes, the weights are kept as
-w = a v + M p, together with G = M^T M and q = M^T w. This is `sketch_descent`
-with codes of length one, (1), and steps weighted by class. What a feature
-owns, (v, u, m0, m1), lies together: looking it up is one cache line.
+w = a v + M p, together with G = M^T M and q = M^T w. This is `kernels.sketch_sgd`
+with rank zero and steps weighted by class. The record (v, u, m0, m1) of a
+feature lies within one cache line.
 """
 
 from __future__ import annotations
@@ -15,58 +15,66 @@ import numpy as np
 from opauc.core.kernels.compile import kernel
 from opauc.core.kernels.simd import prefetch
 
-# What stands where on the card of a feature; the sums of class k are in column SUMS + k.
-WEIGHT, WEIGHT_SUM, SUMS = 0, 1, 2
-# What stands where in the spread of a class's scores.
-DEVIATIONS, DEVIATION_SHARES = 0, 1
-# What stands where in `scalars`.
-FACTOR, FACTOR_SUM, SHARE_SUM, STEPS, CURVATURE, RECENT_EXCESS = 0, 1, 2, 3, 4, 5
-# Below this size of a, v is rescaled by a remove_stale_files over all features: v grows as 1/a, and the mean of the
-# iterates is a difference of terms of that size.
+# Columns of the record of a feature.
+WEIGHT = 0  # v
+WEIGHT_SUM = 1  # u
+SUMS = 2  # + k: sum of the feature over the rows of class k
+# Columns of `MeansWeights.spreads`.
+DEVIATIONS = 0  # weighted sum of squared deviations of scores from the mean score of their class
+DEVIATION_SHARES = 1  # sum of those weights
+# Entries of `MeansWeights.scalars`.
+FACTOR = 0  # a
+FACTOR_SUM = 1  # a_sum
+SHARE_SUM = 2  # sum of the weights of the iterates in their mean
+STEPS = 3  # steps taken
+CURVATURE = 4  # largest curvature so far
+RECENT_EXCESS = 5  # running mean of the squared excess
+# Below this size of a, v of all features is rescaled: v grows as 1/a, and the mean of the iterates is a difference of
+# terms of that size.
 SMALLEST_FACTOR = 1e-4
-# Share of the newest row in the running mean of squared excess.
+# Weight of the newest row in the running mean of the squared excess.
 EXCESS_RATE = 0.01
-# Cards looked up this many entries before they are needed, over the ends of rows.
+# Records are prefetched this many entries ahead, across the ends of rows.
 AHEAD = 16
-# |x - mean|^2 is a difference of squares; below this share of them it is their rounding error.
+# |x - mean|^2 is computed as a difference of squares; below this share of them it is rounding error.
 ROUNDING = 1e-12
-# A curvature below this, of rows of zeros or nearly, has no use as a unit.
+# No step is taken below this curvature: all rows so far are zero or nearly so.
 SMALLEST_CURVATURE = 1e-290
 
 
 class MeansWeights(NamedTuple):
-    """The weights and their weighted sum over all iterates: w = a v + M p and a_sum v + M p_sum + u."""
+    """The weights w = a v + M p, and the weighted sum of all iterates, a_sum v + M p_sum + u."""
 
-    cards: np.ndarray  # (d, 4) v, u, m0, m1
-    counts: np.ndarray  # (2,) weight of the rows of each class
-    n_rows: np.ndarray  # (2,) their number
+    records: np.ndarray  # (d, 4) v, u, m0, m1
+    counts: np.ndarray  # (2,) total weight of the rows of each class
+    n_rows: np.ndarray  # (2,) number of rows of each class
     coefficients: np.ndarray  # (2,) p
     coefficient_sums: np.ndarray  # (2,)
     products: np.ndarray  # (2,) q = M^T w
     gram: np.ndarray  # (2, 2) G = M^T M
-    spreads: np.ndarray  # (2, 2) per class: weighted sum of squared deviations of scores, sum of the shares
-    scalars: np.ndarray  # (6,) a, a_sum, sum of shares, steps taken, largest curvature, recent squared excess
+    spreads: np.ndarray  # (2, 2) per class: see DEVIATIONS
+    scalars: np.ndarray  # (6,) see FACTOR
 
 
 @kernel
 def means_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
-    """Descend on sparse rows in order, updating `state` in place.
+    """Take a gradient step on each sparse row in order, updating `state` in place.
 
     The step of a row x with label y is
     w <- (1 - step alpha) w - step omega (w.gap - y) gap, with gap = x - mean of
-    the other class and omega = rows / (2 rows of x's class). If `relative`,
+    the other class and omega = n_rows / (2 n_rows of x's class). If `relative`,
     step sizes are divided by the largest alpha + |gap|^2 so far, and
-    step omega |gap|^2 is held at one: beyond it a rare class, whose omega is
-    large, would be overshot. Iterate t counts t^2 times in the mean. The
-    weight of a row, one if there are no `row_weights`, is a factor on omega and
-    on its part in the means.
+    step omega |gap|^2 is at most one: otherwise a step on a row of a rare class,
+    whose omega is large, would overshoot. Iterate t has weight t^2 in the mean.
+    The weight of a row (one if `row_weights` is empty) is a factor on omega and
+    on the row in the class sums.
     """
     scalars = state.scalars
     for i in range(labels.size):
         k = labels[i]
         weight = row_weights[i] if row_weights.size else 1.0
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.cards)
+        dot, inner, far, square = enter_row(rows.data, rows.indices, begin, end, k, weight, state.records)
         score = scalars[FACTOR] * dot + state.coefficients[k] * inner + state.coefficients[1 - k] * far
         deviation = enter_sums(k, weight, score, inner, far, square, state)
         keep, pull = plan_step(k, weight, score, far, square, step_sizes[i], relative, alpha, state)
@@ -76,31 +84,31 @@ def means_pass(rows, labels, row_weights, step_sizes, relative, alpha, state):
             rescale(state)
         move = -(pull + keep * along) / scalars[FACTOR]
         move_sum = -(scalars[FACTOR_SUM] * move + along_sum)
-        move_cards(rows.data, rows.indices, begin, end, move, move_sum, state.cards)
+        move_records(rows.data, rows.indices, begin, end, move, move_sum, state.records)
         if state.counts[1 - k] > 0.0:
             add_to_mean(k, weight, deviation, state)
 
 
 @kernel
-def enter_row(data, indices, begin, end, k, weight, cards):
-    """Add weight times a sparse row to m_k; return v.x, the row's products with m_k and m_o before, and |x|^2."""
+def enter_row(data, indices, begin, end, k, weight, records):
+    """Add weight times a sparse row to m_k; return v.x, its products with the old m_k and m_{1-k}, and |x|^2."""
     dot, inner, far, square = 0.0, 0.0, 0.0, 0.0
     near, other, last = SUMS + k, SUMS + 1 - k, indices.size - 1
     for at in range(begin, end):
-        prefetch(cards, indices[min(at + AHEAD, last)], 0)
-        x, card = np.float64(data[at]), cards[indices[at]]
-        own = card[near]
-        dot += card[WEIGHT] * x
+        prefetch(records, indices[min(at + AHEAD, last)], 0)
+        x, record = np.float64(data[at]), records[indices[at]]
+        own = record[near]
+        dot += record[WEIGHT] * x
         inner += own * x
-        far += card[other] * x
+        far += record[other] * x
         square += x * x
-        card[near] = own + weight * x
+        record[near] = own + weight * x
     return dot, inner, far, square
 
 
 @kernel
 def enter_sums(k, weight, score, inner, far, square, state):
-    """Count the row in, with M changed and w not; return how far its score lies from the mean of its class."""
+    """Add the row to the sums after M has changed and before w does; return score - mean score of its class."""
     state.n_rows[k] += 1.0
     state.counts[k] += weight
     state.products[k] += weight * score
@@ -112,7 +120,7 @@ def enter_sums(k, weight, score, inner, far, square, state):
 
 @kernel
 def plan_step(k, weight, score, far, square, step_size, relative, alpha, state):
-    """Return the factor on w and the pull along the gap; nothing moves while the other class is unseen."""
+    """Return the factor on w and the step length along the gap: (1, 0) before a row of the other class was seen."""
     own, count = state.counts[k], state.counts[1 - k]
     if count == 0.0:
         return 1.0, 0.0
@@ -126,10 +134,9 @@ def plan_step(k, weight, score, far, square, step_size, relative, alpha, state):
 
 @kernel
 def in_units_of_curvature(k, far, square, step_size, alpha, state):
-    """Return the step size over the largest alpha + |gap|^2 so far, and 1 / |gap|^2, the most it may be weighted to.
+    """Return the step size over the largest alpha + |gap|^2 so far, and its upper limit 1 / |gap|^2.
 
-    A row that rounding does not tell from the mean of the other class has no
-    gap to step along: its limit is zero.
+    The limit is zero where the row equals the mean of the other class up to rounding.
     """
     count = state.counts[1 - k]
     length = state.gram[1 - k, 1 - k] / (count * count)
@@ -145,7 +152,7 @@ def in_units_of_curvature(k, far, square, step_size, alpha, state):
 
 @kernel
 def move_coefficients(k, inner, far, keep, pull, state):
-    """Take the step in a, p and q; `inner` and `far` are the row's products with m_k, it included, and with m_o."""
+    """Take the step in a, p and q; `inner` and `far` are the row's products with m_k, the row included, and m_{1-k}."""
     other = 1 - k
     change = pull / state.counts[other] if state.counts[other] > 0.0 else 0.0
     state.scalars[FACTOR] *= keep
@@ -156,28 +163,28 @@ def move_coefficients(k, inner, far, keep, pull, state):
 
 
 @kernel
-def move_cards(data, indices, begin, end, move, move_sum, cards):
+def move_records(data, indices, begin, end, move, move_sum, records):
     """Add the row, times `move` and `move_sum`, to v and u."""
     for at in range(begin, end):
-        x, card = np.float64(data[at]), cards[indices[at]]
-        card[WEIGHT] += move * x
-        card[WEIGHT_SUM] += move_sum * x
+        x, record = np.float64(data[at]), records[indices[at]]
+        record[WEIGHT] += move * x
+        record[WEIGHT_SUM] += move_sum * x
 
 
 @kernel
 def rescale(state):
-    """Bring a back to one by a remove_stale_files over all features."""
-    a, a_sum, cards = state.scalars[FACTOR], state.scalars[FACTOR_SUM], state.cards
-    for j in range(cards.shape[0]):
-        cards[j, WEIGHT_SUM] += a_sum * cards[j, WEIGHT]
-        cards[j, WEIGHT] *= a
+    """Set a to one by multiplying v of all features by it."""
+    a, a_sum, records = state.scalars[FACTOR], state.scalars[FACTOR_SUM], state.records
+    for j in range(records.shape[0]):
+        records[j, WEIGHT_SUM] += a_sum * records[j, WEIGHT]
+        records[j, WEIGHT] *= a
     state.scalars[FACTOR] = 1.0
     state.scalars[FACTOR_SUM] = 0.0
 
 
 @kernel
 def add_to_mean(k, weight, deviation, state):
-    """Add iterate t to the sum of all, t^2 times, and the deviation of the score before it to the spread of class k."""
+    """Add t^2 times iterate t to the sum of iterates, and the score's squared deviation to the spread of class k."""
     scalars = state.scalars
     scalars[STEPS] += 1.0
     share = scalars[STEPS] * scalars[STEPS]
@@ -191,22 +198,14 @@ def add_to_mean(k, weight, deviation, state):
 
 
 @kernel
-def combine_cards(cards, shares, out):
-    """Write into `out` the sum of the columns of the cards times `shares` (4,), one number a feature."""
+def combine_records(records, shares, out):
+    """Write into `out` the sum of the columns of the records times `shares` (4,), one number per feature."""
     own, own_sum, negative, positive = shares[WEIGHT], shares[WEIGHT_SUM], shares[SUMS], shares[SUMS + 1]
     for j in range(out.size):
-        card = cards[j]
-        out[j] = card[WEIGHT] * own + card[WEIGHT_SUM] * own_sum + card[SUMS] * negative + card[SUMS + 1] * positive
-
-
-@kernel
-def sum_of_squares(values):
-    """Return the sum of the squares in float64."""
-    total = 0.0
-    for at in range(values.size):
-        x = np.float64(values[at])
-        total += x * x
-    return total
+        record = records[j]
+        out[j] = (
+            record[WEIGHT] * own + record[WEIGHT_SUM] * own_sum + record[SUMS] * negative + record[SUMS + 1] * positive
+        )
 
 
 @kernel
@@ -220,12 +219,14 @@ def scale_values(values, indices, scale, out):
     return total
 
 
-# What stands where in the line of a class.
-SHARES, MEAN, SCATTER = 0, 1, 2
+# Columns of the score statistics of a class, see `add_score`.
+SHARES = 0  # sum of weights
+MEAN = 1  # weighted mean
+SCATTER = 2  # weighted sum of squared deviations
 
 
 @kernel
-def note_score(k, score, share, spreads):
+def add_score(k, score, share, spreads):
     """Add a score of class k, of weight `share`, to the weighted mean and scatter in `spreads` (2, 3)."""
     spread = spreads[k]
     spread[SHARES] += share

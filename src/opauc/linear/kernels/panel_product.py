@@ -1,7 +1,7 @@
-"""Products with a panel: a matrix of PANEL columns and one row a feature, its rows one after the other in memory.
+"""Products with a panel: a C-contiguous matrix of PANEL columns and one row per feature.
 
-Three vectors of each row are held in registers while all rows pass, so that
-nothing has to be packed as BLAS does: half of its time on matrices this small.
+Each row of a panel is three vector registers. Nothing is packed as in BLAS,
+which spends half its time on packing matrices this small.
 """
 
 from opauc.core.kernels.compile import borrowing
@@ -9,15 +9,15 @@ from opauc.core.kernels.simd import LANES, lanes_at, plus, put_lanes, times
 
 # Columns of a panel.
 PANEL = 3 * LANES
-# Rows of the matrix worked on at once.
+# Rows of the matrix per tile.
 TALL = 4
 
 
 @borrowing
 def four_rows(matrix, m0, stride, size, panel, out, top):
-    """Write the products of four rows with a panel into `out` from `top` on; all are flat.
+    """Write the products of four rows with a panel into `out` from `top` on; all arrays are flat.
 
-    The first row is `size` numbers from m0 on, each other one begins `stride` later.
+    The first row is `size` numbers from m0 on; each next row begins `stride` later.
     """
     m1, m2, m3 = m0 + stride, m0 + 2 * stride, m0 + 3 * stride
     x, y, z = lanes_at(panel, 0), lanes_at(panel, LANES), lanes_at(panel, 2 * LANES)
@@ -75,7 +75,7 @@ def block_times_panel(matrix, first, size, panel, out):
 
 @borrowing
 def move_column(panels, end, start):
-    """Let column `end` of the panels be what column `start` is, and clear that."""
+    """Move column `start` of the panels to column `end` and clear column `start`."""
     one, other, at, place = panels[end // PANEL], panels[start // PANEL], end % PANEL, start % PANEL
     for j in range(one.shape[0]):
         one[j, at] = other[j, place]

@@ -1,10 +1,12 @@
-"""OPAUCr for a grid of step sizes and penalties at once: sketch, codes and Gram matrix are shared by all pairs.
+"""OPAUCr for a grid of (step size, penalty) pairs in one pass.
 
-The weights of a pair are kept as in `sketch_descent`, w = a v + F p with
-q = F^T w; a step of all pairs is a product of the Gram matrix with a panel.
-Only v has a number for each pair and feature, and a row reads and writes it at
-its entries alone. What a shrinks by is a factor on all of v: v is brought back
-feature by feature when each is next met, which `touched` and `epochs` tell.
+All pairs share the sketch F, the random signs and the Gram matrix F^T F. As in
+`kernels.sketch_sgd`, the weights of a pair are w = a v + F p, with q = F^T w; a
+step of all pairs is a product of the Gram matrix with a panel. Only v has one
+number per pair and feature, and a row reads and writes v only at its entries.
+When the factor a of a pair gets too small, v has to be multiplied by it. That is
+done lazily, feature by feature at its next entry: `touched` and `epochs` record
+which features still have to be multiplied.
 """
 
 from typing import NamedTuple
@@ -13,150 +15,153 @@ import numpy as np
 
 from opauc.core.kernels.compile import borrowing, inlined, kernel
 from opauc.core.kernels.random_signs import write_signs
-from opauc.linear.kernels.grid import BEYOND, STEPS, Contest, compare, withdraw
+from opauc.linear.kernels.grid import BEYOND, STEPS, CandidateRace, compare, deactivate
 from opauc.linear.kernels.panel_product import PANEL, block_times_panel, move_column, row_times_panel
-from opauc.linear.kernels.sketch_sgd import weigh_code
+from opauc.linear.kernels.sketch_sgd import weight_signs
 
-# Below this size of a, v begins anew: it grows as 1/a. What is older than that by as much again has faded to nothing.
+# Below this size of a, v is rescaled, because it grows as 1/a. Entries from before the last two rescalings are below
+# rounding and count as zero.
 SMALLEST_FACTOR = 1e-100
-# What stands where in `epochs`: when v last began anew and when before, in times of `touched`; a at the last of them.
-SINCE, BEFORE, SHRUNK = 0, 1, 2
+# Rows of `epochs`. Times are those of `touched`.
+SINCE = 0  # time of the last rescaling
+BEFORE = 1  # time of the rescaling before it
+SHRUNK = 2  # value of a at the last rescaling
 
 
 class SketchGridState(NamedTuple):
-    """What the pass reads and writes; index 0 is the negative class, 1 the positive.
+    """State of the pass; class index 0 is negative, 1 positive.
 
-    Coefficients and products go by columns, of which `contest` says the pair;
-    tails, factors and epochs by the number of the pair. v_j of a pair is its
-    tail, times SHRUNK where feature j was not touched after SINCE, nothing
-    where not after BEFORE.
+    Coefficients and products are indexed by column (`race.order` gives the
+    pair); tails, factors and epochs by pair. v_j of a pair is its tail if feature
+    j was touched after SINCE, SHRUNK times its tail if it was touched after
+    BEFORE, else zero.
     """
 
-    table: np.ndarray  # (d, 2 * width) F: the sketches of the classes side by side, their sums last
+    table: np.ndarray  # (d, 2 * width) F: the sketch of class 0, then of class 1, each with the class sum last
     tails: np.ndarray  # (d, columns) v
-    touched: np.ndarray  # (d,) 2t + 1 for the last row t, from 1, with an entry there
+    touched: np.ndarray  # (d,) 2t + 1 for the last row t, from 1, with this feature
     factors: np.ndarray  # (columns,) a
     epochs: np.ndarray  # (3, columns)
     coefficients: np.ndarray  # (panels, 2 * width, PANEL) p
     products: np.ndarray  # (panels, 2 * width, PANEL) q
     gram: np.ndarray  # (2 * width, 2 * width) F^T F
-    code_sums: np.ndarray  # (2, width) the last is the weight of the rows
-    key: np.ndarray  # (1,) uint64, of the codes
-    contest: Contest
+    sign_sums: np.ndarray  # (2, width) sums of signs; the last entry is the total weight of the rows
+    key: np.ndarray  # (1,) uint64, of the random signs
+    race: CandidateRace
 
 
-class SketchDesk(NamedTuple):
-    """Scratch for one row, and the settings of each column."""
+class SketchGridWorkspace(NamedTuple):
+    """Scratch arrays for one row, and the hyper-parameters of each column."""
 
-    code: np.ndarray  # (width,)
+    signs: np.ndarray  # (width,)
     inner: np.ndarray  # (2 * width,) F^T x
-    met: np.ndarray  # (columns,) v.x, by pair
+    tail_scores: np.ndarray  # (columns,) v.x per pair
     scores: np.ndarray  # (columns,)
-    along: np.ndarray  # (columns,) code.p of the row's class
+    along: np.ndarray  # (columns,) signs.p, p of the row's class
     excess: np.ndarray  # (columns,)
-    moves: np.ndarray  # (columns,) how far v goes along the row, by pair
-    fades: np.ndarray  # (columns,) what v is multiplied by first, by pair
-    change: np.ndarray  # (width * PANEL,) of the coefficients of the other class
-    gain: np.ndarray  # (2 * width * PANEL,) the Gram matrix times it
+    moves: np.ndarray  # (columns,) step of v along the row, per pair
+    fades: np.ndarray  # (columns,) factor on v before the step, per pair
+    change: np.ndarray  # (width * PANEL,) change of the coefficients of the other class
+    gain: np.ndarray  # (2 * width * PANEL,) Gram matrix times `change`
     etas: np.ndarray  # (columns,) step sizes
     keeps: np.ndarray  # (columns,) 1 - step size * penalty
 
 
 @inlined
-def bring_back(tail, touched, epochs):
-    """Multiply the tail of a feature, one number a pair, by what the factors have shrunk since it was touched."""
+def apply_missed_factors(tail, touched, epochs):
+    """Multiply the tail of a feature, one number per pair, by the factors it has missed since it was touched."""
     for pair in range(tail.size):
         if touched <= epochs[SINCE, pair]:
             tail[pair] *= epochs[SHRUNK, pair] if touched > epochs[BEFORE, pair] else 0.0
 
 
 @borrowing
-def visit_entries(data, indices, k, reach, state, desk):
-    """Add a sparse row of class k to the table; write F^T x, before that, and v.x; return |x|^2."""
-    width, square = desk.code.size, 0.0
-    inner, met, epochs = desk.inner, desk.met[:reach], state.epochs
+def visit_entries(data, indices, k, reach, state, workspace):
+    """Add a sparse row of class k to the table; write v.x and F^T x (F before the addition); return |x|^2."""
+    width, square = workspace.signs.size, 0.0
+    inner, tail_scores, epochs = workspace.inner, workspace.tail_scores[:reach], state.epochs
     newest = -1.0
     for pair in range(reach):
         newest = max(newest, epochs[SINCE, pair])
     inner[:] = 0.0
-    met[:] = 0.0
+    tail_scores[:] = 0.0
     for at in range(data.size):
         x, j = np.float64(data[at]), indices[at]
         row, tail = state.table[j], state.tails[j, :reach]
         if state.touched[j] <= newest:
-            bring_back(tail, state.touched[j], epochs)
+            apply_missed_factors(tail, state.touched[j], epochs)
         for c in range(inner.size):
             inner[c] += x * row[c]
         own = row[k * width : (k + 1) * width]
         for c in range(width):
-            own[c] += x * desk.code[c]
+            own[c] += x * workspace.signs[c]
         for pair in range(reach):
-            met[pair] += x * tail[pair]
+            tail_scores[pair] += x * tail[pair]
         square += x * x
     return square
 
 
 @borrowing
-def enter_code(k, square, state, desk):
-    """Add the row's code to the sums and to the Gram matrix, as the table has changed."""
-    code, width = desk.code, desk.code.size
+def add_row_signs(k, square, state, workspace):
+    """Add the row's signs to the sums and update the Gram matrix to the new table."""
+    signs, width = workspace.signs, workspace.signs.size
     for c in range(width):
-        state.code_sums[k, c] += code[c]
+        state.sign_sums[k, c] += signs[c]
     own, other = slice(k * width, (k + 1) * width), slice((1 - k) * width, (2 - k) * width)
-    near, far = desk.inner[own], desk.inner[other]
+    near, far = workspace.inner[own], workspace.inner[other]
     for c in range(width):
         row, cross = state.gram[k * width + c], state.gram[(1 - k) * width + c, own]
-        mine, theirs, one, two, three = row[own], row[other], code[c], near[c] + square * code[c], far[c]
+        mine, theirs, one, two, three = row[own], row[other], signs[c], near[c] + square * signs[c], far[c]
         for e in range(width):
-            mine[e] += two * code[e] + one * near[e]
+            mine[e] += two * signs[e] + one * near[e]
             theirs[e] += one * far[e]
-            cross[e] += three * code[e]
+            cross[e] += three * signs[e]
 
 
 @borrowing
-def score_columns(k, state, desk):
-    """Write the score and the excess of each active column, and what the row changes in F p."""
-    width, active, order = desk.code.size, state.contest.active[0], state.contest.order
+def score_columns(k, state, workspace):
+    """Write the score and the excess of each active column, and the change of F p caused by the new row."""
+    width, active, order = workspace.signs.size, state.race.active[0], state.race.order
     own, last = slice(k * width, (k + 1) * width), (2 - k) * width - 1
-    count = max(state.code_sums[1 - k, width - 1], 1e-300)
+    count = max(state.sign_sums[1 - k, width - 1], 1e-300)
     for p in range((active + PANEL - 1) // PANEL):
-        row_times_panel(desk.inner, state.coefficients[p].reshape(-1), desk.scores, p * PANEL)
-        row_times_panel(desk.code, state.coefficients[p, own].reshape(-1), desk.along, p * PANEL)
+        row_times_panel(workspace.inner, state.coefficients[p].reshape(-1), workspace.scores, p * PANEL)
+        row_times_panel(workspace.signs, state.coefficients[p, own].reshape(-1), workspace.along, p * PANEL)
     for c in range(active):
-        desk.scores[c] += state.factors[order[c]] * desk.met[order[c]]
+        workspace.scores[c] += state.factors[order[c]] * workspace.tail_scores[order[c]]
         mean_score = state.products[c // PANEL, last, c % PANEL] / count
-        desk.excess[c] = desk.scores[c] - mean_score - (2.0 * k - 1.0)
+        workspace.excess[c] = workspace.scores[c] - mean_score - (2.0 * k - 1.0)
 
 
 @borrowing
-def drop_diverged(state, desk):
-    """Take the columns that have diverged out of the active ones; the last active column moves into each gap."""
-    c = state.contest.active[0] - 1
+def drop_diverged(state, workspace):
+    """Deactivate diverged columns; the last active column moves into the place of each."""
+    c = state.race.active[0] - 1
     while c >= 0:
-        # False of a number that is none, too.
-        if not abs(desk.excess[c]) <= BEYOND:
-            desk.moves[state.contest.order[c]], desk.fades[state.contest.order[c]] = 0.0, 1.0
-            last = withdraw(c, state.contest)
+        # Also true where the excess is NaN.
+        if not abs(workspace.excess[c]) <= BEYOND:
+            workspace.moves[state.race.order[c]], workspace.fades[state.race.order[c]] = 0.0, 1.0
+            last = deactivate(c, state.race)
             move_column(state.coefficients, c, last)
             move_column(state.products, c, last)
-            for part in (desk.excess, desk.scores, desk.along):
+            for part in (workspace.excess, workspace.scores, workspace.along):
                 part[c] = part[last]
                 part[last] = 0.0
-            for part in (desk.etas, desk.keeps):
+            for part in (workspace.etas, workspace.keeps):
                 part[c] = part[last]
         c -= 1
 
 
 @borrowing
-def plan_change(k, weight, p, state, desk):
-    """Write into `desk.change` what the coefficients of the other class gain in a step, for panel p."""
-    width, other = desk.code.size, 1 - k
-    sums, products = state.code_sums[other], state.products[p, other * width : (other + 1) * width]
-    etas, excess, count = desk.etas[p * PANEL : (p + 1) * PANEL], desk.excess[p * PANEL :], sums[width - 1]
-    mean, final = products[width - 1], desk.change[(width - 1) * PANEL :]
+def plan_change(k, weight, p, state, workspace):
+    """Write into `workspace.change` the change of the other class's coefficients in a step, for panel p."""
+    width, other = workspace.signs.size, 1 - k
+    sums, products = state.sign_sums[other], state.products[p, other * width : (other + 1) * width]
+    etas, excess, count = workspace.etas[p * PANEL : (p + 1) * PANEL], workspace.excess[p * PANEL :], sums[width - 1]
+    mean, final = products[width - 1], workspace.change[(width - 1) * PANEL :]
     final[:] = 0.0
     for r in range(width - 1):
-        product, change, s = products[r], desk.change[r * PANEL : (r + 1) * PANEL], sums[r]
+        product, change, s = products[r], workspace.change[r * PANEL : (r + 1) * PANEL], sums[r]
         for c in range(PANEL):
             centered = product[c] - s * mean[c] / count
             change[c] = -weight * etas[c] / count * centered
@@ -166,57 +171,64 @@ def plan_change(k, weight, p, state, desk):
 
 
 @borrowing
-def move_panel(k, weight, square, p, state, desk):
+def move_panel(k, weight, square, p, state, workspace):
     """Take the step in the coefficients and the products of panel p."""
-    width, columns = desk.code.size, slice(p * PANEL, (p + 1) * PANEL)
+    width, columns = workspace.signs.size, slice(p * PANEL, (p + 1) * PANEL)
     coefficients, products = state.coefficients[p], state.products[p]
-    scores, keeps, etas, excess = desk.scores[columns], desk.keeps[columns], desk.etas[columns], desk.excess[columns]
+    scores, keeps, etas, excess = (
+        workspace.scores[columns],
+        workspace.keeps[columns],
+        workspace.etas[columns],
+        workspace.excess[columns],
+    )
     for r in range(width):
-        product, one = products[k * width + r], desk.code[r]
+        product, one = products[k * width + r], workspace.signs[r]
         for c in range(PANEL):
             product[c] += one * scores[c]
-    plan_change(k, weight, p, state, desk)
-    block_times_panel(state.gram, (1 - k) * width, width, desk.change, desk.gain)
+    plan_change(k, weight, p, state, workspace)
+    block_times_panel(state.gram, (1 - k) * width, width, workspace.change, workspace.gain)
     for r in range(2 * width):
-        along = desk.inner[r]
+        along = workspace.inner[r]
         if r // width == k:
-            along += square * desk.code[r - k * width]
-        product, part, gain = products[r], coefficients[r], desk.gain[r * PANEL : (r + 1) * PANEL]
+            along += square * workspace.signs[r - k * width]
+        product, part, gain = products[r], coefficients[r], workspace.gain[r * PANEL : (r + 1) * PANEL]
         for c in range(PANEL):
             product[c] = keeps[c] * product[c] - weight * etas[c] * excess[c] * along + gain[c]
             part[c] *= keeps[c]
     for r in range(width):
-        part, change = coefficients[(1 - k) * width + r], desk.change[r * PANEL : (r + 1) * PANEL]
+        part, change = coefficients[(1 - k) * width + r], workspace.change[r * PANEL : (r + 1) * PANEL]
         for c in range(PANEL):
             part[c] += change[c]
 
 
 @borrowing
-def plan_moves(weight, now, state, desk):
-    """Shrink the factors and write by pair how far the tails go along the row; return whether any begins anew."""
-    anew = False
-    for c in range(state.contest.active[0]):
-        pair = state.contest.order[c]
-        factor = state.factors[pair] * desk.keeps[c]
-        desk.fades[pair] = 1.0
+def plan_moves(weight, now, state, workspace):
+    """Update the factors and write the step of the tails along the row; return whether any pair was rescaled."""
+    rescaled = False
+    for c in range(state.race.active[0]):
+        pair = state.race.order[c]
+        factor = state.factors[pair] * workspace.keeps[c]
+        workspace.fades[pair] = 1.0
         if abs(factor) < SMALLEST_FACTOR:
-            epochs, anew, desk.fades[pair] = state.epochs, True, factor
+            epochs, rescaled, workspace.fades[pair] = state.epochs, True, factor
             epochs[BEFORE, pair], epochs[SINCE, pair], epochs[SHRUNK, pair] = epochs[SINCE, pair], 2.0 * now, factor
             factor = 1.0
         state.factors[pair] = factor
-        desk.moves[pair] = -(weight * desk.etas[c] * desk.excess[c] + desk.keeps[c] * desk.along[c]) / factor
-    return anew
+        workspace.moves[pair] = (
+            -(weight * workspace.etas[c] * workspace.excess[c] + workspace.keeps[c] * workspace.along[c]) / factor
+        )
+    return rescaled
 
 
 @borrowing
-def move_tails(data, indices, now, anew, reach, state, desk):
-    """Add the row, times the move of each pair, to the tails."""
-    moves, fades = desk.moves[:reach], desk.fades[:reach]
+def move_tails(data, indices, now, rescaled, reach, state, workspace):
+    """Add the row times the step of each pair to the tails."""
+    moves, fades = workspace.moves[:reach], workspace.fades[:reach]
     for at in range(data.size):
         x, j = np.float64(data[at]), indices[at]
         tail = state.tails[j, :reach]
         state.touched[j] = 2.0 * now + 1.0
-        if anew:
+        if rescaled:
             for pair in range(reach):
                 tail[pair] *= fades[pair]
         for pair in range(reach):
@@ -224,64 +236,64 @@ def move_tails(data, indices, now, anew, reach, state, desk):
 
 
 @inlined
-def reach_of(contest):
-    """Return the number after that of the last pair in the running."""
+def active_reach(race):
+    """Return one more than the largest number of an active pair."""
     reach = 0
-    for c in range(contest.active[0]):
-        reach = max(reach, contest.order[c] + 1)
+    for c in range(race.active[0]):
+        reach = max(reach, race.order[c] + 1)
     return reach
 
 
 @borrowing
-def learn_row(data, indices, k, weight, state, desk):
-    """Score a row, compare it, and take the step of every pair that has not diverged."""
-    contest = state.contest
-    contest.progress[k] += 1.0
-    now, reach = contest.progress[0] + contest.progress[1], reach_of(contest)
-    square = visit_entries(data, indices, k, reach, state, desk)
-    enter_code(k, square, state, desk)
-    score_columns(k, state, desk)
-    drop_diverged(state, desk)
-    compare(k, weight, contest, desk.scores)
-    anew = False
-    if state.code_sums[1 - k, desk.code.size - 1] > 0.0:
-        for p in range((contest.active[0] + PANEL - 1) // PANEL):
-            move_panel(k, weight, square, p, state, desk)
-        anew = plan_moves(weight, now, state, desk)
-        contest.progress[STEPS] += 1.0
-    move_tails(data, indices, now, anew, reach, state, desk)
+def train_on_row(data, indices, k, weight, state, workspace):
+    """Score a row, compare it, and take a step of every active pair."""
+    race = state.race
+    race.progress[k] += 1.0
+    now, reach = race.progress[0] + race.progress[1], active_reach(race)
+    square = visit_entries(data, indices, k, reach, state, workspace)
+    add_row_signs(k, square, state, workspace)
+    score_columns(k, state, workspace)
+    drop_diverged(state, workspace)
+    compare(k, weight, race, workspace.scores)
+    rescaled = False
+    if state.sign_sums[1 - k, workspace.signs.size - 1] > 0.0:
+        for p in range((race.active[0] + PANEL - 1) // PANEL):
+            move_panel(k, weight, square, p, state, workspace)
+        rescaled = plan_moves(weight, now, state, workspace)
+        race.progress[STEPS] += 1.0
+    move_tails(data, indices, now, rescaled, reach, state, workspace)
 
 
 @borrowing
-def drop_overflown(state, desk):
-    """Take out the columns that the last row drove beyond all numbers: the next row would, and may never come."""
-    for c in range(state.contest.active[0]):
-        desk.excess[c] = 0.0
+def drop_overflowed(state, workspace):
+    """Deactivate columns with infinite or NaN weights: `drop_diverged` would do so only at the next row."""
+    for c in range(state.race.active[0]):
+        workspace.excess[c] = 0.0
         for r in range(state.gram.shape[0]):
             at, place = c // PANEL, c % PANEL
-            desk.excess[c] += 0.0 * (state.coefficients[at, r, place] + state.products[at, r, place])
-    drop_diverged(state, desk)
+            workspace.excess[c] += 0.0 * (state.coefficients[at, r, place] + state.products[at, r, place])
+    drop_diverged(state, workspace)
 
 
 @kernel
 def sketch_grid_pass(rows, labels, row_weights, etas, alphas, rank, state):
-    """Run OPAUCr of every pair over sparse rows in order, updating `state` in place; no `row_weights` means ones."""
-    width, columns = state.code_sums.shape[1], state.factors.size
-    desk = SketchDesk(
+    """Run OPAUCr of every pair over sparse rows in order, updating `state` in place; empty `row_weights` mean ones."""
+    width, columns = state.sign_sums.shape[1], state.factors.size
+    workspace = SketchGridWorkspace(
         np.zeros(width), np.zeros(2 * width), np.zeros(columns), np.zeros(columns), np.zeros(columns),
         np.zeros(columns), np.zeros(columns), np.ones(columns), np.zeros(width * PANEL), np.zeros(2 * width * PANEL),
         np.zeros(columns), np.zeros(columns),
     )  # fmt: skip
-    for c in range(state.contest.order.size):
-        pair = state.contest.order[c]
-        desk.etas[c], desk.keeps[c] = etas[pair], 1.0 - etas[pair] * alphas[pair]
+    for c in range(state.race.order.size):
+        pair = state.race.order[c]
+        workspace.etas[c], workspace.keeps[c] = etas[pair], 1.0 - etas[pair] * alphas[pair]
     for i in range(labels.size):
-        number = np.int64(state.contest.progress[0] + state.contest.progress[1])
-        write_signs(state.key[0], number, rank, desk.code)
+        number = np.int64(state.race.progress[0] + state.race.progress[1])
+        write_signs(state.key[0], number, rank, workspace.signs)
         weight = 1.0
         if row_weights.size:
             weight = row_weights[i]
-            weigh_code(weight, desk.code)
+            weight_signs(weight, workspace.signs)
         begin, end = rows.indptr[i], rows.indptr[i + 1]
-        learn_row(rows.data[begin:end], rows.indices[begin:end], int(labels[i]), weight, state, desk)
-    drop_overflown(state, desk)
+        train_on_row(rows.data[begin:end], rows.indices[begin:end], int(labels[i]), weight, state, workspace)
+    drop_overflowed(state, workspace)

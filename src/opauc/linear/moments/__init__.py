@@ -1,4 +1,4 @@
-"""Labeled rows in, class statistics out: sums that merge, can be taken back, and never grow with the data."""
+"""Sufficient statistics of labeled rows: they merge, rows can be subtracted, and memory does not grow with the rows."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> type[Mergeable]:
-    """Import a kind of sums when it is first asked for: what only scores rows should not have to wait for it."""
+    """Import a class of statistics on first access, so that scoring alone does not load it."""
     if name not in STATISTICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     kind: type[Mergeable] = STATISTICS[name]

@@ -1,4 +1,4 @@
-"""Count, mean and scatter of each group of rows of a chunk."""
+"""Count, mean and scatter of each group of rows of a batch."""
 
 from __future__ import annotations
 
@@ -13,15 +13,23 @@ from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.simd import LANES
 from opauc.core.kernels.symmetric_matrix import add_lower, add_two_outer, mirror_lower
 from opauc.core.row_blocks import NO_WEIGHTS, contiguous_blocks, kernel_rows, read_only
-from opauc.linear.kernels.buffers import fill_buffers, fill_buffers_csr
-from opauc.linear.kernels.gram import add_csr_products, add_narrow_gram, column_ranges
+from opauc.linear.kernels.moments import (
+    add_csr_products,
+    add_narrow_gram,
+    column_ranges,
+    fill_buffers,
+    fill_buffers_csr,
+)
 from opauc.types import Floats, Labels, Rows
 
+# Rows of each group whose mean is the first shift of its buffer.
 FIRST_ROWS = 64
-WIDEST_NARROW = 200
-# Bytes of all buffers together where there are more than two; fewer rows than this a buffer would idle BLAS.
-MOST_BYTES = 2**26
-FEWEST_ROWS = 64
+# Up to this width the Gram kernel is 2 to 1.05 times as fast as BLAS, measured at 8 to 300 features.
+MAX_NARROW_WIDTH = 200
+# Most bytes of all buffers together where there are more than two groups.
+MAX_BUFFER_BYTES = 2**26
+# Fewest rows per buffer: BLAS is slow on fewer.
+MIN_BUFFER_ROWS = 64
 
 
 class GroupSums(NamedTuple):
@@ -33,20 +41,19 @@ class GroupSums(NamedTuple):
 
 
 class GroupBuffers:
-    """One buffer of shifted rows per group, emptied into running sums whenever it is full.
+    """One buffer of shifted rows per group, added to running sums whenever it is full.
 
-    Each fill is shifted by the group's mean so far, which keeps the digits of
-    data far from the origin. The last column holds the roots of the weights,
-    so that the product of a buffer with itself has the sums of the rows in its
-    last line. float32 rows stay float32 up to the product of a single buffer,
-    which is then added to the float64 sums.
+    Rows are shifted by the group's mean so far, which keeps the digits of data far
+    from the origin. The last column holds the square roots of the weights, so that
+    the Gram matrix of a buffer has the sums of the rows in its last line. float32
+    rows stay float32 up to the Gram matrix of a buffer, which is then added to the
+    float64 sums.
     """
 
     def __init__(self, rows: Rows, groups: Labels, n_groups: int, dtype: np.dtype[np.floating]) -> None:
         self._sums = rows.shape[1]  # the line of sums, after those of the features
         width = self._sums + 1
-        # Measured at 8 to 300 features: up to here 2 to 1.05 times as fast as BLAS.
-        self._narrow = width <= WIDEST_NARROW
+        self._narrow = width <= MAX_NARROW_WIDTH
         if self._narrow:
             width = -(-width // LANES) * LANES
         capacity = min(buffer_rows(width * dtype.itemsize, n_groups), rows.shape[0])
@@ -60,7 +67,7 @@ class GroupBuffers:
         self._part = np.zeros((width, width) if dtype != np.float64 else 0, dtype)
 
     def add(self, rows: Rows, groups: Labels, weight: Floats) -> None:
-        """Take in a block whose rows lie one after the other."""
+        """Add a block of contiguous rows."""
         fill = fill_buffers if isinstance(rows, np.ndarray) else fill_buffers_csr
         source, start, n_rows = kernel_rows(rows), 0, rows.shape[0]
         while start < n_rows:
@@ -80,7 +87,7 @@ class GroupBuffers:
         return GroupSums(self.counts, self.means[:, :-1].copy(), self.lowers[:, :d, :d].copy())
 
     def _empty(self, k: int) -> None:
-        """Add the buffer to the sums, about the mean of all rows so far, which is the next shift."""
+        """Add the buffer of group k to its sums; the mean of all its rows so far becomes the next shift."""
         lower, buffer = self.lowers[k], self._buffers[k, : self._filled[k]]
         add = add_narrow_gram if self._narrow else add_gram
         if buffer.dtype == np.float64:
@@ -103,16 +110,16 @@ class GroupBuffers:
 
 
 def buffer_rows(row_bytes: int, n_groups: int) -> int:
-    """Return how many rows a buffer has room for."""
-    # Measured at 8 to 2000 features: 1 MiB a buffer, and at least 1024 rows to keep BLAS busy.
+    """Return the number of rows of a buffer."""
+    # Best at 8 to 2000 features: 1 MiB per buffer, and at least 1024 rows.
     best = max(1024, min(4096, 2**20 // row_bytes))
-    return best if n_groups <= 2 else min(best, max(FEWEST_ROWS, MOST_BYTES // (n_groups * row_bytes)))
+    return best if n_groups <= 2 else min(best, max(MIN_BUFFER_ROWS, MAX_BUFFER_BYTES // (n_groups * row_bytes)))
 
 
 def _first_means(rows: Rows, groups: Labels, n_groups: int) -> Floats:
-    """Mean of the first rows of each group, a shift close enough to start from, and a zero."""
+    """Return the mean of the first rows of each group, the first shift, followed by a zero."""
     means = np.zeros((n_groups, rows.shape[1] + 1))
-    near = groups[: 8 * FIRST_ROWS * n_groups]  # where they stand most likely
+    near = groups[: 8 * FIRST_ROWS * n_groups]  # most likely these contain enough rows of every group
     for k in range(n_groups):
         first = np.flatnonzero(near == k)[:FIRST_ROWS]
         if first.size < FIRST_ROWS:
@@ -124,25 +131,25 @@ def _first_means(rows: Rows, groups: Labels, n_groups: int) -> Floats:
     return means
 
 
-# A sparse row of m entries costs m^2/2 scattered additions, a dense one d^2/2
-# by BLAS; they cost the same where a row fills about this share of its places.
-DENSE_FROM = 0.22
-# Sums of raw products lose the digits by which a feature's scatter is smaller
-# than its raw sum of squares: beyond five, the rows are centered first.
-SMALLEST_SHARE = 1e-5
-SMALLEST_SHARD = 1024
+# Density from which sparse rows are summed as dense ones: m entries cost m^2/2 scattered additions, a dense row d^2/2
+# additions by BLAS, and both take the same time at about this density.
+MIN_DENSITY_FOR_BLAS = 0.22
+# Sums of raw products lose the digits by which a feature's scatter is smaller than its sum of squares. Beyond five
+# digits, the rows are centered first.
+MIN_SCATTER_SHARE = 1e-5
+# Fewest rows per thread.
+MIN_SHARD_ROWS = 1024
 
 
 def accumulate(
     rows: Rows, groups: Labels, weight: Floats = NO_WEIGHTS, n_groups: int = 2, n_jobs: int = 1
 ) -> list[GroupSums]:
-    """Sums of each of up to `n_jobs` shards of the rows, one thread a shard; merging them is the caller's.
+    """Return the sums of each of up to `n_jobs` shards of the rows, one thread per shard; the caller merges them.
 
-    `groups` holds the number of each row's group, from 0 to n_groups - 1: its
-    class, where there are two.
+    `groups` has the group of each row, from 0 to n_groups - 1; for two classes, the label.
     """
     n_rows = rows.shape[0]
-    n_shards = max(1, min(n_jobs, n_rows // SMALLEST_SHARD))
+    n_shards = max(1, min(n_jobs, n_rows // MIN_SHARD_ROWS))
     edges = np.linspace(0, n_rows, n_shards + 1).astype(int)
     shards = [slice(a, b) for a, b in itertools.pairwise(edges)]
 
@@ -158,8 +165,8 @@ def accumulate(
 
 
 def shard_sums(rows: Rows, groups: Labels, weight: Floats, n_groups: int) -> GroupSums:
-    """Sums of one shard, by the way that suits its rows."""
-    if isinstance(rows, csr_array) and rows.nnz < DENSE_FROM * rows.shape[0] * rows.shape[1]:
+    """Return the sums of one shard, by the algorithm that suits its density."""
+    if isinstance(rows, csr_array) and rows.nnz < MIN_DENSITY_FOR_BLAS * rows.shape[0] * rows.shape[1]:
         sums = _sums_of_entries(rows, groups, weight, n_groups)
         if sums is not None:
             return sums
@@ -170,14 +177,14 @@ def shard_sums(rows: Rows, groups: Labels, weight: Floats, n_groups: int) -> Gro
 
 
 def _sums_of_buffers(rows: Rows, groups: Labels, weight: Floats, buffers: GroupBuffers) -> GroupSums:
-    """Sums of shifted rows."""
+    """Return the sums of rows through buffers of shifted rows."""
     for part, block in contiguous_blocks(rows):
         buffers.add(block, groups[part], weight[part] if weight.size else weight)
     return buffers.sums()
 
 
 def _sums_of_entries(rows: csr_array, groups: Labels, weight: Floats, n_groups: int) -> GroupSums | None:
-    """Sums from products of stored entries only; None if they lost the digits of some feature."""
+    """Return the sums from products of stored entries only; None if a feature lost too many digits."""
     n_features = rows.shape[1]
     entries = kernel_rows(rows)
     counts, sums = np.zeros(n_groups), np.zeros((n_groups, n_features))
@@ -187,16 +194,16 @@ def _sums_of_entries(rows: csr_array, groups: Labels, weight: Floats, n_groups: 
     raw = np.diagonal(lowers, axis1=1, axis2=2).copy()
     for lower, count, mean in zip(lowers, counts, means, strict=True):
         add_two_outer(lower, mean, -count, mean, 0.0)
-    lost = np.diagonal(lowers, axis1=1, axis2=2) < SMALLEST_SHARE * raw
+    lost = np.diagonal(lowers, axis1=1, axis2=2) < MIN_SCATTER_SHARE * raw
     if lost.any():
         lowest, highest = np.empty(sums.shape), np.empty(sums.shape)
         column_ranges(entries, groups, weight, lowest, highest)
         constant = lowest == highest
         if (lost & ~constant).any():
             return None
-        for lower, still in zip(lowers, lost, strict=True):
-            lower[still, :] = 0.0
-            lower[:, still] = 0.0
+        for lower, constant_features in zip(lowers, lost, strict=True):
+            lower[constant_features, :] = 0.0
+            lower[:, constant_features] = 0.0
     for lower in lowers:
         mirror_lower(lower)
     return GroupSums(counts, means, lowers)

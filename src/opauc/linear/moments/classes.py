@@ -1,4 +1,4 @@
-"""Statistics of the two classes, and what they say about a linear scorer without the data."""
+"""Statistics of groups of rows and of the two classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opauc.core.mergeable import FeatureSpread, Mergeable, ScoreSummary, Statist
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.accumulate import accumulate
-from opauc.linear.moments.exact import FAINTEST, ExactMoments
+from opauc.linear.moments.exact import UNDERFLOW_FLOOR, ExactMoments
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
@@ -22,18 +22,17 @@ from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 class GroupMoments(Mergeable):
     """Exact statistics of each of several groups of rows.
 
-    A value: `update`, `merge`, `forget` and the rest return a new one and
-    leave this one as it was. Rows are an array (n, d) of float32 or float64,
-    of any memory order, or a canonical CSR array; sums are float64. The group
-    of each row is its number, from 0 on.
+    Immutable: `update`, `merge`, `forget` and the other methods return a new
+    object. Rows are an array (n, d) of float32 or float64, of any memory order, or
+    a canonical CSR array; sums are float64. Groups are numbered from 0.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.linear.moments.classes import GroupMoments
     >>> rows, fold = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 1, 2, 2], np.int8)
-    >>> seen = GroupMoments.empty(1, n_groups=3).update(rows, fold)
-    >>> seen.groups[2].mean.tolist(), seen.total().subtract(seen.groups[2]).mean.tolist()
+    >>> moments = GroupMoments.empty(1, n_groups=3).update(rows, fold)
+    >>> moments.groups[2].mean.tolist(), moments.total().subtract(moments.groups[2]).mean.tolist()
     ([5.5], [0.5])
     """
 
@@ -43,16 +42,16 @@ class GroupMoments(Mergeable):
 
     def __init__(self, *groups: ExactMoments) -> None:
         for one in groups[1:]:
-            groups[0].refuse_other_width(one)
+            groups[0].check_same_width(one)
         object.__setattr__(self, "groups", groups)
 
     @classmethod
     def empty(cls, n_features: int, n_groups: int = 2) -> Self:
-        """Statistics of no rows: the identity of `merge`."""
+        """Return the statistics of no rows: the identity of `merge`."""
         return cls(*[ExactMoments.empty(n_features)] * n_groups)
 
     def empty_copy(self) -> Self:
-        """Statistics of no rows with as many features and groups."""
+        """Return the statistics of no rows with as many features and groups."""
         return self.empty(self.n_features, len(self.groups))
 
     @property
@@ -61,9 +60,9 @@ class GroupMoments(Mergeable):
         return self.groups[0].n_features
 
     def total(self, groups: Iterable[int] | None = None) -> ExactMoments:
-        """Statistics of the rows of the given groups together, of all where none are named."""
-        chosen = self.groups if groups is None else [self.groups[g] for g in groups]
-        return ExactMoments.merged([self.groups[0].empty_copy(), *chosen])
+        """Return the statistics of the rows of the given groups together, by default of all groups."""
+        members = self.groups if groups is None else [self.groups[g] for g in groups]
+        return ExactMoments.merge_all([self.groups[0].empty_copy(), *members])
 
     def update(
         self,
@@ -74,65 +73,65 @@ class GroupMoments(Mergeable):
         forgetting_factor: float = 1.0,
         n_jobs: int = 1,
     ) -> Self:
-        """Statistics of the rows so far and these, each of the group its label names.
+        """Return the statistics of the earlier rows and these; `labels` has the group of each row.
 
-        With `forgetting` below one, each new row first multiplies the weight
-        of all rows before it, of any group, by that factor.
+        With a `forgetting_factor` below one, each new row multiplies the weight of
+        all earlier rows, of any group, by that factor.
         """
         if forgetting_factor == 1.0:
-            return self.merge(self._gathered(rows, labels, weight, n_jobs))
-        # Means and covariances are ratios: weights count from the newest row of each group, lest they underflow.
+            return self.merge(self._accumulate(rows, labels, weight, n_jobs))
+        # Weights are relative to the newest row of each group, so that they do not underflow; ratios stay the same.
         n_rows = rows.shape[0]
         numbers, newest = np.arange(n_rows), np.full(len(self.groups), -1)
         newest[labels] = numbers
-        fading = forgetting_factor ** (newest[labels] - numbers).astype(float)
-        fading[fading < FAINTEST] = 0.0
-        fresh = self._gathered(rows, labels, fading if weight is None else fading * weight, n_jobs)
+        row_decay = forgetting_factor ** (newest[labels] - numbers).astype(float)
+        row_decay[row_decay < UNDERFLOW_FLOOR] = 0.0
+        fresh = self._accumulate(rows, labels, row_decay if weight is None else row_decay * weight, n_jobs)
         return type(self)(
             *(
-                one.decayed(forgetting_factor ** (last + 1.0))
+                one.decay(forgetting_factor ** (last + 1.0))
                 .merge(new)
-                .decayed(forgetting_factor ** (n_rows - last - 1.0))
+                .decay(forgetting_factor ** (n_rows - last - 1.0))
                 for one, new, last in zip(self.groups, fresh.groups, newest.tolist(), strict=True)
             )
         )
 
     def merge(self, other: Self) -> Self:
-        """Statistics of both sets of rows together."""
-        return self._paired(ExactMoments.merge, other)
+        """Return the statistics of both sets of rows."""
+        return self._combine(ExactMoments.merge, other)
 
     def forget(self, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
-        """Statistics as if these rows had never been seen."""
-        return self.subtract(self._gathered(rows, labels, weight, n_jobs))
+        """Return the statistics as if these rows had never been seen."""
+        return self.subtract(self._accumulate(rows, labels, weight, n_jobs))
 
     def subtract(self, other: Self) -> Self:
-        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        return self._paired(ExactMoments.subtract, other)
+        """Return the statistics of the rows that are not in `other`: the inverse of `merge`."""
+        return self._combine(ExactMoments.subtract, other)
 
-    def decayed(self, factor: float) -> Self:
-        """Statistics with the weight of every row so far multiplied by `factor`."""
-        return self._each(lambda one: one.decayed(factor))
+    def decay(self, factor: float) -> Self:
+        """Return the statistics with the weight of every row multiplied by `factor`."""
+        return self._each(lambda one: one.decay(factor))
 
     def restrict(self, features: ArrayLike) -> Self:
-        """Statistics of the given features only, in the given order."""
+        """Return the statistics of the given features only, in the given order."""
         return self._each(lambda one: one.restrict(features))
 
     def rescale(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> Self:
-        """Statistics of the rows scale * row + shift, from those of the rows."""
+        """Return the statistics of the rows scale * row + shift."""
         return self._each(lambda one: one.rescale(scale, shift))
 
     def widen(self, n_features: int) -> Self:
-        """Statistics of the same rows with more features, which are zero in all of them."""
+        """Return the statistics with more features, which are zero in all rows so far."""
         return self._each(lambda one: one.widen(n_features))
 
     def to_arrays(self) -> Arrays:
-        """Copies of all sums under flat names, for a file or the network."""
+        """Return copies of all sums by name, for a file or the network."""
         named = zip(self._names(len(self.groups)), self.groups, strict=True)
         return {f"{name}.{key}": part for name, one in named for key, part in one.to_arrays().items()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Statistics from what `to_arrays` gave, checked."""
+        """Return the statistics from the arrays of `to_arrays`, checked."""
         n_groups = sum(key.endswith(".count") for key in arrays)
         return cls(
             *(
@@ -148,11 +147,11 @@ class GroupMoments(Mergeable):
         """Return the names of the groups in files."""
         return tuple(str(g) for g in range(n_groups))
 
-    def _gathered(self, rows: Rows, labels: Labels, weight: Floats | None, n_jobs: int) -> Self:
+    def _accumulate(self, rows: Rows, labels: Labels, weight: Floats | None, n_jobs: int) -> Self:
         shards = accumulate(rows, labels, NO_WEIGHTS if weight is None else weight, len(self.groups), n_jobs)
-        return type(self)(*ExactMoments.of_shards(shards))
+        return type(self)(*ExactMoments.from_shards(shards))
 
-    def _paired(self, join: Callable[[ExactMoments, ExactMoments], ExactMoments], other: Self) -> Self:
+    def _combine(self, join: Callable[[ExactMoments, ExactMoments], ExactMoments], other: Self) -> Self:
         if len(self.groups) != len(other.groups):
             raise IncompatibleMomentsError(
                 f"statistics of {len(self.groups)} groups and of {len(other.groups)} do not belong together"
@@ -172,10 +171,10 @@ class ClassMoments(GroupMoments, Statistic):
     >>> from opauc.linear.moments.classes import ClassMoments
     >>> rows = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [5.0, 2.0]])
     >>> labels = np.array([0, 0, 1, 1], np.int8)
-    >>> seen = ClassMoments.empty(2).update(rows[:3], labels[:3]).update(rows[3:], labels[3:])
-    >>> seen.mean_difference().tolist()
+    >>> moments = ClassMoments.empty(2).update(rows[:3], labels[:3]).update(rows[3:], labels[3:])
+    >>> moments.mean_difference().tolist()
     [3.5, 0.0]
-    >>> seen.forget(rows[3:], labels[3:]).positive.count
+    >>> moments.forget(rows[3:], labels[3:]).positive.count
     1.0
     """
 
@@ -186,7 +185,7 @@ class ClassMoments(GroupMoments, Statistic):
 
     @classmethod
     def of(cls, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
-        """Statistics of labeled rows, gathered by `n_jobs` threads."""
+        """Return the statistics of labeled rows, summed by `n_jobs` threads."""
         return cls.empty(rows.shape[1]).update(rows, labels, weight, n_jobs=n_jobs)
 
     @property
@@ -201,43 +200,43 @@ class ClassMoments(GroupMoments, Statistic):
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows of each class, each counted with its weight."""
+        """Total weight of the rows of each class."""
         return ClassCounts(self.negative.count, self.positive.count)
 
     def mean_difference(self) -> Floats:
-        """Mean of the positive rows less mean of the negative rows."""
+        """Return mean of the positive rows - mean of the negative rows."""
         return self.positive.mean - self.negative.mean
 
     def covariance_sum(self) -> Floats:
-        """Sum of the covariance matrices of the two classes."""
+        """Return the sum of the covariance matrices of the two classes."""
         total = self.negative.scatter * (1.0 / (self.negative.count or 1.0))
         total += self.positive.scatter * (1.0 / (self.positive.count or 1.0))
         return total
 
     def pair_loss(self, weights: Floats) -> float:
-        """Mean over all pairs of rows seen of (1 - weights.(positive - negative))^2 / 2."""
+        """Return the mean over all pairs of rows of (1 - weights.(positive - negative))^2 / 2."""
         margin = 1.0 - self.mean_difference() @ weights
         return 0.5 * float(margin * margin + sum(self.score_variances(weights)))
 
     def score_variances(self, weights: Floats) -> tuple[float, float]:
-        """Variance of the scores of the negative and of the positive rows."""
+        """Return the variance of the scores of the negative and of the positive rows."""
         negative, positive = (
             max(0.0, float(weights @ (one.scatter @ weights)) / one.count) if one.count else 0.0 for one in self.groups
         )
         return negative, positive
 
     def summary(self, weights: Floats) -> ScoreSummary:
-        """Counts, means and variances of the scores that `weights` give to the rows seen."""
+        """Return counts, means and variances of the scores of the rows seen."""
         means = float(weights @ self.negative.mean), float(weights @ self.positive.mean)
         return ScoreSummary(self.counts, means, self.score_variances(weights))
 
     def feature_spread(self) -> FeatureSpread:
-        """Standard deviation of each feature within the classes, pooled over both."""
+        """Return the standard deviation of each feature within the classes, pooled over both."""
         scatter: Floats = np.diagonal(self.negative.scatter) + np.diagonal(self.positive.scatter)
         return FeatureSpread.pooled(scatter, sum(self.counts))
 
     def binormal_auc(self, weights: Floats) -> float:
-        """AUC of the scores if they were normally distributed in each class."""
+        """Return the AUC under normally distributed scores in each class."""
         margin, deviation = self.mean_difference() @ weights, np.sqrt(sum(self.score_variances(weights)))
         if deviation == 0.0:
             return 0.5 * (1.0 + float(np.sign(margin)))

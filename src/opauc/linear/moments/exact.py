@@ -16,14 +16,15 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.accumulate import GroupSums, accumulate
 from opauc.types import Arrays, Floats, Rows
 
-# Rows are never forgotten below this weight: covariances are ratios and stay right.
-FAINTEST = 1e-100
-# Taking rows out errs by less than so many units in the last place of what was there.
-LAST_PLACES = 8.0 * np.finfo(float).eps
-# Rounding, of float32 products above all, may make an eigenvalue of a correlation matrix so negative per feature.
-INDEFINITE = 1e-6
-# A second of work; of more features only pairs are checked.
-MOST_FACTORED = 4096
+# The weight of rows does not decay below this. Covariances are ratios and stay correct.
+UNDERFLOW_FLOOR = 1e-100
+# Relative rounding error of subtracting rows.
+SUBTRACT_ERROR = 8.0 * np.finfo(float).eps
+# Negative eigenvalue of a correlation matrix, per feature, that rounding may cause, above all of float32 products.
+MAX_NEGATIVE_EIGENVALUE = 1e-6
+# Up to this many features a scatter matrix is factored to check it, which takes about a second; beyond, only its
+# entries are checked.
+MAX_FACTORED = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +33,9 @@ class ExactMoments(Mergeable):
 
     `count` is the sum of the weights of the rows. `scatter` is the weighted sum of
     (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
-    averages do not. `covariance()` divides on reading. `rounding` is what taking
-    rows out may have left of the scatter of each feature without cause, None
-    where none were: a feature that varies by no more does not vary.
+    averages do not. `rounding` is a bound on the rounding error in the scatter of
+    each feature from subtracting rows, None if none were subtracted; a feature
+    whose scatter is not larger counts as constant.
 
     Examples
     --------
@@ -56,31 +57,31 @@ class ExactMoments(Mergeable):
     optional_arrays: ClassVar[tuple[str, ...]] = ("rounding",)
 
     def __post_init__(self) -> None:
-        # |scatter_ij| <= sqrt(scatter_ii scatter_jj): the diagonal speaks for the matrix.
+        # |scatter_ij| <= sqrt(scatter_ii scatter_jj), so checking the diagonal is enough.
         if not (np.isfinite(self.mean).all() and np.isfinite(np.diagonal(self.scatter)).all()):
             raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
 
     @classmethod
     def empty(cls, n_features: int) -> ExactMoments:
-        """Statistics of no rows: the identity of `merge`."""
+        """Return the statistics of no rows: the identity of `merge`."""
         return cls(0.0, np.zeros(n_features), np.zeros((n_features, n_features)))
 
     @classmethod
     def of(cls, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
-        """Statistics of `rows` (n, d), each of weight one unless `weight` says otherwise."""
+        """Return the statistics of `rows` (n, d), of weight one without `weight`."""
         groups = np.zeros(rows.shape[0], np.int8)
-        (total,) = cls.of_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
+        (total,) = cls.from_shards(accumulate(rows, groups, NO_WEIGHTS if weight is None else weight, 1, n_jobs))
         return total
 
     @classmethod
-    def of_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
-        """Statistics of each group from the sums of its shards."""
+    def from_shards(cls, shards: Iterable[GroupSums]) -> list[ExactMoments]:
+        """Return the statistics of each group from the sums of its shards."""
         parts = ([cls(float(n), m, s) for n, m, s in zip(*sums, strict=True)] for sums in shards)
-        return [cls.merged(group) for group in zip(*parts, strict=True)]
+        return [cls.merge_all(group) for group in zip(*parts, strict=True)]
 
     @classmethod
-    def merged(cls, parts: Iterable[ExactMoments]) -> ExactMoments:
-        """Statistics of the rows of all the parts, of which there is at least one."""
+    def merge_all(cls, parts: Iterable[ExactMoments]) -> ExactMoments:
+        """Return the statistics of the rows of all parts, at least one."""
         total, *others = parts
         for other in others:
             total = total.merge(other)
@@ -92,20 +93,20 @@ class ExactMoments(Mergeable):
         return self.mean.size
 
     def empty_copy(self) -> ExactMoments:
-        """Statistics of no rows with as many features."""
+        """Return the statistics of no rows with as many features."""
         return ExactMoments.empty(self.n_features)
 
     def covariance(self) -> Floats:
-        """Covariance matrix with divisor `count`; zero while no row was seen."""
+        """Return the covariance matrix with divisor `count`; zero without rows."""
         return self.scatter / self.count if self.count else self.scatter
 
     def update(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
-        """Statistics of the rows so far and `rows`."""
+        """Return the statistics of the earlier rows and `rows`."""
         return self.merge(ExactMoments.of(rows, weight, n_jobs))
 
     def merge(self, other: ExactMoments) -> ExactMoments:
-        """Statistics of both sets of rows together (Chan, Golub and LeVeque)."""
-        self.refuse_other_width(other)
+        """Return the statistics of both sets of rows (Chan, Golub and LeVeque)."""
+        self.check_same_width(other)
         if other.count == 0:
             return self
         if self.count == 0:
@@ -119,12 +120,12 @@ class ExactMoments(Mergeable):
             return ExactMoments(total, self.mean + share * away, scatter, _sum(self.rounding, other.rounding))
 
     def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
-        """Statistics as if `rows` had never been seen."""
+        """Return the statistics as if `rows` had never been seen."""
         return self.subtract(ExactMoments.of(rows, weight, n_jobs))
 
     def subtract(self, other: ExactMoments) -> ExactMoments:
-        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        self.refuse_other_width(other)
+        """Return the statistics of the rows that are not in `other`: the inverse of `merge`."""
+        self.check_same_width(other)
         left = self.count - other.count
         if left < -ROUNDING * self.count:
             raise IncompatibleMomentsError(
@@ -141,37 +142,37 @@ class ExactMoments(Mergeable):
         scatter -= other.scatter
         had, has = np.diagonal(self.scatter), np.diagonal(scatter)
         taken = np.diagonal(other.scatter)
-        # The means are exact to the last place too, and the scatter between them to the product of both.
+        # The means have a relative rounding error too, which enters the scatter between the two sets of rows.
         size = np.abs(self.mean) + np.abs(other.mean)
-        lost = LAST_PLACES * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
+        lost = SUBTRACT_ERROR * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
         lost = lost if (before := _sum(self.rounding, other.rounding)) is None else lost + before
         if (has < -ROUNDING * np.maximum(had, taken) - lost).any():
             feature = int(np.argmin(has + ROUNDING * had + lost))
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        still, mean = has <= lost, self.mean - away
-        scatter[still, :] = 0.0
-        scatter[:, still] = 0.0
-        mean[still & (left * mean**2 <= lost)] = 0.0
+        constant, mean = has <= lost, self.mean - away
+        scatter[constant, :] = 0.0
+        scatter[:, constant] = 0.0
+        mean[constant & (left * mean**2 <= lost)] = 0.0
         return ExactMoments(left, mean, scatter, lost)
 
-    def decayed(self, factor: float) -> ExactMoments:
-        """Statistics with the weight of every row so far multiplied by `factor`; they fade but never vanish."""
+    def decay(self, factor: float) -> ExactMoments:
+        """Return the statistics with the weight of every row times `factor`, but not below the underflow floor."""
         if self.count == 0 or factor == 1:
             return self
-        factor = max(factor, min(1.0, FAINTEST / self.count))
+        factor = max(factor, min(1.0, UNDERFLOW_FLOOR / self.count))
         rounding = None if self.rounding is None else self.rounding * factor
         return ExactMoments(self.count * factor, self.mean, self.scatter * factor, rounding)
 
     def restrict(self, features: ArrayLike) -> ExactMoments:
-        """Statistics of the given features only, in the given order."""
+        """Return the statistics of the given features only, in the given order."""
         at = np.asarray(features)
         rounding = None if self.rounding is None else self.rounding[at]
         return ExactMoments(self.count, self.mean[at], self.scatter[np.ix_(at, at)], rounding)
 
     def rescale(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> ExactMoments:
-        """Statistics of the rows scale * row + shift, from those of the rows."""
+        """Return the statistics of the rows scale * row + shift."""
         factor = np.broadcast_to(np.asarray(scale, float), self.mean.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             return ExactMoments(
@@ -182,7 +183,7 @@ class ExactMoments(Mergeable):
             )
 
     def widen(self, n_features: int) -> ExactMoments:
-        """Statistics of the same rows with more features, which are zero in all of them."""
+        """Return the statistics with more features, which are zero in all rows so far."""
         more = n_features - self.n_features
         if not more:
             return self
@@ -190,13 +191,13 @@ class ExactMoments(Mergeable):
         return ExactMoments(self.count, np.pad(self.mean, (0, more)), np.pad(self.scatter, (0, more)), rounding)
 
     def to_arrays(self) -> Arrays:
-        """Copies of the sums, for a file or the network; the rounding only where rows were taken out."""
+        """Return copies of the sums, for a file or the network; `rounding` only where rows were subtracted."""
         sums = {"count": np.array(self.count), "mean": self.mean.copy(), "scatter": self.scatter.copy()}
         return sums if self.rounding is None else {**sums, "rounding": self.rounding.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ExactMoments:
-        """Statistics from what `to_arrays` gave, refused unless they can be statistics of rows."""
+        """Return the statistics from the arrays of `to_arrays`; raise where they cannot be statistics of rows."""
         try:
             count, mean, scatter = (np.array(arrays[key], float) for key in ("count", "mean", "scatter"))
         except (KeyError, TypeError, ValueError) as error:
@@ -217,14 +218,14 @@ class ExactMoments(Mergeable):
         )
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
-        if impossible or _indefinite(scatter, deviation):
+        if impossible or _is_indefinite(scatter, deviation):
             raise IncompatibleMomentsError("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMomentsError("mean and scatter must be zero when count is")
         return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
 
-    def refuse_other_width(self, other: ExactMoments) -> None:
-        """Raise unless both are of as many features."""
+    def check_same_width(self, other: ExactMoments) -> None:
+        """Raise unless both have the same number of features."""
         if other.n_features != self.n_features:
             raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
@@ -232,27 +233,27 @@ class ExactMoments(Mergeable):
 
 
 def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
-    """Return the sum of what may be absent."""
+    """Return the sum of two arrays, where None counts as zero."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
 
 
 def _outer(factor: float, vector: Floats) -> Floats:
-    """Return factor * vector vector^T, symmetric to the last bit."""
+    """Return factor * vector vector^T, exactly symmetric."""
     product: Floats = np.multiply.outer(vector, vector)
     product *= factor
     return product
 
 
-def _indefinite(scatter: Floats, deviation: Floats) -> bool:
-    """Tell whether some combination of the features would vary by less than nothing, beyond rounding."""
+def _is_indefinite(scatter: Floats, deviation: Floats) -> bool:
+    """Return whether the scatter matrix has a negative eigenvalue, beyond rounding."""
     varying = np.flatnonzero(deviation)
-    if not 0 < varying.size <= MOST_FACTORED:
+    if not 0 < varying.size <= MAX_FACTORED:
         return False
     scale = 1.0 / deviation[varying]
     correlation = scatter.T[np.ix_(varying, varying)].copy(order="F")
     correlation *= scale
     correlation *= scale[:, None]
-    correlation.flat[:: varying.size + 1] += INDEFINITE * varying.size
+    correlation.flat[:: varying.size + 1] += MAX_NEGATIVE_EIGENVALUE * varying.size
     return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])

@@ -1,4 +1,4 @@
-"""Count, mean and scatter of each feature by itself, in both classes."""
+"""Count, mean and variance sums of each feature in both classes, without covariances."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureMoments(Statistic):
-    """Rows of the negative (0) and the positive (1) class: count, mean, and scatter of each feature by itself.
+    """Count, mean and scatter of each feature in the negative (0) and the positive (1) class.
 
-    What `ClassMoments` keeps, with all products of different features left
-    out: two numbers a feature and class.
+    The diagonal part of `ClassMoments`: two numbers per feature and class.
 
     Examples
     --------
@@ -29,7 +28,7 @@ class FeatureMoments(Statistic):
     ([[2.0], [7.0]], [[8.0], [0.0]], [5.0])
     """
 
-    totals: Floats  # (2,) rows of each class
+    totals: Floats  # (2,) total weight of the rows of each class
     means: Floats  # (2, d)
     scatters: Floats  # (2, d)
 
@@ -39,22 +38,22 @@ class FeatureMoments(Statistic):
 
     @classmethod
     def empty(cls, n_features: int) -> FeatureMoments:
-        """Statistics of no rows: the identity of `merge`."""
+        """Return the statistics of no rows: the identity of `merge`."""
         return cls(np.zeros(2), np.zeros((2, n_features)), np.zeros((2, n_features)))
 
     def empty_copy(self) -> FeatureMoments:
-        """Statistics of no rows with as many features."""
+        """Return the statistics of no rows with as many features."""
         return FeatureMoments.empty(self.n_features)
 
     @classmethod
     def of(cls, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
-        """Statistics of labeled rows."""
+        """Return the statistics of labeled rows."""
         totals, means, scatters = np.zeros(2), np.zeros((2, rows.shape[1])), np.zeros((2, rows.shape[1]))
         for k in np.unique(labels):
-            mine = np.flatnonzero(labels == k)
-            totals[k] = mine.size if weight is None else weight[mine].sum()
+            members = np.flatnonzero(labels == k)
+            totals[k] = members.size if weight is None else weight[members].sum()
             with np.errstate(over="ignore", invalid="ignore"):
-                means[k], scatters[k] = _moments(rows[mine], None if weight is None else weight[mine], totals[k])
+                means[k], scatters[k] = _moments(rows[members], None if weight is None else weight[members], totals[k])
         return cls(totals, means, scatters)
 
     @property
@@ -64,7 +63,7 @@ class FeatureMoments(Statistic):
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows of each class, each counted with its weight."""
+        """Total weight of the rows of each class."""
         return ClassCounts(*self.totals.tolist())
 
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> FeatureMoments:
@@ -72,8 +71,8 @@ class FeatureMoments(Statistic):
         return self.merge(FeatureMoments.of(rows, labels, weight))
 
     def merge(self, other: FeatureMoments) -> FeatureMoments:
-        """Statistics of both sets of rows together."""
-        self._refuse_other_width(other)
+        """Return the statistics of both sets of rows."""
+        self._check_same_width(other)
         totals = self.totals + other.totals
         share, product = other.totals / or_one(totals), self.totals * other.totals / or_one(totals)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -82,62 +81,62 @@ class FeatureMoments(Statistic):
             return FeatureMoments(totals, self.means + share[:, None] * away, scatters)
 
     def subtract(self, other: FeatureMoments) -> FeatureMoments:
-        """Statistics of the rows that are not in `other`: the inverse of `merge`."""
-        self._refuse_other_width(other)
+        """Return the statistics of the rows that are not in `other`: the inverse of `merge`."""
+        self._check_same_width(other)
         left = self.totals - other.totals
         if (left < -ROUNDING * self.totals).any():
             k = int(np.argmin(left))
             raise IncompatibleMomentsError(
                 f"cannot take out rows of total weight {other.totals[k]:g}: only {self.totals[k]:g} were seen"
             )
-        some = left > ROUNDING * self.totals
-        left = np.where(some, left, 0.0)
+        remains = left > ROUNDING * self.totals
+        left = np.where(remains, left, 0.0)
         away = (other.means - self.means) * (other.totals / or_one(left))[:, None]
         between = (self.totals * left / or_one(other.totals))[:, None] * away**2
         scatters = self.scatters - other.scatters - between
-        with np.errstate(over="ignore"):  # sparse rows are summed without centering: digits of the squares are lost
+        with np.errstate(over="ignore"):  # sparse rows are summed without centering, which loses digits
             lost = ROUNDING * np.maximum(self.scatters, other.scatters) + 1e-14 * self.totals[:, None] * self.means**2
-        if (scatters < -lost)[some].any():
-            feature = int(np.argmin((scatters + lost)[some].min(axis=0)))
+        if (scatters < -lost)[remains].any():
+            feature = int(np.argmin((scatters + lost)[remains].min(axis=0)))
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        keep = some[:, None]
+        keep = remains[:, None]
         return FeatureMoments(
             left, np.where(keep, self.means - away, 0.0), np.where(keep, np.maximum(scatters, 0.0), 0.0)
         )
 
     def widen(self, n_features: int) -> FeatureMoments:
-        """Statistics of the same rows with more features, which are zero in all of them."""
+        """Return the statistics with more features, which are zero in all rows so far."""
         more = ((0, 0), (0, n_features - self.n_features))
         return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more))
 
     def restrict(self, features: ArrayLike) -> FeatureMoments:
-        """Statistics of the given features only, in the given order."""
+        """Return the statistics of the given features only, in the given order."""
         at = np.asarray(features)
         return FeatureMoments(self.totals, self.means[:, at], self.scatters[:, at])
 
     def mean_difference(self) -> Floats:
-        """Mean of the positive rows less mean of the negative rows."""
+        """Return mean of the positive rows - mean of the negative rows."""
         difference: Floats = self.means[1] - self.means[0]
         return difference
 
     def summary(self, weights: Floats) -> ScoreSummary:
-        """Counts and mean scores, exact, and the score variances that uncorrelated features would give."""
+        """Return exact counts and mean scores, and the score variances of uncorrelated features."""
         variances = self.scatters @ weights**2 / or_one(self.totals)
         return ScoreSummary(*(tuple(part.tolist()) for part in (self.totals, self.means @ weights, variances)))
 
     def feature_spread(self) -> FeatureSpread:
-        """Standard deviation of each feature within the classes, pooled over both."""
+        """Return the standard deviation of each feature within the classes, pooled over both."""
         return FeatureSpread.pooled(self.scatters.sum(axis=0), float(self.totals.sum()))
 
     def to_arrays(self) -> Arrays:
-        """Copies of the three sums, for a file or the network."""
+        """Return copies of the three sums, for a file or the network."""
         return {"counts": self.totals.copy(), "means": self.means.copy(), "scatters": self.scatters.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FeatureMoments:
-        """Statistics from what `to_arrays` gave, refused unless they can be statistics of rows."""
+        """Return the statistics from the arrays of `to_arrays`; raise where they cannot be statistics of rows."""
         try:
             totals, means, scatters = (np.array(arrays[key], float) for key in ("counts", "means", "scatters"))
         except (KeyError, TypeError, ValueError) as error:
@@ -154,7 +153,7 @@ class FeatureMoments(Statistic):
             raise IncompatibleMomentsError("means and scatters must be zero when counts are")
         return cls(totals, means, scatters)
 
-    def _refuse_other_width(self, other: FeatureMoments) -> None:
+    def _check_same_width(self, other: FeatureMoments) -> None:
         if other.n_features != self.n_features:
             raise IncompatibleMomentsError(
                 f"statistics of {self.n_features} features and of {other.n_features} do not belong together"

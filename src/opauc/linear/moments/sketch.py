@@ -1,4 +1,4 @@
-"""Sketched statistics of the two classes: count, sum and a random projection of the rows, mergeable."""
+"""Sketched statistics of the two classes: count, sum and a random projection of the rows."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opauc.core.kernels.random_signs import write_codes
+from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
 from opauc.core.row_blocks import sparse_blocks
 from opauc.errors import IncompatibleMomentsError
-from opauc.linear.kernels.buffers import add_coded_rows
+from opauc.linear.kernels.moments import add_signed_rows
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
 @dataclass(frozen=True)
-class CodeStream:
-    """A source of codes: row number t always has the same one, and no other stream has it.
+class SignStream:
+    """Random signs of rows, a function of the key and the row number.
 
-    A code is `rank` signs over sqrt(rank), or as many normal numbers, then
-    zeros up to a multiple of eight, then a one. The key stands for the stream:
-    it comes from the random state, or, without one, from the system.
+    The signs of a row are `rank` entries +-1/sqrt(rank) (or Gaussian numbers of
+    the same variance), zeros, and a final one; their length is a multiple of
+    eight. Different keys give independent signs. The key comes from the random
+    state, or from the operating system without one.
 
     Examples
     --------
-    >>> from opauc.linear.moments.sketch import CodeStream
-    >>> CodeStream.seeded(4, random_state=0).codes([7]).shape
+    >>> from opauc.linear.moments.sketch import SignStream
+    >>> SignStream.seeded(4, random_state=0).sign_rows([7]).shape
     (1, 8)
     """
 
@@ -37,65 +38,65 @@ class CodeStream:
     @classmethod
     def seeded(
         cls, rank: int, random_state: int | np.random.RandomState | None = None, gaussian: bool = False
-    ) -> CodeStream:
+    ) -> SignStream:
         """Return the stream of a random state: None, an integer or a numpy RandomState."""
         if isinstance(random_state, np.random.RandomState):
             random_state = int(random_state.randint(2**32, dtype=np.uint64))
-        words = np.random.SeedSequence(random_state).generate_state(1, np.uint64)
-        return cls(rank, int(words[0]), gaussian)
+        state_words = np.random.SeedSequence(random_state).generate_state(1, np.uint64)
+        return cls(rank, int(state_words[0]), gaussian)
 
     @property
     def width(self) -> int:
-        """Length of a code: rank + 1, rounded up to a multiple of eight, which the kernels like."""
+        """Length of the signs of a row: rank + 1, rounded up to a multiple of eight for the kernels."""
         return -(-(self.rank + 1) // 8) * 8
 
-    def codes(self, row_numbers: ArrayLike) -> Floats:
-        """Codes of the given rows, one a row of the result."""
+    def sign_rows(self, row_numbers: ArrayLike) -> Floats:
+        """Return the signs of the given rows, one per row of the result."""
         numbers = np.asarray(row_numbers, np.int64)
         out = np.zeros((numbers.size, self.width))
-        write_codes(np.uint64(self.key), numbers, self.rank, self.gaussian, out)
+        write_sign_rows(np.uint64(self.key), numbers, self.rank, self.gaussian, out)
         return out
 
 
-USUAL_RANK = 50
+DEFAULT_RANK = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassSketch(Statistic):
-    """Sums of row * code^T and of codes, for the negative (0) and the positive (1) class.
+    """Sums of row signs^T and of signs, for the negative (0) and the positive (1) class.
 
-    The last entry of a code is one, so the last columns are the class sum and
-    the row count. With Z the other columns, s the sum of codes and c the class
-    mean, C = Z - c s^T gives an unbiased, positive semi-definite estimate
-    C C^T / count of the class covariance. A row of weight w adds w to the count,
-    w x to the sum and sqrt(w) x code^T to Z, whose square is then weighted by w.
+    The last of the signs is one, so the last columns are the class sum and the
+    row count. With Z the other columns, s the sum of signs and c the class mean,
+    C = Z - c s^T gives an unbiased, positive semi-definite estimate C C^T / count
+    of the class covariance. A row of weight w adds w to the count, w x to the sum
+    and sqrt(w) x signs^T to Z.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from opauc.linear.moments.sketch import ClassSketch
-    >>> from opauc.linear.moments.sketch import CodeStream
+    >>> from opauc.linear.moments.sketch import SignStream
     >>> rows, labels = sparse.csr_array(np.eye(4)), np.array([0, 1, 0, 1], np.int8)
-    >>> seen = ClassSketch.empty(4, CodeStream.seeded(2, random_state=0)).update(rows, labels)
-    >>> seen.counts, seen.means[1].tolist()
+    >>> sketch = ClassSketch.empty(4, SignStream.seeded(2, random_state=0)).update(rows, labels)
+    >>> sketch.counts, sketch.means[1].tolist()
     (ClassCounts(negative=2.0, positive=2.0), [0.0, 0.5, 0.0, 0.5])
     """
 
     sums: Floats  # (d, 2, width)
-    code_sums: Floats  # (2, width)
-    stream: CodeStream
+    sign_sums: Floats  # (2, width)
+    stream: SignStream
     n_rows: int = 0
     merged_keys: frozenset[int] = frozenset()
 
     @classmethod
-    def empty(cls, n_features: int, stream: CodeStream | None = None) -> ClassSketch:
-        """Sketch of no rows; without a stream, of one that no other sketch has."""
-        stream = CodeStream.seeded(USUAL_RANK) if stream is None else stream
+    def empty(cls, n_features: int, stream: SignStream | None = None) -> ClassSketch:
+        """Return the sketch of no rows; without a stream, with a new random one."""
+        stream = SignStream.seeded(DEFAULT_RANK) if stream is None else stream
         return cls(np.zeros((n_features, 2, stream.width)), np.zeros((2, stream.width)), stream)
 
     def empty_copy(self) -> ClassSketch:
-        """Sketch of no rows, of the same stream."""
+        """Return the sketch of no rows, of the same stream."""
         return ClassSketch.empty(self.n_features, self.stream)
 
     @property
@@ -105,24 +106,24 @@ class ClassSketch(Statistic):
 
     @property
     def counts(self) -> ClassCounts:
-        """Rows of each class, each counted with its weight."""
-        return ClassCounts(*self.code_sums[:, -1].tolist())
+        """Total weight of the rows of each class."""
+        return ClassCounts(*self.sign_sums[:, -1].tolist())
 
     @property
     def means(self) -> Floats:
         """Mean of each class, shape (2, n_features); zero for a class without rows."""
-        return self.sums[:, :, -1].T / or_one(self.code_sums[:, -1])[:, None]
+        return self.sums[:, :, -1].T / or_one(self.sign_sums[:, -1])[:, None]
 
     def copy(self) -> ClassSketch:
-        """Return the same sketch in arrays of its own."""
-        return replace(self, sums=self.sums.copy(), code_sums=self.code_sums.copy())
+        """Return a copy."""
+        return replace(self, sums=self.sums.copy(), sign_sums=self.sign_sums.copy())
 
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
-        """Sketch of the rows so far and these, numbered on from the last."""
+        """Return the sketch of the earlier rows and these."""
         return self.copy().absorb(rows, labels, weight)
 
     def absorb(self, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
-        """Do as `update` in the arrays of this sketch, which is used up: only what is returned may be used after.
+        """Do as `update`, in the arrays of this sketch; afterwards use only the returned sketch.
 
         The cost does not depend on the number of features.
         """
@@ -130,7 +131,7 @@ class ClassSketch(Statistic):
         return replace(self, n_rows=self.n_rows + rows.shape[0])
 
     def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> ClassSketch:
-        """Sketch as if these rows, which came as the given numbers (from 0) of this stream, had never been seen."""
+        """Return the sketch as if these rows, with these row numbers (from 0), had never been seen."""
         numbers = np.asarray(row_numbers)
         if numbers.shape != (rows.shape[0],) or not np.issubdtype(numbers.dtype, np.integer):
             raise ValueError(
@@ -140,127 +141,127 @@ class ClassSketch(Statistic):
             raise IncompatibleMomentsError(
                 f"row numbers must lie between 0 and {self.n_rows - 1}, the last row seen here"
             )
-        left = self.copy()
-        left._add(rows, labels, numbers, -np.ones(rows.shape[0]) if weight is None else -weight)
-        return left._less_than(self)
+        remaining = self.copy()
+        remaining._add(rows, labels, numbers, -np.ones(rows.shape[0]) if weight is None else -weight)
+        return remaining._check_subtracted(self)
 
     def merge(self, other: ClassSketch) -> ClassSketch:
-        """Sketch of both sets of rows; they must come from different streams, or their codes would coincide."""
-        self._refuse_other_shape(other)
+        """Return the sketch of both sets of rows; they must use different streams, or their signs would coincide."""
+        self._check_same_shape(other)
         if not any(other.counts):
             return self
         if not any(self.counts):
             return other
         if self._keys() & other._keys():
             raise IncompatibleMomentsError(
-                "both sketches used the same random codes; give every shard a random_state of its own"
+                "both sketches used the same random signs; give every shard a random_state of its own"
             )
         return replace(
             self,
             sums=self.sums + other.sums,
-            code_sums=self.code_sums + other.code_sums,
+            sign_sums=self.sign_sums + other.sign_sums,
             merged_keys=self.merged_keys | other._keys(),
         )
 
     def subtract(self, other: ClassSketch) -> ClassSketch:
-        """Sketch of the rows that are not in `other`: the inverse of `merge`."""
-        self._refuse_other_shape(other)
+        """Return the sketch of the rows that are not in `other`: the inverse of `merge`."""
+        self._check_same_shape(other)
         if not any(other.counts):
             return self
         if not other._keys() <= self._keys():
             raise IncompatibleMomentsError(
-                "cannot take out rows that were never seen: their random codes are not in here"
+                "cannot take out rows that were never seen: their random signs are not in here"
             )
-        left = replace(
+        remaining = replace(
             self,
             sums=self.sums - other.sums,
-            code_sums=self.code_sums - other.code_sums,
+            sign_sums=self.sign_sums - other.sign_sums,
             merged_keys=self.merged_keys - other._keys(),
         )
-        return left._less_than(self)
+        return remaining._check_subtracted(self)
 
     def widen(self, n_features: int) -> ClassSketch:
-        """Sketch of the same rows with more features, which are zero in all of them."""
+        """Return the sketch with more features, which are zero in all rows so far."""
         if n_features == self.n_features:
             return self
-        sums = np.zeros((n_features, *self.code_sums.shape))
+        sums = np.zeros((n_features, *self.sign_sums.shape))
         sums[: self.n_features] = self.sums
-        return replace(self, sums=sums, code_sums=self.code_sums.copy())
+        return replace(self, sums=sums, sign_sums=self.sign_sums.copy())
 
     def restrict(self, features: ArrayLike) -> ClassSketch:
-        """Sketch of the given features only, in the given order."""
-        return replace(self, sums=self.sums[np.asarray(features)], code_sums=self.code_sums.copy())
+        """Return the sketch of the given features only, in the given order."""
+        return replace(self, sums=self.sums[np.asarray(features)], sign_sums=self.sign_sums.copy())
 
     def mean_difference(self) -> Floats:
-        """Mean of the positive rows less mean of the negative rows."""
+        """Return mean of the positive rows - mean of the negative rows."""
         negative, positive = self.means
         difference: Floats = positive - negative
         return difference
 
     def summary(self, weights: Floats) -> ScoreSummary:
-        """Counts, means and estimated variances of the scores that `weights` give to the rows seen."""
-        return summary_of_products(np.einsum("j,jkc->kc", weights, self.sums), self.code_sums)
+        """Return counts, means and estimated variances of the scores of the rows seen."""
+        return summary_of_products(np.einsum("j,jkc->kc", weights, self.sums), self.sign_sums)
 
     def feature_spread(self) -> FeatureSpread | None:
-        """Standard deviation of each feature within the classes as the sketch estimates it; None of rank zero."""
+        """Return the estimated standard deviation of each feature within the classes; None for rank zero."""
         if not self.stream.rank:
             return None
-        coded, codes, means = self.sums[:, :, :-1], self.code_sums[:, :-1], self.means.T
-        scatter = np.einsum("jkc,jkc->jk", coded, coded) - 2.0 * means * np.einsum("jkc,kc->jk", coded, codes)
-        scatter += means**2 * np.einsum("kc,kc->k", codes, codes)
+        coded, sign_totals, means = self.sums[:, :, :-1], self.sign_sums[:, :-1], self.means.T
+        scatter = np.einsum("jkc,jkc->jk", coded, coded) - 2.0 * means * np.einsum("jkc,kc->jk", coded, sign_totals)
+        scatter += means**2 * np.einsum("kc,kc->k", sign_totals, sign_totals)
         return FeatureSpread.pooled(scatter.sum(axis=1), sum(self.counts), "as its sketch estimates it")
 
     def to_arrays(self) -> Arrays:
-        """Copies of all sums and of the stream they belong to, for a file or the network."""
+        """Return copies of all sums and the stream, for a file or the network."""
         return {
             "sums": self.sums.copy(),
-            "code_sums": self.code_sums.copy(),
+            "sign_sums": self.sign_sums.copy(),
             "stream": np.array([self.stream.rank, self.stream.gaussian, self.n_rows], np.int64),
             "keys": np.array([self.stream.key, *sorted(self.merged_keys)], np.uint64),
         }
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> ClassSketch:
-        """Sketch from what `to_arrays` gave, checked."""
+        """Return the sketch from the arrays of `to_arrays`, checked."""
         try:
-            sums, code_sums = np.array(arrays["sums"], float), np.array(arrays["code_sums"], float)
+            sums, sign_sums = np.array(arrays["sums"], float), np.array(arrays["sign_sums"], float)
             rank, gaussian, n_rows = (int(part) for part in np.asarray(arrays["stream"]))
             key, *merged = (int(part) for part in np.asarray(arrays["keys"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMomentsError(f"expected arrays sums, code_sums, stream and keys: {error}") from error
-        stream = CodeStream(rank, key, bool(gaussian))
-        if rank < 0 or n_rows < 0 or code_sums.shape != (2, stream.width) or sums.shape[1:] != code_sums.shape:
+            raise IncompatibleMomentsError(f"expected arrays sums, sign_sums, stream and keys: {error}") from error
+        stream = SignStream(rank, key, bool(gaussian))
+        if rank < 0 or n_rows < 0 or sign_sums.shape != (2, stream.width) or sums.shape[1:] != sign_sums.shape:
             raise IncompatibleMomentsError(
-                f"expected (d, 2, {stream.width}) sums and (2, {stream.width}) code_sums, "
-                f"got {sums.shape} and {code_sums.shape}"
+                f"expected (d, 2, {stream.width}) sums and (2, {stream.width}) sign_sums, "
+                f"got {sums.shape} and {sign_sums.shape}"
             )
-        if not (np.isfinite(sums).all() and np.isfinite(code_sums).all()) or (code_sums[:, -1] < 0).any():
+        if not (np.isfinite(sums).all() and np.isfinite(sign_sums).all()) or (sign_sums[:, -1] < 0).any():
             raise IncompatibleMomentsError("sums must be finite and counts must not be negative")
-        return cls(sums, code_sums, stream, n_rows, frozenset(merged))
+        return cls(sums, sign_sums, stream, n_rows, frozenset(merged))
 
     def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
         """Add the rows to the sums in place."""
-        codes = self.stream.codes(numbers)
+        sign_rows = self.stream.sign_rows(numbers)
         if weight is not None:
-            codes[:, :-1] *= (np.sign(weight) * np.sqrt(np.abs(weight)))[:, None]  # negative where rows are taken out
-            codes[:, -1] *= weight
+            sign_rows[:, :-1] *= (np.sign(weight) * np.sqrt(np.abs(weight)))[:, None]  # negative to subtract rows
+            sign_rows[:, -1] *= weight
         for part, block in sparse_blocks(rows):
-            add_coded_rows(block, labels[part], codes[part], self.sums)
-        np.add.at(self.code_sums, labels, codes)
+            add_signed_rows(block, labels[part], sign_rows[part], self.sums)
+        np.add.at(self.sign_sums, labels, sign_rows)
 
-    def _less_than(self, before: ClassSketch) -> ClassSketch:
-        """Return this sketch, from which rows were just taken, refused where fewer than none are left of a class."""
-        had, has = before.code_sums[:, -1], self.code_sums[:, -1]
+    def _check_subtracted(self, before: ClassSketch) -> ClassSketch:
+        """Return this sketch after rows were subtracted; raise where a class has a negative count."""
+        had, has = before.sign_sums[:, -1], self.sign_sums[:, -1]
         if (has < -ROUNDING * had).any():
             raise IncompatibleMomentsError("cannot take out more rows of a class than were seen")
         for k in np.flatnonzero((had > 0.0) & (has <= ROUNDING * had)):
-            self.sums[:, k] = self.code_sums[k] = 0.0
+            self.sums[:, k] = self.sign_sums[k] = 0.0
         return self
 
     def _keys(self) -> frozenset[int]:
         return self.merged_keys | {self.stream.key}
 
-    def _refuse_other_shape(self, other: ClassSketch) -> None:
+    def _check_same_shape(self, other: ClassSketch) -> None:
         if self.sums.shape != other.sums.shape or self.stream.rank != other.stream.rank:
             raise IncompatibleMomentsError(
                 f"sketches of {self.n_features} features and rank {self.stream.rank} and of "
@@ -268,10 +269,10 @@ class ClassSketch(Statistic):
             )
 
 
-def summary_of_products(products: Floats, code_sums: Floats) -> ScoreSummary:
+def summary_of_products(products: Floats, sign_sums: Floats) -> ScoreSummary:
     """Return counts, mean scores and score variances from the products of the sketch with the weights."""
-    counts = code_sums[:, -1]
+    counts = sign_sums[:, -1]
     means = products[:, -1] / or_one(counts)
-    centered = products[:, :-1] - means[:, None] * code_sums[:, :-1]
+    centered = products[:, :-1] - means[:, None] * sign_sums[:, :-1]
     variances = (centered**2).sum(axis=1) / or_one(counts)
     return ScoreSummary(*(tuple(part.tolist()) for part in (counts, means, variances)))

@@ -5,7 +5,13 @@ from scipy import sparse
 
 from opauc.core.row_blocks import NO_WEIGHTS, csr_rows, kernel_rows, read_only
 from opauc.linear.kernels.grid import KEPT_SCORES
-from opauc.linear.kernels.progressive_selection import AS_THEY_COME, CANDIDATES, SIZE, SelectionState, selection_pass
+from opauc.linear.kernels.progressive_selection import (
+    CANDIDATES,
+    N_CANDIDATES,
+    RAW_OFFSET,
+    SelectionState,
+    selection_pass,
+)
 from opauc.linear.progressive_selection import ProgressiveSelection
 
 
@@ -87,8 +93,8 @@ def assert_same(state, candidates):
         assert_allclose(state.scales[h] * state.weights[:, h], expected.weights, rtol=1e-10, atol=1e-13)
         assert_allclose(state.intercepts[h], expected.intercept, rtol=1e-10, atol=1e-13)
         assert_allclose(state.wins[h], expected.won, rtol=1e-10)
-        assert_allclose(state.wins[SIZE], expected.compared, rtol=1e-10)
-        place = int(2 * expected.power) + (0 if expected.unit_rows else AS_THEY_COME)
+        assert_allclose(state.wins[N_CANDIDATES], expected.compared, rtol=1e-10)
+        place = int(2 * expected.power) + (0 if expected.unit_rows else RAW_OFFSET)
         assert_allclose(state.curvatures[place], expected.curvature(), rtol=1e-10)
 
 
@@ -121,7 +127,7 @@ def test_the_class_sums_and_counts_are_those_of_the_weighted_rows(weighted, unit
     assert_allclose(state.sums[:, 0], weights @ dense**2, rtol=1e-12)
     for k in (0, 1):
         assert_allclose(state.sums[:, 1 + k], weights[labels == k] @ dense[labels == k], rtol=1e-12)
-    assert_allclose(state.energy, [(weights @ dense**2).sum(), (weights @ (dense != 0)).sum()], rtol=1e-12)
+    assert_allclose(state.value_totals, [(weights @ dense**2).sum(), (weights @ (dense != 0)).sum()], rtol=1e-12)
 
 
 @pytest.mark.parametrize("positives", [0.01, 0.5, 0.99])
@@ -211,7 +217,7 @@ def test_rows_that_are_all_empty_leave_no_trace_but_their_number():
     state = learn(sparse.csr_array((6, 3)), np.array([0, 1, 0, 1, 1, 0], np.int8))
     assert_array_equal(state.counts, [3, 3])
     assert not state.weights.any()
-    assert_array_equal(state.wins[:SIZE], state.wins[SIZE] / 2)  # every pair a tie
+    assert_array_equal(state.wins[:N_CANDIDATES], state.wins[N_CANDIDATES] / 2)  # every pair a tie
 
 
 @pytest.mark.parametrize("k", [0, 1])
@@ -251,7 +257,7 @@ def test_squares_of_float32_values_are_those_of_float64():
     assert (state.weights > 0).all()
 
 
-def test_a_row_too_faint_to_divide_by_is_not_learnt_from():
+def test_a_row_below_the_underflow_floor_is_not_trained_on():
     state = learn(sparse.csr_array(np.array([[1e-150], [-1e-150]])), np.array([1, 0], np.int8))
     assert_array_equal(state.counts, [1, 1])
     assert not state.weights.any()
@@ -259,5 +265,5 @@ def test_a_row_too_faint_to_divide_by_is_not_learnt_from():
 
 def test_nan_stays_nan():
     state = learn(sparse.csr_array(np.array([[1.0], [-1.0], [np.nan], [1.0]])), np.array([1, 0, 1, 0], np.int8))
-    assert np.isnan(state.energy[0])
+    assert np.isnan(state.value_totals[0])
     assert np.isnan(state.sums[0, 0])

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import IncompatibleMomentsError
-from opauc.linear.moments.accumulate import MOST_BYTES, buffer_rows
+from opauc.linear.moments.accumulate import MAX_BUFFER_BYTES, buffer_rows
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 
@@ -59,7 +59,7 @@ def test_a_fold_and_its_complement_come_from_one_pass():
 @pytest.mark.parametrize("n_features", [10, 54, 780, 1000])
 def test_buffers_of_many_groups_stay_small(n_groups, n_features):
     row_bytes = 8 * (n_features + 1)
-    assert n_groups * buffer_rows(row_bytes, n_groups) * row_bytes <= MOST_BYTES
+    assert n_groups * buffer_rows(row_bytes, n_groups) * row_bytes <= MAX_BUFFER_BYTES
     assert buffer_rows(row_bytes, n_groups) >= 64
 
 
@@ -71,7 +71,7 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit():
         assert_array_equal(one.scatter, other.scatter)
 
 
-def test_groups_that_do_not_belong_together_are_refused():
+def test_groups_that_do_not_belong_together_raise():
     with pytest.raises(IncompatibleMomentsError, match="of 2 groups and of 3 do not"):
         GroupMoments.empty(1, 2).merge(GroupMoments.empty(1, 3))
     with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.kernels.sparse_rows import sum_of_squares
 from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
 from opauc.linear.kernels.means import (
     FACTOR,
@@ -10,12 +11,11 @@ from opauc.linear.kernels.means import (
     SHARE_SUM,
     STEPS,
     MeansWeights,
-    combine_cards,
+    combine_records,
     means_pass,
-    sum_of_squares,
 )
-from opauc.linear.learning_rates import LEARNING_RATES
 from opauc.linear.means import RELATIVE_STEP, ClassMeans
+from opauc.linear.sgd import LEARNING_RATES
 from tests.problems import problem
 
 # eta0 and alpha by learning rate: no penalty, a moderate one, eta0 * alpha = 1 and beyond.
@@ -59,9 +59,9 @@ def fresh(d):
 
 
 def last_and_mean(state):
-    last, mean = np.empty(len(state.cards)), np.empty(len(state.cards))
-    combine_cards(state.cards, np.array([state.scalars[FACTOR], 0.0, *state.coefficients]), last)
-    combine_cards(state.cards, np.array([state.scalars[FACTOR_SUM], 1.0, *state.coefficient_sums]), mean)
+    last, mean = np.empty(len(state.records)), np.empty(len(state.records))
+    combine_records(state.records, np.array([state.scalars[FACTOR], 0.0, *state.coefficients]), last)
+    combine_records(state.records, np.array([state.scalars[FACTOR_SUM], 1.0, *state.coefficient_sums]), mean)
     return last, mean / max(state.scalars[SHARE_SUM], 1.0)
 
 
@@ -128,8 +128,8 @@ def test_with_a_scale_they_are_those_of_the_scaled_rows_in_the_old_units(learnin
     step_sizes = sizes(eta0, np.arange(1.0, 81.0)) * (RELATIVE_STEP if relative else 1.0)
     iterates, means = literal_descent(rows * scale, labels, alpha, step_sizes, relative)
     for average, expected in ((False, iterates[-1]), (True, means[-1])):
-        learner = ClassMeans(alpha, eta0, learning_rate, average, scale_power=0.35, scale_rows=30)
-        near(learner.weights(learner.step(learner.start(6), rows, labels)), expected * scale)
+        solver = ClassMeans(alpha, eta0, learning_rate, average, scale_power=0.35, scale_rows=30)
+        near(solver.weights(solver.step(solver.start(6), rows, labels)), expected * scale)
 
 
 def test_the_carried_products_are_those_of_the_sums_and_the_weights():
@@ -138,7 +138,7 @@ def test_the_carried_products_are_those_of_the_sums_and_the_weights():
     sums = np.array([rows[labels == k].sum(0) for k in (0, 1)])
     last, _ = last_and_mean(state)
     assert_array_equal(state.counts, [(labels == 0).sum(), (labels == 1).sum()])
-    assert_allclose(state.cards[:, 2:].T, sums, rtol=1e-12, atol=1e-12)
+    assert_allclose(state.records[:, 2:].T, sums, rtol=1e-12, atol=1e-12)
     assert_allclose(state.gram, sums @ sums.T, rtol=1e-11)
     assert_allclose(state.products, sums @ last, rtol=1e-9)
 

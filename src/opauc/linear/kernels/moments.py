@@ -1,7 +1,9 @@
-"""The Gram matrix of a block of narrow rows, in vector registers: BLAS spends half its time there on packing.
+"""Sums over blocks of rows: buffers of one group each, Gram matrices, and statistics that decay.
 
-Sums run over a few rows in registers and are then added to the matrix: in
-float32 a single sum over thousands of rows would lose a digit.
+Narrow Gram matrices are summed in vector registers, because BLAS spends half
+its time on packing matrices this small. A sum runs over a block of rows in
+registers and is then added to the matrix: in float32 a single sum over
+thousands of rows would lose a digit.
 """
 
 from __future__ import annotations
@@ -11,10 +13,71 @@ import numpy as np
 from opauc.core.kernels.compile import borrowing, inlined, kernel
 from opauc.core.kernels.simd import LANES, lanes_at, plus, put_lanes, times
 
-# Rows of the matrix worked on at once, with one, two or three vectors of each: twelve sums stay in registers.
+
+@kernel
+def fill_buffers(rows, groups, weights, start, shifts, buffers, filled, counts):
+    """Copy rows from `start` on into the buffers of their groups until one is full; return the next row's number.
+
+    A buffer line is root * (row - shift) followed by root, the square root of the
+    row's weight. The weights are added to `counts`; empty `weights` mean ones.
+    """
+    n_rows, n_features = rows.shape
+    for i in range(start, n_rows):
+        k = groups[i]
+        row, shift, slot = rows[i], shifts[k], buffers[k, filled[k]]
+        for j in range(n_features):
+            slot[j] = row[j] - shift[j]
+        slot[n_features] = 1.0
+        weight = 1.0
+        if weights.size:
+            weight = weights[i]
+            slot *= np.sqrt(weight)
+        counts[k] += weight
+        filled[k] += 1
+        if filled[k] == buffers.shape[1]:
+            return i + 1
+    return n_rows
+
+
+@kernel
+def fill_buffers_csr(rows, groups, weights, start, shifts, buffers, filled, counts):
+    """Do as `fill_buffers` with sparse rows."""
+    n_rows, n_features = rows.indptr.size - 1, shifts.shape[1] - 1
+    for i in range(start, n_rows):
+        k = groups[i]
+        shift, slot = shifts[k], buffers[k, filled[k]]
+        for j in range(n_features):
+            slot[j] = -shift[j]
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+            j = rows.indices[at]
+            slot[j] = rows.data[at] - shift[j]
+        slot[n_features] = 1.0
+        weight = 1.0
+        if weights.size:
+            weight = weights[i]
+            slot *= np.sqrt(weight)
+        counts[k] += weight
+        filled[k] += 1
+        if filled[k] == buffers.shape[1]:
+            return i + 1
+    return n_rows
+
+
+@kernel
+def add_signed_rows(rows, labels, sign_rows, sums):
+    """Add x signs^T of every sparse row x of class k to sums[:, k], `sums` of shape (d, 2, width)."""
+    for i in range(labels.size):
+        k, signs = labels[i], sign_rows[i]
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+            x, line = rows.data[at], sums[rows.indices[at], k]
+            for c in range(signs.size):
+                line[c] += x * signs[c]
+
+
+# Rows of the matrix per tile, with one, two or three vectors of each: twelve sums stay in registers.
 TALL = 4
-# Bytes of rows that stay in the nearest cache while all tiles pass over them.
-CLOSE = 2**15
+# Bytes of rows per block: they stay in the nearest cache while all tiles pass over them.
+CACHE_BYTES = 2**15
 
 
 @inlined
@@ -93,9 +156,9 @@ def add_three(rows, width, n_rows, i, c, out):
 
 @borrowing
 def add_block(rows, width, n_rows, out):
-    """Add the products of all columns of a few rows, tile by tile."""
+    """Add the products of all columns of a block of rows, tile by tile."""
     for i in range(0, width, TALL):
-        # A plain 0 would be a type of its own to the compiler, and every tile be compiled for it once more.
+        # np.int64, not 0: a literal has a type of its own, for which numba would compile every tile again.
         c, end = np.int64(0), i + TALL
         while c < end:
             if c + 2 * LANES < end:
@@ -111,12 +174,12 @@ def add_block(rows, width, n_rows, out):
 
 @kernel
 def add_narrow_gram(rows, lower):
-    """Add rows^T rows to the lower triangle of `lower`; above it stands nothing of use.
+    """Add rows^T rows to the lower triangle of `lower`; the upper triangle is undefined.
 
-    Both are C-contiguous, of one dtype, and a multiple of LANES wide.
+    Both are C-contiguous, have the same dtype, and their width is a multiple of LANES.
     """
     width, out = rows.shape[1], lower.reshape(-1)
-    block = max(32, CLOSE // (width * rows.itemsize))
+    block = max(32, CACHE_BYTES // (width * rows.itemsize))
     for begin in range(0, rows.shape[0], block):
         part = rows[begin : begin + block].reshape(-1)
         add_block(part, width, min(block, rows.shape[0] - begin), out)
@@ -124,7 +187,7 @@ def add_narrow_gram(rows, lower):
 
 @kernel
 def add_csr_products(rows, groups, weights, counts, sums, lowers):
-    """Add every row's weight, entries and products of entries to the sums of its group (lower triangles)."""
+    """Add each row's weight, entries and products of entries to the sums of its group (lower triangles)."""
     for i in range(rows.indptr.size - 1):
         k = groups[i]
         weight = 1.0 if weights.size == 0 else weights[i]
@@ -142,7 +205,7 @@ def add_csr_products(rows, groups, weights, counts, sums, lowers):
 
 @kernel
 def column_ranges(rows, groups, weights, lowest, highest):
-    """Write the smallest and largest value of every feature in each group, zeros not stored included."""
+    """Write the smallest and largest value of every feature in each group, implicit zeros included."""
     lowest[:] = np.inf
     highest[:] = -np.inf
     stored = np.zeros(lowest.shape, np.int64)
@@ -162,3 +225,47 @@ def column_ranges(rows, groups, weights, lowest, highest):
             if stored[k, j] < members[k]:
                 lowest[k, j] = min(lowest[k, j], 0.0)
                 highest[k, j] = max(highest[k, j], 0.0)
+
+
+@kernel
+def decay_and_merge(factors, fresh_counts, fresh_means, fresh_scatters, counts, means, scatters, away):
+    """Multiply the weight of the statistics of every candidate by its factor, then merge those of fresh rows.
+
+    Axis 0 of `factors` (p, 2), `counts` (p, 2), `means` (p, 2, d) and `scatters`
+    (p, 2, d, d) is the candidate, axis 1 the class; axis 0 of the fresh statistics
+    is the class. `away` is scratch for d numbers.
+    """
+    for p in range(counts.shape[0]):
+        for k in range(2):
+            kept = factors[p, k] * counts[p, k]
+            total = kept + fresh_counts[k]
+            share = fresh_counts[k] / total if total > 0.0 else 0.0
+            mean, fresh_mean = means[p, k], fresh_means[k]
+            for j in range(away.size):
+                away[j] = fresh_mean[j] - mean[j]
+            for i in range(away.size):
+                row, added, lift = scatters[p, k, i], fresh_scatters[k, i], kept * share * away[i]
+                for j in range(away.size):
+                    row[j] = factors[p, k] * row[j] + (added[j] + lift * away[j])
+            for j in range(away.size):
+                mean[j] += share * away[j]
+            counts[p, k] = total
+
+
+@kernel
+def count_wins(scores, labels, weight, wins):
+    """Add to `wins` the pairs that each column of scores ranks correctly, ties half; return the weight of all pairs.
+
+    A pair of a positive and a negative row has the product of their weights.
+    """
+    pairs = 0.0
+    for i in range(labels.size):
+        if labels[i] == 1:
+            high = scores[i]
+            for j in range(labels.size):
+                if labels[j] == 0:
+                    low, both = scores[j], weight[i] * weight[j]
+                    pairs += both
+                    for p in range(wins.size):
+                        wins[p] += both * (0.5 * (high[p] > low[p]) + 0.5 * (high[p] >= low[p]))
+    return pairs

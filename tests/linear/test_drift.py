@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc import OPAUC
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.linear.drift import BLOCK, HALF_LIFE, Drifting
+from opauc.linear.drift import BLOCK, HALF_LIFE, DriftingExact
 from tests import literal
 from tests.problems import problem
 
@@ -24,8 +24,8 @@ def turning(seed, n_rows, period, n_features=3):
     return rows, labels
 
 
-def learned(learner, rows, labels, weight=None):
-    return learner.step(learner.start(rows.shape[1]), rows, labels, weight)
+def train(solver, rows, labels, weight=None):
+    return solver.step(solver.start(rows.shape[1]), rows, labels, weight)
 
 
 def block_weights(n_rows, forgetting_factor):
@@ -36,11 +36,11 @@ def block_weights(n_rows, forgetting_factor):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 700), st.sampled_from([1.0, 0.999, 0.98]))
-def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows, forgetting_factor):
+def test_statistics_are_those_of_rows_that_decay_from_block_to_block(seed, n_rows, forgetting_factor):
     rows, labels = problem(seed, n_rows, 3, offset=4.0)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
-    learner = Drifting(forgettings=(forgetting_factor,))
-    found = learner.statistics(learned(learner, rows, labels, weight))
+    solver = DriftingExact(forgetting_factors=(forgetting_factor,))
+    found = solver.statistics(train(solver, rows, labels, weight))
     faded = weight * block_weights(n_rows, forgetting_factor)
     for k, one in enumerate(found.groups):
         assert_allclose(one.count, faded[labels == k].sum(), rtol=1e-9)
@@ -51,17 +51,17 @@ def test_statistics_are_those_of_rows_that_fade_from_block_to_block(seed, n_rows
 
 def test_without_forgetting_it_is_the_exact_minimizer():
     rows, labels = problem(1, 1000, 4)
-    learner = Drifting(alpha=0.1)
-    state = learned(learner, rows, labels)
-    assert learner.standing(state).chosen == 0
-    assert_allclose(learner.weights(state), literal.minimizer(rows, labels, 0.1), rtol=1e-8)
+    solver = DriftingExact(alpha=0.1)
+    state = train(solver, rows, labels)
+    assert solver.leaderboard(state).chosen == 0
+    assert_allclose(solver.weights(state), literal.minimizer(rows, labels, 0.1), rtol=1e-8)
 
 
-def test_each_block_is_judged_by_weights_from_before_it():
+def test_each_block_is_scored_by_weights_from_before_it():
     """The sums against a plain loop: weights anew every `horizon` rows, pairs within blocks, older blocks faded."""
     rows, labels = turning(0, 6 * BLOCK + 40, 900)
-    learner = Drifting(alpha=0.1, forgettings=(1.0, 0.98), horizon=2 * BLOCK)
-    state = learned(learner, rows, labels)
+    solver = DriftingExact(alpha=0.1, forgetting_factors=(1.0, 0.98), horizon=2 * BLOCK)
+    state = train(solver, rows, labels)
     sums, pairs, weights, solved = np.zeros((2, 3)), 0.0, None, 0
     for end in range(BLOCK, 6 * BLOCK + 1, BLOCK):
         block = slice(end - BLOCK, end)
@@ -73,13 +73,13 @@ def test_each_block_is_judged_by_weights_from_before_it():
             sums = sums * [fading, fading, fading**2] + np.column_stack([wins, gain, gain**2])
             pairs = pairs * fading + above.shape[0] * above.shape[1]
         if weights is None or end - solved >= 2 * BLOCK:
-            weights, solved = np.array([faded_minimizer(rows[:end], labels[:end], f, 0.1) for f in (1.0, 0.98)]), end
+            weights, solved = np.array([decayed_minimizer(rows[:end], labels[:end], f, 0.1) for f in (1.0, 0.98)]), end
     assert_allclose(state.sums, sums, rtol=1e-8)
     assert_allclose(state.pairs, pairs)
-    assert learner.standing(state).aucs == pytest.approx(tuple(sums[:, 0] / pairs))
+    assert solver.leaderboard(state).aucs == pytest.approx(tuple(sums[:, 0] / pairs))
 
 
-def faded_minimizer(rows, labels, forgetting_factor, alpha):
+def decayed_minimizer(rows, labels, forgetting_factor, alpha):
     weight = block_weights(len(labels), forgetting_factor)
     S = sum(literal.covariance(rows[labels == k], weight[labels == k]) for k in (0, 1))
     d = np.average(rows[labels == 1], 0, weight[labels == 1]) - np.average(rows[labels == 0], 0, weight[labels == 0])
@@ -89,35 +89,35 @@ def faded_minimizer(rows, labels, forgetting_factor, alpha):
 @pytest.mark.parametrize(("period", "wanted"), [(1e12, 1.0), (50_000, 0.999), (3_000, 0.99)])
 def test_the_faster_the_stream_turns_the_faster_it_forgets(period, wanted):
     rows, labels = turning(3, 12_000, period, n_features=16)
-    learner = Drifting(horizon=BLOCK)
-    assert learner.standing(learned(learner, rows, labels)).forgetting_factor == wanted
+    solver = DriftingExact(horizon=BLOCK)
+    assert solver.leaderboard(train(solver, rows, labels)).forgetting_factor == wanted
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_stream_that_does_not_turn_keeps_all_its_rows(seed):
     rows, labels = problem(seed, 8000, 5)
-    learner = Drifting(horizon=500)
-    state = learned(learner, rows, labels)
-    assert learner.standing(state).forgetting_factor == 1.0
-    assert learner.counts(state) == ((labels == 0).sum(), (labels == 1).sum())
+    solver = DriftingExact(horizon=500)
+    state = train(solver, rows, labels)
+    assert solver.leaderboard(state).forgetting_factor == 1.0
+    assert solver.counts(state) == ((labels == 0).sum(), (labels == 1).sum())
 
 
 def test_the_farther_ahead_rows_are_ranked_the_slower_it_forgets():
     """Part of the signal stays and part turns fast: far ahead, only what stays is of use."""
     rows, labels = turning(4, 30_000, 1_000, n_features=8)
     rows[:, 2] += 0.7 * labels
-    near, far = (Drifting(horizon=horizon) for horizon in (BLOCK, 4000))
-    assert near.standing(learned(near, rows, labels)).forgetting_factor == 0.99
-    assert far.standing(learned(far, rows, labels)).forgetting >= 0.9999
+    near, far = (DriftingExact(horizon=horizon) for horizon in (BLOCK, 4000))
+    assert near.leaderboard(train(near, rows, labels)).forgetting_factor == 0.99
+    assert far.leaderboard(train(far, rows, labels)).forgetting_factor >= 0.9999
 
 
-def test_a_class_that_comes_no_more_fades_and_stays():
+def test_a_class_that_no_longer_occurs_decays_but_stays():
     rows, labels = problem(5, 40_000, 2)
     labels[300:] = 0
-    learner = Drifting(forgettings=(0.5,), horizon=10**6)
-    state = learned(learner, rows, labels)
-    assert learner.counts(state).both
-    assert np.isfinite(learner.weights(state)).all()
+    solver = DriftingExact(forgetting_factors=(0.5,), horizon=10**6)
+    state = train(solver, rows, labels)
+    assert solver.counts(state).both
+    assert np.isfinite(solver.weights(state)).all()
 
 
 def test_the_estimator_says_what_was_chosen_and_ranks_the_next_rows_better():
@@ -142,7 +142,7 @@ def test_the_estimator_says_what_was_chosen_and_ranks_the_next_rows_better():
         ({"horizon": 0}, r"'horizon' parameter of OPAUC must be an int in the range \[1, inf\). Got 0"),
     ],
 )
-def test_bad_settings_are_refused_by_name(settings, message):
+def test_bad_settings_raise_with_their_name(settings, message):
     rows, labels = problem(7)
     with pytest.raises(ValueError, match=message):
         OPAUC(**settings).fit(rows, labels)
@@ -156,20 +156,20 @@ def test_what_depends_on_the_order_cannot_be_merged_or_forgotten():
             call()
 
 
-def test_a_state_that_cannot_be_is_refused():
-    learner = Drifting()
-    arrays = {name: array.copy() for name, array in learner.to_arrays(learner.start(2)).items()}
+def test_a_state_that_cannot_be_raises():
+    solver = DriftingExact()
+    arrays = {name: array.copy() for name, array in solver.to_arrays(solver.start(2)).items()}
     for name, value in (("filled", BLOCK), ("labels", 2), ("counts", -1.0)):
         wrong = arrays | {name: np.full_like(arrays[name], value)}
         with pytest.raises(IncompatibleMomentsError, match="expected"):
-            learner.from_arrays(2, wrong)
+            solver.from_arrays(2, wrong)
 
 
 def test_chunks_of_any_size_give_the_same_bits():
     rows, labels = turning(9, 1500, 700)
-    learner = Drifting(horizon=BLOCK)
-    state = learner.start(3)
+    solver = DriftingExact(horizon=BLOCK)
+    state = solver.start(3)
     for part in np.split(np.arange(1500), [1, 127, 128, 129, 700]):
-        state = learner.step(state, rows[part], labels[part])
-    for one, other in zip(state, learned(learner, rows, labels), strict=True):
+        state = solver.step(state, rows[part], labels[part])
+    for one, other in zip(state, train(solver, rows, labels), strict=True):
         assert_array_equal(one, other)

@@ -4,9 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
-from opauc.linear.kernels.scaled_sgd import scaled_csr_pass, scaled_dense_pass
-from opauc.linear.learning_rates import LEARNING_RATES
-from opauc.linear.sgd import SGD
+from opauc.linear.kernels.sgd import scaled_csr_pass, scaled_dense_pass
+from opauc.linear.sgd import LEARNING_RATES, SGD
 from tests import literal
 from tests.problems import problem
 

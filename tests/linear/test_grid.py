@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import DivergedError, DivergenceWarning, StatisticsOverflowError
-from opauc.linear.grid import PAPER_ALPHAS, PAPER_ETAS, DescentGrid
+from opauc.linear.grid import PAPER_ALPHAS, PAPER_ETAS, GridSGD
 from opauc.linear.kernels.grid import BEYOND
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.sgd import SGD
@@ -20,20 +20,20 @@ ETAS, ALPHAS = (1e-4, 0.003, 0.02, 0.1), (0.0, 0.01, 0.3)
 WILD = (1e-3, 0.01, 0.05, 0.4, 2.0, 30.0, 1e3)
 
 
-def run(learner, rows, labels, weight=None, at=()):
-    state = learner.start(rows.shape[1])
+def run(solver, rows, labels, weight=None, at=()):
+    state = solver.start(rows.shape[1])
     for part in np.split(np.arange(labels.size), at):
-        state = learner.step(state, rows[part], labels[part], None if weight is None else weight[part])
+        state = solver.step(state, rows[part], labels[part], None if weight is None else weight[part])
     return state
 
 
 def alone(eta, alpha, average, rows, labels, weight=None):
     """Weights of SGD with this pair, None where it diverges."""
-    learner = SGD(alpha, eta, "constant", average)
+    solver = SGD(alpha, eta, "constant", average)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergenceWarning)
         try:
-            weights = learner.weights(learner.step(learner.start(rows.shape[1]), rows, labels, weight))
+            weights = solver.weights(solver.step(solver.start(rows.shape[1]), rows, labels, weight))
         except DivergedError:
             return None
     return weights if np.abs(rows @ weights).max() <= BEYOND else None
@@ -45,9 +45,9 @@ def alone(eta, alpha, average, rows, labels, weight=None):
 def test_every_pair_moves_as_sgd_does_alone(average, n_features, form):
     rows, labels = problem(n_features, 150, n_features, positives=0.2, scale=0.7 / n_features, offset=0.1)
     weight = np.random.default_rng(0).uniform(0.3, 2.0, 150)
-    learner = DescentGrid(ETAS, ALPHAS, average)
+    solver = GridSGD(ETAS, ALPHAS, average)
     for given_weight in (None, weight):
-        found = learner.candidates(run(learner, form(rows), labels, given_weight))
+        found = solver.candidates(run(solver, form(rows), labels, given_weight))
         assert not found.diverged.any()
         for eta, alpha, weights in zip(found.etas, found.alphas, found.weights, strict=True):
             assert_allclose(weights, alone(eta, alpha, average, rows, labels, given_weight), rtol=1e-10, atol=1e-14)
@@ -55,9 +55,9 @@ def test_every_pair_moves_as_sgd_does_alone(average, n_features, form):
 
 def test_iterates_are_the_literal_ones():
     rows, labels = problem(4, 90, 4, scale=0.4)
-    state = run(DescentGrid(ETAS, ALPHAS), rows, labels)
-    last = DescentGrid(ETAS, ALPHAS, average=False).candidates(state)
-    mean = DescentGrid(ETAS, ALPHAS, average=True).candidates(state)
+    state = run(GridSGD(ETAS, ALPHAS), rows, labels)
+    last = GridSGD(ETAS, ALPHAS, average=False).candidates(state)
+    mean = GridSGD(ETAS, ALPHAS, average=True).candidates(state)
     for pair, (eta, alpha) in enumerate(zip(last.etas, last.alphas, strict=True)):
         iterates = literal.descent(rows, labels, alpha, np.full(90, eta))
         assert_allclose(last.weights[pair], iterates[-1], rtol=1e-9)
@@ -65,9 +65,9 @@ def test_iterates_are_the_literal_ones():
 
 
 def test_pairs_are_numbered_by_step_size_then_by_penalty():
-    found = DescentGrid(ETAS, ALPHAS).candidates(DescentGrid(ETAS, ALPHAS).start(2))
+    found = GridSGD(ETAS, ALPHAS).candidates(GridSGD(ETAS, ALPHAS).start(2))
     assert list(zip(found.etas, found.alphas, strict=True)) == [(eta, alpha) for eta in ETAS for alpha in ALPHAS]
-    paper = DescentGrid().candidates(DescentGrid().start(2))
+    paper = GridSGD().candidates(GridSGD().start(2))
     assert paper.weights.shape == (299, 2)
     assert (len(PAPER_ETAS), len(PAPER_ALPHAS)) == (23, 13)
     assert (PAPER_ETAS[0], PAPER_ETAS[-1], PAPER_ALPHAS[0], PAPER_ALPHAS[-1]) == (2**-12, 2**10, 2**-10, 2**2)
@@ -112,8 +112,8 @@ def literal_auc(scores, labels, weight):
 def test_the_progressive_auc_and_the_choice_are_those_of_each_pair_alone(seed, average, positives, weighted):
     rows, labels = problem(seed, 260, 3, positives)
     weight = np.random.default_rng(seed).uniform(0.2, 3.0, 260) if weighted else np.ones(260)
-    learner = DescentGrid(WILD, ALPHAS, average)
-    found = learner.selection(run(learner, rows, labels, weight if weighted else None))
+    solver = GridSGD(WILD, ALPHAS, average)
+    found = solver.selection(run(solver, rows, labels, weight if weighted else None))
     expected = literal_aucs(rows, labels, weight, found.etas, found.alphas, average)
     assert_allclose(found.aucs, expected, rtol=1e-9)
     assert found.winner == np.argmax(expected)
@@ -123,8 +123,8 @@ def test_the_progressive_auc_and_the_choice_are_those_of_each_pair_alone(seed, a
 def test_the_choice_on_rows_held_out_is_that_of_training_each_pair_alone():
     rows, labels = problem(8, 1500, 6, positives=0.3)
     held, kind = rows[1000:], labels[1000:]
-    learner = DescentGrid(WILD, ALPHAS, average=False)
-    found = learner.candidates(run(learner, rows[:1000], labels[:1000]))
+    solver = GridSGD(WILD, ALPHAS, average=False)
+    found = solver.candidates(run(solver, rows[:1000], labels[:1000]))
     expected = [alone(eta, alpha, False, rows[:1000], labels[:1000]) for eta, alpha in zip(*found[:2], strict=True)]
     assert_array_equal(found.diverged, [weights is None for weights in expected])
     assert 3 < found.diverged.sum() < found.diverged.size
@@ -141,31 +141,31 @@ def test_the_choice_on_rows_held_out_is_that_of_training_each_pair_alone():
 
 def test_pairs_that_leave_change_nothing_for_those_that_stay():
     rows, labels = problem(3, 400, 5)
-    with_wild, without = DescentGrid(WILD, ALPHAS), DescentGrid(WILD[:2], ALPHAS)
+    with_wild, without = GridSGD(WILD, ALPHAS), GridSGD(WILD[:2], ALPHAS)
     one, other = run(with_wild, rows, labels), run(without, rows, labels)
-    assert one.contest.active[0] < 21
-    assert other.contest.active[0] == 6
+    assert one.race.active[0] < 21
+    assert other.race.active[0] == 6
     assert_array_equal(with_wild.candidates(one).weights[:6], without.candidates(other).weights)
     assert_array_equal(with_wild.selection(one).aucs[:6], without.selection(other).aucs)
 
 
 def test_what_has_left_holds_nothing_and_counts_as_the_worst():
     rows, labels = problem(3, 400, 5)
-    learner = DescentGrid(WILD, ALPHAS)
-    state = run(learner, rows, labels)
-    found = learner.candidates(state)
+    solver = GridSGD(WILD, ALPHAS)
+    state = run(solver, rows, labels)
+    found = solver.candidates(state)
     assert found.diverged.any()
     assert not found.weights[found.diverged].any()
-    assert not learner.selection(state).aucs[found.diverged].any()
-    assert all(np.isfinite(part).all() for part in learner.to_arrays(state).values())
-    assert_array_equal(np.sort(state.contest.order), np.arange(21))
+    assert not solver.selection(state).aucs[found.diverged].any()
+    assert all(np.isfinite(part).all() for part in solver.to_arrays(state).values())
+    assert_array_equal(np.sort(state.race.order), np.arange(21))
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 119), max_size=4).map(lambda at: sorted(set(at))))
 def test_any_cut_of_the_rows_gives_the_same_bits_however_many_pairs_leave(seed, at):
     rows, labels = problem(seed, 120, 4, scale=3.0)
-    learner = DescentGrid(WILD, ALPHAS)
-    whole, cut = (learner.to_arrays(run(learner, rows, labels, at=places)) for places in ((), at))
+    solver = GridSGD(WILD, ALPHAS)
+    whole, cut = (solver.to_arrays(run(solver, rows, labels, at=places)) for places in ((), at))
     for name, part in whole.items():
         assert_array_equal(cut[name], part, err_msg=name)
 
@@ -173,22 +173,22 @@ def test_any_cut_of_the_rows_gives_the_same_bits_however_many_pairs_leave(seed, 
 @pytest.mark.parametrize("size", [1e30, 1e95])
 def test_where_every_pair_diverges_the_weights_are_zero_and_the_state_finite(size):
     rows, labels = problem(5, 50, 3, scale=size)
-    learner = DescentGrid()
+    solver = GridSGD()
     with pytest.warns(DivergenceWarning, match=r"all etas, from 0\.000244 on, are too large"):
-        state = run(learner, rows, labels)
-    state = learner.step(state, rows, labels)  # said once
-    assert learner.candidates(state).diverged.all()
-    assert not learner.weights(state).any()
-    assert all(np.isfinite(part).all() for part in learner.to_arrays(state).values())
+        state = run(solver, rows, labels)
+    state = solver.step(state, rows, labels)  # said once
+    assert solver.candidates(state).diverged.all()
+    assert not solver.weights(state).any()
+    assert all(np.isfinite(part).all() for part in solver.to_arrays(state).values())
     with pytest.raises(StatisticsOverflowError, match="scale the features down"):
-        learner.step(state, rows / size * 1e120, labels)
+        solver.step(state, rows / size * 1e120, labels)
 
 
 def test_statistics_are_those_of_the_rows():
     rows, labels = problem(4, 101, 7, offset=4.0)
     weight = np.random.default_rng(4).gamma(0.5, size=101)
-    learner = DescentGrid((1e-9,), (0.0,))
-    got = learner.statistics(run(learner, rows, labels, weight))
+    solver = GridSGD((1e-9,), (0.0,))
+    got = solver.statistics(run(solver, rows, labels, weight))
     expected = ClassMoments.of(rows, labels, weight)
     for one, other in ((got.negative, expected.negative), (got.positive, expected.positive)):
         assert_allclose(one.count, other.count, rtol=1e-10)
@@ -198,15 +198,15 @@ def test_statistics_are_those_of_the_rows():
 
 def test_the_settings_chosen_are_those_of_the_winner():
     rows, labels = problem(6, 200, 2)
-    learner = DescentGrid(ETAS, ALPHAS)
-    state = run(learner, rows, labels)
-    chosen = learner.chosen_settings(state)
+    solver = GridSGD(ETAS, ALPHAS)
+    state = run(solver, rows, labels)
+    chosen = solver.chosen_settings(state)
     alone = SGD(chosen["alpha"], chosen["eta0"], "constant")
-    assert_allclose(learner.weights(state), alone.weights(alone.step(alone.start(2), rows, labels)), rtol=1e-10)
+    assert_allclose(solver.weights(state), alone.weights(alone.step(alone.start(2), rows, labels)), rtol=1e-10)
 
 
-def test_a_grid_of_another_size_is_refused_in_mid_stream():
+def test_a_grid_of_another_size_raises_in_mid_stream():
     rows, labels = problem(6, 30, 2)
-    state = run(DescentGrid(ETAS, ALPHAS), rows, labels)
+    state = run(GridSGD(ETAS, ALPHAS), rows, labels)
     with pytest.raises(ValueError, match="made 12 pairs at the start, now they make 4"):
-        DescentGrid(ETAS, (0.1,)).step(state, rows, labels)
+        GridSGD(ETAS, (0.1,)).step(state, rows, labels)

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from opauc.errors import DivergedError
 from opauc.linear import sketch_sgd as sketched_sgd
-from opauc.linear.kernels.feature_records import NUMBERS_END, PLACE, ROWS
-from opauc.linear.sketch_sgd import CENTRINGS, RELATIVE_STEP, SketchedSGD
+from opauc.linear.kernels.feature_records import LINE, NUMBERS_END, ROWS
+from opauc.linear.sketch_sgd import CENTERINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal
 
 
@@ -25,86 +25,86 @@ def sparse_problem(seed, n_rows=400, n_features=60, density=0.1):
     return rows, labels
 
 
-def run(learner, rows, labels, **more):
-    return learner.step(learner.start(rows.shape[1]), rows, labels, **more)
+def run(solver, rows, labels, **more):
+    return solver.step(solver.start(rows.shape[1]), rows, labels, **more)
 
 
-def iterates(learner, rows, labels, steps, weights=None):
-    codes = learner.start(1).stream.codes(np.arange(rows.shape[0]))[:, : learner.rank]
-    return literal.sketched_descent(rows.toarray(), labels, codes, learner.alpha, steps, learner.centering, weights)
+def iterates(solver, rows, labels, steps, weights=None):
+    codes = solver.start(1).stream.sign_rows(np.arange(rows.shape[0]))[:, : solver.rank]
+    return literal.sketched_descent(rows.toarray(), labels, codes, solver.alpha, steps, solver.centering, weights)
 
 
 @pytest.fixture(params=[0, 4], ids=["rows at once", "rows deferred"])
 def patience(request, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0 if request.param else 10**9)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0 if request.param else 10**9)
     return request.param
 
 
-@pytest.mark.parametrize("centering", CENTRINGS)
+@pytest.mark.parametrize("centering", CENTERINGS)
 @pytest.mark.parametrize(("alpha", "eta0"), [(0.01, 0.05), (0.0, 0.05), (20.0, 0.05), (25.0, 0.06), (0.5, 0.1)])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.usefixtures("patience")
 def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centering, alpha, eta0, weighted):
     rows, labels = sparse_problem(0)
     weight = np.random.default_rng(0).integers(1, 4, 400) / 2 if weighted else None  # a third of them one
-    learner = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centering=centering)
-    expected = iterates(learner, rows, labels, np.full(400, eta0), weight)
-    state = run(learner, rows, labels, weight=weight)
-    assert_allclose(learner.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
+    solver = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centering=centering)
+    expected = iterates(solver, rows, labels, np.full(400, eta0), weight)
+    state = run(solver, rows, labels, weight=weight)
+    assert_allclose(solver.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
     mean = np.average(expected[1:], axis=0, weights=np.arange(2.0, 401.0) ** 2)
     averaged = SketchedSGD(average=True).weights(state)
     assert_allclose(averaged, mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max())
 
 
-@pytest.mark.parametrize("centering", CENTRINGS)
+@pytest.mark.parametrize("centering", CENTERINGS)
 @pytest.mark.usefixtures("patience")
 def test_the_iterates_agree_after_three_thousand_rows(centering):
     rows, labels = sparse_problem(1, 3000, 80, 0.08)
-    learner = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centering=centering)
-    expected = iterates(learner, rows, labels, 0.02 / np.sqrt(np.arange(1, 3001)))[-1]
-    got = learner.weights(run(learner, rows, labels))
+    solver = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centering=centering)
+    expected = iterates(solver, rows, labels, 0.02 / np.sqrt(np.arange(1, 3001)))[-1]
+    got = solver.weights(run(solver, rows, labels))
     assert np.abs(got - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
 def test_the_iterates_agree_after_one_hundred_and_twenty_thousand_rows():
     rows, labels = sparse_problem(2, 120_000, 12, 0.25)
-    learner = SketchedSGD(1e-4, 0.01, "constant", average=False, rank=6)
-    expected = iterates(learner, rows, labels, np.full(120_000, 0.01))[-1]
-    got = learner.weights(run(learner, rows, labels))
+    solver = SketchedSGD(1e-4, 0.01, "constant", average=False, rank=6)
+    expected = iterates(solver, rows, labels, np.full(120_000, 0.01))[-1]
+    got = solver.weights(run(solver, rows, labels))
     assert np.abs(got - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
 @pytest.mark.usefixtures("patience")
 def test_float32_tables_keep_four_digits():
     rows, labels = sparse_problem(3, 3000, 80, 0.08)
-    learner = SketchedSGD(1e-3, 0.02, "constant", average=False, rank=50, dtype="float32")
-    expected = iterates(learner, rows, labels, np.full(3000, 0.02))[-1]
-    state = run(learner, rows, labels)
+    solver = SketchedSGD(1e-3, 0.02, "constant", average=False, rank=50, dtype="float32")
+    expected = iterates(solver, rows, labels, np.full(3000, 0.02))[-1]
+    state = run(solver, rows, labels)
     assert state.table.rows.dtype == np.float32
-    assert np.abs(learner.weights(state) - expected).max() <= 1e-4 * np.abs(expected).max()
+    assert np.abs(solver.weights(state) - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
-def test_given_codes_are_used_instead_of_drawn_ones():
+def test_given_signs_replace_the_random_ones():
     rows, labels = sparse_problem(4, 100, 20)
     codes = np.random.default_rng(0).normal(size=(100, 8))
     codes[:, -1] = 1.0
-    learner = SketchedSGD(0.01, 0.01, "constant", average=False, rank=7)
+    solver = SketchedSGD(0.01, 0.01, "constant", average=False, rank=7)
     expected = literal.sketched_descent(rows.toarray(), labels, codes[:, :7], 0.01, np.full(100, 0.01))[-1]
-    assert_allclose(learner.weights(run(learner, rows, labels, codes=codes)), expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(solver.weights(run(solver, rows, labels, sign_rows=codes)), expected, rtol=1e-9, atol=1e-12)
 
 
-def test_gaussian_codes_follow_the_same_algorithm():
+def test_gaussian_vectors_follow_the_same_algorithm():
     rows, labels = sparse_problem(5)
-    learner = SketchedSGD(0.01, 0.05, "constant", average=False, rank=7, gaussian=True)
-    expected = iterates(learner, rows, labels, np.full(400, 0.05))[-1]
-    assert_allclose(learner.weights(run(learner, rows, labels)), expected, rtol=1e-9, atol=1e-10)
+    solver = SketchedSGD(0.01, 0.05, "constant", average=False, rank=7, gaussian=True)
+    expected = iterates(solver, rows, labels, np.full(400, 0.05))[-1]
+    assert_allclose(solver.weights(run(solver, rows, labels)), expected, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.usefixtures("patience")
 def test_the_relative_step_divides_by_the_largest_curvature_so_far():
     rows, labels = sparse_problem(6, 200, 30)
-    learner = SketchedSGD(alpha=0.1, eta0=50.0, average=False, rank=5)
-    codes = learner.start(1).stream.codes(np.arange(200))[:, :5]
+    solver = SketchedSGD(alpha=0.1, eta0=50.0, average=False, rank=5)
+    codes = solver.start(1).stream.sign_rows(np.arange(200))[:, :5]
     dense, curvature, steps = rows.toarray(), 0.0, np.zeros(200)
     for i in range(200):
         other = labels[:i] != labels[i]
@@ -114,75 +114,75 @@ def test_the_relative_step_divides_by_the_largest_curvature_so_far():
             curvature = max(curvature, 0.1 + ((dense[i] - mean) ** 2).sum() + (sketch**2).sum() / count)
             steps[i] = RELATIVE_STEP / (1 + np.sqrt(1 + (i + 1) / 50.0)) / curvature
     expected = literal.sketched_descent(dense, labels, codes, 0.1, steps)[-1]
-    assert_allclose(learner.weights(run(learner, rows, labels)), expected, rtol=1e-8, atol=1e-10)
+    assert_allclose(solver.weights(run(solver, rows, labels)), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
     rows, labels = sparse_problem(7, 60, 50, 0.08)
-    learner = SketchedSGD(rank=4)
-    state = run(learner, rows, labels)
+    solver = SketchedSGD(rank=4)
+    state = run(solver, rows, labels)
     met = np.bincount(rows.indices, minlength=50)
-    assert_array_equal(state.table.cards[:, PLACE] < 0, met > 4)
+    assert_array_equal(state.table.records[:, LINE] < 0, met > 4)
     assert state.table.used[0] == (met > 4).sum()
     at_once = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
     plain = at_once.statistics(run(at_once, rows, labels))
-    assert_allclose(learner.statistics(state).sums, plain.sums, atol=1e-12)
+    assert_allclose(solver.statistics(state).sums, plain.sums, atol=1e-12)
 
 
-def test_occurrences_are_kept_up_to_the_last_number_a_card_can_hold(monkeypatch):
+def test_occurrences_are_kept_up_to_the_last_row_number_a_record_can_store(monkeypatch):
     rows, labels = sparse_problem(10, 60, 50, 0.08)
-    learner, states = SketchedSGD(rank=4), []
+    solver, states = SketchedSGD(rank=4), []
     for defer_from in (0, 10**9):
-        monkeypatch.setattr(sketched_sgd, "DEFER_FROM", defer_from)
-        state = learner.start(50)
+        monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", defer_from)
+        state = solver.start(50)
         state.parts.scalars[ROWS] = NUMBERS_END - 30
-        states.append(learner.step(state, rows[:30], labels[:30]))
+        states.append(solver.step(state, rows[:30], labels[:30]))
     met = np.bincount(rows[:30].indices, minlength=50)
     met_later = np.bincount(rows[30:].indices, minlength=50)
-    assert_array_equal(states[0].table.cards[:, PLACE] < 0, met > 4)
+    assert_array_equal(states[0].table.records[:, LINE] < 0, met > 4)
     # a state is saved as finite numbers
-    assert np.isfinite(states[0].table.cards).all()
-    assert_allclose(learner.weights(states[0]), learner.weights(states[1]), rtol=1e-9, atol=1e-12)
-    late, soon = (learner.step(state, rows[30:], labels[30:]) for state in states)
-    assert_array_equal(late.table.cards[:, PLACE] < 0, (met > 4) | (met_later > 0))
-    assert_allclose(learner.statistics(late).sums, learner.statistics(soon).sums, atol=1e-12)
-    assert_allclose(learner.weights(late), learner.weights(soon), rtol=1e-9, atol=1e-12)
+    assert np.isfinite(states[0].table.records).all()
+    assert_allclose(solver.weights(states[0]), solver.weights(states[1]), rtol=1e-9, atol=1e-12)
+    late, soon = (solver.step(state, rows[30:], labels[30:]) for state in states)
+    assert_array_equal(late.table.records[:, LINE] < 0, (met > 4) | (met_later > 0))
+    assert_allclose(solver.statistics(late).sums, solver.statistics(soon).sums, atol=1e-12)
+    assert_allclose(solver.weights(late), solver.weights(soon), rtol=1e-9, atol=1e-12)
 
 
 def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them(monkeypatch):
     rows, labels = sparse_problem(11, 200, 50, 0.08)
-    learner = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 10**9)
+    solver = SketchedSGD(rank=4)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
     narrow = rows[:100, :30]
-    before, start = run(learner, narrow, labels[:100]), learner.start(50)
-    plain = learner.step(start, sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (100, 50)), labels[:100])
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 50)
-    grown = learner.start(50)
+    before, start = run(solver, narrow, labels[:100]), solver.start(50)
+    plain = solver.step(start, sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (100, 50)), labels[:100])
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 50)
+    grown = solver.start(50)
     for new, old in zip((*grown.table, *grown.parts), (*before.table, *before.parts), strict=True):
         new[tuple(slice(0, size) for size in old.shape)] = old
-    assert grown.table.cards.shape[1] > before.table.cards.shape[1]
-    after, plain = (learner.step(state, rows[100:], labels[100:]) for state in (grown, plain))
-    assert_allclose(learner.weights(after), learner.weights(plain), rtol=1e-9, atol=1e-12)
+    assert grown.table.records.shape[1] > before.table.records.shape[1]
+    after, plain = (solver.step(state, rows[100:], labels[100:]) for state in (grown, plain))
+    assert_allclose(solver.weights(after), solver.weights(plain), rtol=1e-9, atol=1e-12)
 
 
 def test_a_step_too_large_raises_and_everything_can_be_put_back():
     rows, labels = sparse_problem(8)
-    learner = SketchedSGD(eta0=5.0, learning_rate="constant", rank=5)
+    solver = SketchedSGD(eta0=5.0, learning_rate="constant", rank=5)
     before = run(SketchedSGD(rank=5), rows[:50], labels[:50])
     kept = [part.copy() for part in (*before.table, *before.parts)]
     rows.data *= 100
-    undo = learner.rollback(before, rows)
+    undo = solver.rollback(before, rows)
     with pytest.raises(DivergedError, match=r"eta0=5\.0 is too large"):
-        learner.step(before, rows, labels)
+        solver.step(before, rows, labels)
     undo.roll_back()
     for part, copy in zip((*before.table, *before.parts), kept, strict=True):
         assert_array_equal(part, copy)
 
 
 def test_cost_per_row_does_not_depend_on_the_dimension():
-    rng, learner = np.random.default_rng(0), SketchedSGD(rank=50)
+    rng, solver = np.random.default_rng(0), SketchedSGD(rank=50)
     seconds, problems = {10**4: np.inf, 10**6: np.inf}, {}
     for n_features in seconds:
         columns = np.sort(rng.integers(0, n_features // 50, (2000, 50)) * 50 + np.arange(50), axis=1)
@@ -190,9 +190,9 @@ def test_cost_per_row_does_not_depend_on_the_dimension():
         problems[n_features] = rows, (rng.random(2000) < 0.5).astype(np.int8)
     for _ in range(10):
         for n_features, (rows, labels) in problems.items():
-            state = learner.start(n_features)
+            state = solver.start(n_features)
             start = time.perf_counter()
-            learner.step(state, rows, labels)
+            solver.step(state, rows, labels)
             seconds[n_features] = min(seconds[n_features], time.perf_counter() - start)
     # The figure to reach is 2; the bench measures it, and a busy machine must not fail this test.
     assert seconds[10**6] < 4 * seconds[10**4]
@@ -202,11 +202,11 @@ def test_state_survives_pickling():
     import pickle
 
     rows, labels = sparse_problem(9)
-    learner = SketchedSGD(rank=5)
-    state = run(learner, rows[:200], labels[:200])
+    solver = SketchedSGD(rank=5)
+    state = run(solver, rows[:200], labels[:200])
     back = pickle.loads(pickle.dumps(state))
-    one, other = learner.step(state, rows[200:], labels[200:]), learner.step(back, rows[200:], labels[200:])
-    assert_array_equal(learner.weights(one), learner.weights(other))
+    one, other = solver.step(state, rows[200:], labels[200:]), solver.step(back, rows[200:], labels[200:])
+    assert_array_equal(solver.weights(one), solver.weights(other))
 
 
 @pytest.mark.usefixtures("patience")
@@ -215,16 +215,16 @@ def test_the_sketch_of_weighted_rows_is_in_the_mean_their_weighted_covariance():
     weight = np.random.default_rng(12).uniform(0.2, 4.0, 60)
     found = np.zeros((2, 5, 5))
     for seed in range(400):
-        learner = SketchedSGD(rank=7, random_state=seed)
-        state = run(learner, rows, labels, weight=weight)
-        sketch = learner.statistics(state)
-        assert_allclose(learner.counts(state), np.bincount(labels, weight), rtol=1e-12)
+        solver = SketchedSGD(rank=7, random_state=seed)
+        state = run(solver, rows, labels, weight=weight)
+        sketch = solver.statistics(state)
+        assert_allclose(solver.counts(state), np.bincount(labels, weight), rtol=1e-12)
         summed = sketch.empty_copy().update(rows, labels, weight)
         assert_allclose(summed.sums, sketch.sums, atol=1e-12)
-        assert_allclose(summed.code_sums, sketch.code_sums, atol=1e-12)
+        assert_allclose(summed.sign_sums, sketch.sign_sums, atol=1e-12)
         for k in (0, 1):
-            count = learner.counts(state)[k]
-            z, s, mean = sketch.sums[:, k, :-1], sketch.code_sums[k, :-1], sketch.sums[:, k, -1] / count
+            count = solver.counts(state)[k]
+            z, s, mean = sketch.sums[:, k, :-1], sketch.sign_sums[k, :-1], sketch.sums[:, k, -1] / count
             assert_allclose(mean, np.average(rows.toarray()[labels == k], axis=0, weights=weight[labels == k]))
             centered = z - np.outer(mean, s)
             found[k] += centered @ centered.T / count / 400

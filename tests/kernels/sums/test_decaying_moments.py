@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from opauc.linear.kernels.fading_moments import count_wins, fade_and_merge
+from opauc.linear.kernels.moments import count_wins, decay_and_merge
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(0, 0), (0, 5), (5, 0), (4, 6)]), st.floats(0.01, 1.0))
-def test_faded_and_merged_statistics_are_those_of_weighted_rows(seed, sizes, factor):
+def test_decayed_and_merged_statistics_are_those_of_weighted_rows(seed, sizes, factor):
     rng = np.random.default_rng(seed)
     old, new, d = rng.normal(size=(2, sizes[0], 3)) + 5.0, rng.normal(size=(2, sizes[1], 3)), 3
 
@@ -19,7 +19,7 @@ def test_faded_and_merged_statistics_are_those_of_weighted_rows(seed, sizes, fac
         return np.full(2, float(rows.shape[1])), mean, np.einsum("kni,knj->kij", away, away)
 
     counts, means, scatters = (np.array([part, part]) for part in parts(old))
-    fade_and_merge(np.array([[factor] * 2, [1.0] * 2]), *parts(new), counts, means, scatters, np.empty(d))
+    decay_and_merge(np.array([[factor] * 2, [1.0] * 2]), *parts(new), counts, means, scatters, np.empty(d))
     for number, fading in enumerate((factor, 1.0)):
         for k in (0, 1):
             rows = np.vstack([old[k], new[k]])
