@@ -1,4 +1,4 @@
-"""What holds in all tests, and where they find real data and the vectors of an independent program, both optional."""
+"""Settings of all tests, and the fixtures that load golden vectors and, where present, real data sets."""
 
 import os
 from pathlib import Path
@@ -11,6 +11,7 @@ from numba.core import event
 settings.register_profile("opauc", deadline=None, derandomize=True, print_blob=True, max_examples=60)
 settings.load_profile("opauc")
 
+GOLDEN = Path(__file__).parent / "golden"
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 
 
@@ -28,18 +29,25 @@ class NoText(event.Listener):
 event.register("numba:compile", NoText())
 
 
-def _load(path):
-    if not path.exists():
-        pytest.skip(f"{path.name} is not here; set OPAUC_SHARED to the folder that holds data/ and golden/")
+def load_arrays(path):
     with np.load(path) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 @pytest.fixture(scope="session")
 def golden():
-    return lambda name: _load(SHARED / "golden" / f"{name}.npz")
+    """Load the vectors of an independent program; tests/golden/README.md describes them."""
+    return lambda name: load_arrays(GOLDEN / f"{name}.npz")
 
 
 @pytest.fixture(scope="session")
 def real_data():
-    return lambda name: _load(SHARED / "data" / f"{name}.npz")
+    """Load a real data set, or skip the test where it is absent."""
+
+    def load(name):
+        path = SHARED / "data" / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path.name} is absent; set OPAUC_SHARED to the folder that holds data/")
+        return load_arrays(path)
+
+    return load

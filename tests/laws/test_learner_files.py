@@ -61,14 +61,3 @@ def test_arrays_with_a_number_that_is_not_finite_are_refused(learner):
     saved[name].flat[0] = np.nan
     with pytest.raises(IncompatibleMomentsError, match="finite"):
         learner.from_arrays(3, saved)
-
-
-@everyone
-def test_files_from_before_rows_had_weights_still_load(learner):
-    """Then the counts were the numbers of rows, and no weights of kept scores were kept."""
-    rows, labels = problem(3, 90, 4)
-    state = learner.step(learner.start(4), rows, labels)
-    later = "n_rows", "recent_weights"
-    old = {name: part for name, part in copies(learner, state).items() if name.split(".")[-1] not in later}
-    for name, part in learner.to_arrays(learner.from_arrays(4, old)).items():
-        assert_array_equal(part, learner.to_arrays(state)[name], err_msg=name)

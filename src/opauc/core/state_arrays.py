@@ -47,12 +47,6 @@ def restored(template: State, arrays: NamedArrays) -> State:
     return state
 
 
-def with_row_numbers(arrays: NamedArrays, part: str = "") -> Arrays:
-    """Return the arrays of a state from before rows had weights, when the counts were the numbers of rows."""
-    numbers, counts = f"{part}n_rows", f"{part}counts"
-    return {numbers: arrays[counts], **arrays} if counts in arrays else dict(arrays)
-
-
 def refuse_other_width(n_features: int, arrays: NamedArrays, of_one: NamedArrays, of_two: NamedArrays) -> None:
     """Raise unless the arrays are as long as those of a state of so many features, before room is made for one.
 

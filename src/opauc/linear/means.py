@@ -15,7 +15,6 @@ from opauc.core.mergeable import ScoreSummary, or_one
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, parameter
 from opauc.core.row_blocks import csr_rows, read_only, row_weights
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import (
     CURVATURE,
@@ -36,7 +35,7 @@ from opauc.linear.kernels.means import (
 from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, stays_above, step_sizes
 from opauc.linear.progressive_summary import mean_scores, score_summary
 from opauc.linear.row_squares import refuse_large
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # The scale of every feature where none is asked for.
 NO_SCALE: Floats = np.ones(1)
@@ -102,10 +101,6 @@ class MeansSolver(Solver[MeansState]):
         cards, *others = state.parts
         features = touched_features(rows) if self._sweeps_nothing(state.parts, rows.shape[0]) else None
         return Rollback().keep(*others).keep_features([cards], features)
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> MeansState:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
-        return super().from_arrays(n_features, with_row_numbers(arrays, "parts."))
 
     def settled(self, state: MeansState) -> MeansState:
         """Return the state with no rows waiting."""

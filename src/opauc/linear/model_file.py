@@ -27,10 +27,6 @@ from opauc.types import Array, Arrays, Json, NamedArrays, Settings
 
 Kind = TypeVar("Kind")
 MODEL = "model"
-# What had another name in files of earlier versions.
-RENAMED = {"contest": "progressive_selection"}
-# What estimators and learners had no setting for in files of earlier versions, and did all the same.
-UNSAID: dict[str, Settings] = {name: {"standardize": False} for name in ("OPAUC", "exact", "sgd")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +124,9 @@ def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
     n_features, names, reading = header["n_features"], header["feature_names"], header.get("reading", {})
     if names is not None and reading and OneHotReading.of_json(reading).feature_names() not in (None, names):
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
-    # A parameter that was not given, or that an earlier version did not have, is as the learner has it.
-    settings, unsaid = header.get("settings", {}), UNSAID.get(header["estimator"], {})
-    known = {name: settings.get(name, value) for name, value in unsaid.items()}
     return Model(
         header["estimator"],
-        known | {name: renamed(value) for name, value in header["parameters"].items()},
+        dict(header["parameters"]),
         _solution(header, arrays, n_features),
         labels_in(header["classes"]),
         n_features,
@@ -145,7 +138,7 @@ def model_of_parts(header: ModelHeader, arrays: NamedArrays) -> Model:
 
 def _solution(header: ModelHeader, arrays: NamedArrays, n_features: int) -> Solution | Solved:
     scorer = _scorer(arrays, n_features) if "scorer.weights" in arrays else None
-    published = {name: renamed(value) for name, value in header["fitted"].items()}
+    published = dict(header["fitted"])
     if header["learner"] is None:
         if scorer is None:
             raise ValueError("expected the weights of a scorer")
@@ -171,20 +164,15 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
 
 def _learner(name: str, settings: Settings) -> AnySolver:
     """Return the learner of that name, every setting checked."""
-    kind, known = SOLVERS[str(renamed(name))], {**UNSAID.get(name, {}), **settings}
-    missing = [part.name for part in fields(kind) if part.name not in known]
+    kind = SOLVERS[name]
+    missing = [part.name for part in fields(kind) if part.name not in settings]
     if missing:
         raise ValueError(f"{name}: lacks the setting {missing[0]}")
-    return from_params(name, kind, known)
+    return from_params(name, kind, settings)
 
 
 def _under(begin: str, arrays: NamedArrays) -> Arrays:
     return {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
-
-
-def renamed(value: object) -> object:
-    """Return what a name of an earlier version is called now."""
-    return RENAMED.get(value, value) if isinstance(value, str) else value
 
 
 @contextmanager

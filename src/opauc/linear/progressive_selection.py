@@ -11,7 +11,6 @@ from scipy import sparse
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, or_one
 from opauc.core.row_blocks import csr_rows, row_weights
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.grid import KEPT_SCORES
@@ -30,7 +29,7 @@ from opauc.linear.kernels.progressive_selection import (
     selection_pass,
 )
 from opauc.linear.progressive_summary import score_summary
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # Sums of squares up to here leave the pass room for its products by row counts and for weights learned from faint rows.
 LARGEST = 1e300
@@ -183,16 +182,6 @@ class ProgressiveSelection(Solver[SelectionState]):
         """Return what puts `state` back after a step on `rows`."""
         others = (part for name, part in state._asdict().items() if name not in ("sums", "weights"))
         return Rollback().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SelectionState:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
-        known = {"recent_weights": np.ones((2, KEPT_SCORES)), **with_row_numbers(arrays)}
-        if "unit" not in known and known.keys() >= {"curvatures", "sums"} and known["sums"].ndim == 2:
-            # Of a version in which every candidate saw rows as they come: so they go on.
-            sums = known["sums"]
-            known |= {"unit": np.zeros(1), "curvatures": np.tile(known["curvatures"], 2)}
-            known["sums"] = np.concatenate([sums, sums[:, CLASS_SUMS:]], axis=1)
-        return super().from_arrays(n_features, known)
 
     def check(self, state: SelectionState) -> None:
         """Refuse a state from a file that would lead the kernels astray."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from opauc.core.atomic_write import remove_stale_files
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.errors import InputError, UnreadableFileError
-from opauc.linear.model_file import UNSAID, refusing, renamed
+from opauc.linear.model_file import refusing
 from opauc.training.loop import StreamTraining
 from opauc.types import Settings
 
@@ -48,11 +48,9 @@ class Checkpoints:
             raise UnreadableFileError(f"{self.path}: holds a {kind}, expected a checkpoint")
         with refusing(self.path):
             training = StreamTraining.of_parts(header, arrays)
-            plan = {name: renamed(value) for name, value in header["plan"].items()}
-        # What an earlier version had no setting for goes on as it began.
-        unsaid = UNSAID["OPAUC"].keys() - plan.keys()
+            plan = dict(header["plan"])
         for name, now in self._plan.items():
-            if name not in unsaid and plan.get(name) != now:
+            if plan.get(name) != now:
                 raise InputError(
                     f"{self.path}: was made with {name} = {reprlib.repr(plan.get(name))}, "
                     f"now it is {reprlib.repr(now)}; "

@@ -25,7 +25,7 @@ from opauc.types import Array, NamedArrays
 
 NONE = -1
 TYPES = {
-    "kinds": np.int8, "scales": np.float64, "columns": np.int32, "n_knots": np.float64, "knot_ends": np.int64,
+    "kinds": np.int8, "scales": np.float64, "columns": np.int32, "knots": np.float64, "knot_ends": np.int64,
     "levels": np.int32, "level_ends": np.int64, "n_levels": np.int32, "pair_knots": np.float64,
     "pair_knot_ends": np.int64, "pair_levels": np.int32, "pair_level_ends": np.int64, "pair_sizes": np.int32,
     "pairs": np.int32, "cell_starts": np.int64, "cells": np.int32,

@@ -13,7 +13,7 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import refuse_not_finite, refuse_other_names, with_row_numbers
+from opauc.core.state_arrays import refuse_not_finite, refuse_other_names
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.sketch import CodeStream
@@ -130,16 +130,16 @@ class OAM(Solver[PairBuffers]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
         """Return the state of so many features that gave these arrays, refused if it would lead the kernels astray."""
-        given, of_one = with_row_numbers(arrays), self.to_arrays(OAM(buffer_size=1).start(1))
-        refuse_other_names(of_one, given)
+        of_one = self.to_arrays(OAM(buffer_size=1).start(1))
+        refuse_other_names(of_one, arrays)
         for name, part in of_one.items():
-            if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
+            if arrays[name].dtype != part.dtype or arrays[name].ndim != part.ndim:
                 raise IncompatibleMomentsError(
                     f"array {name}: expected {part.dtype} in {part.ndim} dimensions, "
-                    f"got {given[name].dtype} in {given[name].ndim}"
+                    f"got {arrays[name].dtype} in {arrays[name].ndim}"
                 )
-        _refuse_foreign(given, n_features, self.buffer_size)
-        return _with_columns({name: np.array(part) for name, part in given.items()})
+        _refuse_foreign(arrays, n_features, self.buffer_size)
+        return _with_columns({name: np.array(part) for name, part in arrays.items()})
 
     def widen(self, state: PairBuffers, n_features: int) -> PairBuffers:
         """Return the state with room for more features, which were zero in every row so far."""

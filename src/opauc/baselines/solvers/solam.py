@@ -12,13 +12,12 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR_SUM, SUMS, WEIGHT, WEIGHT_SUM
 from opauc.linear.progressive_summary import progressive_summary
 from opauc.linear.row_squares import checked_squares
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # What a step can lead to is held below this, so that no square of it overflows.
 FARTHEST = 1e140
@@ -105,7 +104,3 @@ class SOLAM(Solver[SaddleState]):
     def rollback(self, state: SaddleState, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return what puts `state` back after a step: all of it, for projections may remove_stale_files over all features."""
         return Rollback().keep(*state)
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SaddleState:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
-        return super().from_arrays(n_features, with_row_numbers(arrays))

@@ -12,13 +12,12 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, SWITCH, Option, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import SUMS, WEIGHT, WEIGHT_SUM
 from opauc.linear.learning_rates import LEARNING_RATES, refuse_divergence, step_sizes
 from opauc.linear.progressive_summary import progressive_summary
 from opauc.linear.row_squares import checked_squares
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,3 @@ class UnivariateSolver(Solver[UnivariateState]):
         """Return what puts `state` back after a step on `rows`."""
         cards, *others = state
         return Rollback().keep(*others).keep_features([cards], touched_features(rows))
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> UnivariateState:
-        """Return the state that gave these arrays, perhaps when it knew fewer features, checked."""
-        return super().from_arrays(n_features, with_row_numbers(arrays))

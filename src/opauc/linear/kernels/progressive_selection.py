@@ -66,8 +66,8 @@ class SelectionState(NamedTuple):
     The weights of candidate h are scales[h] * weights[:, h]: forgetting is one
     product a row instead of d. Of each feature, `sums` holds the sum of squares
     and the sum of the values in each class, of weighted rows at length one, and
-    then the sum in each class of rows as they come. Where `unit` is zero, as in
-    states of earlier versions, no row is scaled: all see them as they come.
+    then the sum in each class of rows as they come. Where `unit` is zero,
+    no row is scaled: all candidates see the raw rows.
     """
 
     counts: np.ndarray  # (2,) weight of the rows
