@@ -1,4 +1,4 @@
-"""What every learner in the folder promises, found by looking there."""
+"""Laws of every solver, by the registry."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ def test_hyper_parameters_are_frozen_and_all_have_defaults(learner):
 
 
 @everyone
-@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # of forty rows; both must agree all the same
+@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # forty rows are few; both must agree all the same
 @given(st.integers(0, 2**32 - 1), cuts(40))
 def test_weights_do_not_depend_on_how_the_stream_was_cut(learner, seed, at):
     rows, labels = problem(seed, 40, 4)
@@ -42,7 +42,7 @@ def test_weights_do_not_depend_on_how_the_stream_was_cut(learner, seed, at):
 
 
 @everyone
-@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # of forty rows; both must agree all the same
+@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # forty rows are few; both must agree all the same
 @given(st.integers(0, 2**32 - 1))
 def test_sparse_rows_give_the_weights_of_dense_ones(learner, seed):
     rows, labels = problem(seed, 40, 6)
@@ -53,7 +53,7 @@ def test_sparse_rows_give_the_weights_of_dense_ones(learner, seed):
 
 
 @everyone
-@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # of forty rows; both must agree all the same
+@pytest.mark.filterwarnings("ignore::opauc.DivergenceWarning")  # forty rows are few; both must agree all the same
 @given(st.integers(0, 2**32 - 1), st.sampled_from([np.asarray, sparse.csr_array]))
 def test_float32_rows_give_nearly_the_weights_of_float64_ones(learner, seed, form):
     rows, labels = problem(seed, 60, 4)
@@ -70,14 +70,14 @@ def test_the_state_does_not_grow_with_the_rows(learner):
 
 
 @everyone
-def test_as_many_covariance_matrices_are_kept_as_is_said(learner):
+def test_the_state_has_n_covariances_covariance_matrices(learner):
     rows, labels = problem(3, 60, 37)
     arrays = learner.to_arrays(learner.step(learner.start(37), rows, labels)).values()
     assert sum(array.size // 37**2 for array in arrays if array.shape[-2:] == (37, 37)) == learner.n_covariances
 
 
 @everyone
-def test_nothing_is_learnt_from_one_class_alone(learner):
+def test_rows_of_one_class_alone_give_zero_weights(learner):
     state = after(learner, np.eye(3), np.ones(3, np.int8))
     assert not learner.weights(state).any()
     assert learner.summary(state, np.ones(3)).counts == learner.counts(state) == (0, 3)
@@ -85,7 +85,7 @@ def test_nothing_is_learnt_from_one_class_alone(learner):
 
 
 @everyone
-def test_learning_ranks_positives_above_negatives(learner):
+def test_trained_weights_rank_positives_above_negatives(learner):
     rows, labels = problem(9, 2000, 4)
     rows[:, 0] += 2 * labels
     weights = learner.weights(after(learner, rows, labels))
@@ -93,7 +93,7 @@ def test_learning_ranks_positives_above_negatives(learner):
 
 
 @everyone
-def test_the_summary_of_scores_is_that_of_the_rows_seen(learner):
+def test_the_summary_of_scores_is_that_of_the_training_rows(learner):
     rows, labels = problem(10, 3000, 3, positives=0.2)
     state = after(learner, rows, labels)
     weights = learner.weights(state)
@@ -103,12 +103,24 @@ def test_the_summary_of_scores_is_that_of_the_rows_seen(learner):
     assert summary.counts == learner.counts(state) == tuple(len(part) for part in scores)
     assert learner.counts(state).both
     assert_allclose(summary.means, [part.mean() for part in scores], rtol=1e-6)
-    # Variances may be estimates: of the right size, exact only where covariances are.
-    assert_allclose(summary.variances, [part.var() for part in scores], rtol=0.7)
+    assert_allclose(summary.variances, [part.var() for part in scores], rtol=variance_error(learner))
+
+
+def variance_error(learner):
+    """Return the largest relative error of the score variances, which are exact where covariances are kept."""
+    if learner.n_covariances:
+        return 1e-9
+    if learner.name.startswith("sketched"):
+        return 3 * np.sqrt(2 / learner.rank)  # three standard errors of the estimate of a sketch
+    if learner.name == "oam":
+        return 3 * np.sqrt(2 / learner.buffer_size)  # three standard errors of the rows in the buffer
+    if learner.name == "mean_difference":
+        return 0.1  # features count as uncorrelated, which those of this problem nearly are
+    return 0.3  # of the scores that rows got before they were trained on, by earlier weights
 
 
 @everyone
-def test_class_statistics_are_there_where_they_are_said_to_be(learner):
+def test_class_statistics_are_there_where_has_statistics_says_so(learner):
     rows, labels = problem(11, 50, 3)
     state = after(learner, rows, labels)
     if learner.has_statistics:

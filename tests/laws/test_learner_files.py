@@ -1,4 +1,4 @@
-"""The state of every learner as arrays: saved is kept, grown is known from the start, what does not fit is refused."""
+"""Arrays of the state of every solver: they restore the state, may have fewer features, and are checked."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def copies(learner, state):
 
 
 @everyone
-def test_a_state_put_away_and_taken_out_goes_on_to_the_same_bits(learner):
+def test_a_restored_state_goes_on_to_the_same_bits(learner):
     rows, labels = problem(1, 300, 7)
     half = learner.step(learner.start(7), rows[:150], labels[:150])
     saved = copies(learner, half)
@@ -34,12 +34,12 @@ def test_features_that_turn_up_late_were_zero_before(learner):
     rows, labels = problem(2, 200, 12)
     rows[:120, 5:] = 0.0
     csr = sparse.csr_array(rows)
-    known = learner.step(learner.start(12), csr[:120], labels[:120])
-    known = learner.step(known, csr[120:], labels[120:])
+    wide = learner.step(learner.start(12), csr[:120], labels[:120])
+    wide = learner.step(wide, csr[120:], labels[120:])
     narrow = learner.step(learner.start(5), sparse.csr_array(rows[:120, :5]), labels[:120])
     late = learner.step(learner.widen(narrow, 12), csr[120:], labels[120:])
     # Sums over more features are taken in another order.
-    np.testing.assert_allclose(learner.weights(late), learner.weights(known), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(learner.weights(late), learner.weights(wide), rtol=1e-7, atol=1e-12)
 
 
 @everyone

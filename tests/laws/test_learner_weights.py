@@ -1,4 +1,4 @@
-"""What a row's weight means to every learner in the folder."""
+"""Laws of sample weights, for every solver."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def after(learner, rows, labels, weight, at=()):
 
 
 def same(learner, one, other):
-    """To the bit where rows are learned one by one; sums over whole chunks are to rounding."""
+    """Compare to the bit where rows are processed one by one; sums over whole chunks agree to rounding."""
     if learner.order_matters:
         assert_array_equal(one, other)
     else:
@@ -66,7 +66,7 @@ def test_weights_far_from_one_give_finite_weights(learner, size):
 
 
 @everyone
-def test_weighted_learning_ranks_positives_above_negatives(learner):
+def test_weighted_training_ranks_positives_above_negatives(learner):
     rows, labels = problem(2, 400, 4)
     rows[:, 0] += 2 * labels
     weight = np.random.default_rng(2).uniform(0.2, 3.0, 400)
@@ -84,7 +84,7 @@ def test_weighted_rows_can_be_cut_anywhere_and_come_in_any_form(learner, seed, a
 
 
 @everyone
-def test_a_weight_that_comes_late_goes_on_from_rows_without(learner):
+def test_weighted_rows_may_follow_rows_without_weights(learner):
     rows, labels, weight = weighted_problem(3)
     plain = learner.step(learner.start(5), rows[:25], labels[:25])
     ones = learner.step(learner.start(5), rows[:25], labels[:25], np.ones(25))

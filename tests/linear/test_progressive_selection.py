@@ -133,20 +133,6 @@ def test_where_a_number_of_large_units_makes_the_length_of_rows_they_are_taken_a
     assert model.score(rows[4000:], labels[4000:]) > scaled.score(unit(rows[4000:]), labels[4000:]) + 0.02
 
 
-def test_states_of_earlier_versions_see_rows_as_they_come_and_go_on_so():
-    rows, labels = texts(14, 300, 12)
-    before = LEARNER.start(12)._replace(unit=np.zeros(1))
-    state = LEARNER.step(before, rows[:200], labels[:200])
-    arrays = {name: part for name, part in LEARNER.to_arrays(state).items() if name != "unit"}
-    arrays["curvatures"], arrays["sums"] = arrays["curvatures"][:3], arrays["sums"][:, :3]
-    again = LEARNER.step(LEARNER.from_arrays(12, arrays), rows[200:], labels[200:])
-    whole = LEARNER.step(LEARNER.start(12)._replace(unit=np.zeros(1)), rows, labels)
-    for one, other in zip(again, whole, strict=True):
-        assert_array_equal(one, other)
-    assert not LEARNER.scores_unit_rows(again)
-    assert not any(candidate.unit_rows for candidate in LEARNER.standing(again).candidates)
-
-
 def test_the_variances_follow_the_unit_of_the_weights():
     rows, labels = problem(5, 600, 4)
     state = run(rows, labels)

@@ -134,10 +134,3 @@ def test_chunks_wait_until_both_classes_are_known_and_come_in_order():
     found = list(chunks_of_known_classes(chunks, ClassLabels()))
     assert [chunk for chunk, _ in found] == chunks
     assert [known.classes.tolist() for _, known in found] == [["a", "b"]] * 3
-
-
-def test_classes_of_models_that_kept_spaces_around_them_are_found_where_there_are_none():
-    rows = np.zeros((3, 2))
-    for words in (["yes", "no", "yes"], [" yes", " no", " yes"]):
-        [chunk] = stream_of_memory(rows, np.array(words)).chunks()
-        assert ClassLabels(np.array([" no", " yes"])).encoded(chunk).tolist() == [1, 0, 1]
