@@ -9,14 +9,49 @@ from hypothesis import settings
 from numba.core import event
 
 settings.register_profile("opauc", deadline=None, derandomize=True, print_blob=True, max_examples=60)
+settings.register_profile("quick", settings.get_profile("opauc"), max_examples=8)
 settings.load_profile("opauc")
 
-GOLDEN = Path(__file__).parent / "golden"
+ROOT = Path(__file__).parent
+GOLDEN = ROOT / "golden"
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 
 
+# What `make test-quick` leaves out: `slow` is added to all tests of these folders and files, to those that use these
+# fixtures, and to those that start processes.
+SLOW_PATHS = (
+    "api", "baselines", "cli", "engines", "estimators", "experiments", "report", "test_benchmarks.py",
+    "test_examples.py", "test_import.py", "test_readme.py", "test_workloads.py", "training/test_hostile_files.py",
+)  # fmt: skip
+QUICK_PATHS = ("cli/test_train_and_use.py", "cli/test_refused_merges.py", "estimators/test_opauc.py")
+SLOW_FIXTURES = {"load_afresh", "real_data"}
+QUICK = "not slow"
+
+
+def pytest_configure(config):
+    if config.option.markexpr == QUICK:
+        settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if is_slow(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def is_slow(item):
+    path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+    by_path = path.startswith(SLOW_PATHS) and not path.startswith(QUICK_PATHS)
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    return (
+        by_path
+        or not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+        or (code is not None and "subprocess" in code.co_names)
+    )
+
+
 class NoText(event.Listener):
-    """Fails whatever compiles a kernel that has to do with text, which takes seconds to compile."""
+    """Fail the test that compiles a kernel with text in it, which takes seconds to compile."""
 
     def on_start(self, event):
         module = str(event.data["dispatcher"].py_func.__module__)
