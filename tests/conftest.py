@@ -1,6 +1,7 @@
 """Settings of all tests, and the fixtures that load golden vectors and, where present, real data sets."""
 
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,16 @@ GOLDEN = ROOT / "golden"
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 
 
-# What `make test-quick` leaves out: `slow` is added to all tests of these folders and files, to those that use these
-# fixtures, and to those that start processes.
-SLOW_PATHS = (
-    "api", "baselines", "cli", "engines", "estimators", "experiments", "report", "test_benchmarks.py",
-    "test_examples.py", "test_import.py", "test_readme.py", "test_workloads.py", "training/test_hostile_files.py",
+# What `make test-quick` leaves out: files by pattern, tests by a part of their name, those that use one of these
+# fixtures, and those that start processes. All get the marker `slow`.
+SLOW_FILES = (
+    "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*",
+    "additive/*tree*", "additive/*boost*", "additive/*lea[fv]*", "additive/*level*", "additive/*pair*",
+    "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py", "training/test_*file*",
+    "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py", "test_workloads.py",
 )  # fmt: skip
-QUICK_PATHS = ("cli/test_train_and_use.py", "cli/test_refused_merges.py", "estimators/test_opauc.py")
+QUICK_FILES = ("cli/test_train_and_use.py", "estimators/test_opauc.py", "*level_sums.py")
+SLOW_NAMES = ("million", "memory_does_not_grow", "agree_after_one_hundred_and_twenty_thousand", "old_scores_make_room")
 SLOW_FIXTURES = {"load_afresh", "real_data"}
 QUICK = "not slow"
 
@@ -41,13 +45,17 @@ def pytest_collection_modifyitems(items):
 
 def is_slow(item):
     path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
-    by_path = path.startswith(SLOW_PATHS) and not path.startswith(QUICK_PATHS)
     code = getattr(getattr(item, "function", None), "__code__", None)
     return (
-        by_path
+        (matches(path, SLOW_FILES) and not matches(path, QUICK_FILES))
+        or any(part in item.name for part in SLOW_NAMES)
         or not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
         or (code is not None and "subprocess" in code.co_names)
     )
+
+
+def matches(path, patterns):
+    return any(fnmatch(path, pattern) for pattern in patterns)
 
 
 class NoText(event.Listener):

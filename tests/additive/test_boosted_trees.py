@@ -21,7 +21,7 @@ from opauc.additive.boosting import (
     tried,
 )
 from opauc.additive.kernels.trees import TreeLimits, write_leaves
-from tests.kernels.trees.test_grown_tree import literal_tree
+from tests import literal
 
 seeds = st.integers(0, 2**32 - 1)
 N_CODES = 6
@@ -66,7 +66,7 @@ def test_each_tree_is_grown_on_what_the_scores_so_far_leave(seed, part, growth):
     for tree in trees:
         chance = 1.0 / (1.0 + np.exp(-scores))
         terms = np.column_stack([weight * (labels - chance), weight * chance * (1 - chance), weight])
-        leaves = [some[rows] for rows in literal_tree(codes[some], terms[some], growth.limits, N_CODES)]
+        leaves = [some[rows] for rows in literal.grow_tree(codes[some], terms[some], growth.limits, N_CODES)]
         values = [growth.rate * terms[rows, 0].sum() / (terms[rows, 1].sum() + growth.limits.ridge) for rows in leaves]
         assert_allclose(tree.values, values, rtol=1e-9, atol=1e-12)
         ends = leaves_of(tree.splits, codes)[:, 0]

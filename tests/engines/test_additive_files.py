@@ -24,7 +24,7 @@ from opauc.engines.files import score_files, train_files
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.training.loop import StreamTraining
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.tables import raw_table, small_bases, write_csv
 
 N_ROWS = 5000
 SAID = ReadOptions(label="bought")
@@ -33,7 +33,7 @@ RECIPE = GamRecipe({"random_state": 0})
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    small_cards(monkeypatch, 1000)
+    small_bases(monkeypatch, 1000)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
 
 

@@ -19,8 +19,8 @@ from opauc.engines.scheduler import in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import OpaucRecipe
 from opauc.training.loop import StreamTraining
-from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 from tests.engines.merged_values import numbered
+from tests.tables import FORMATS, rows_and_labels, write_rows
 
 pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
 from opauc.engines import fit_dask

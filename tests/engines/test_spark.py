@@ -17,10 +17,10 @@ from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.errors import EngineError, InputError, UnsupportedOperationError
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
 from tests.problems import problem
+from tests.tables import raw_table, small_bases, write_csv
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
 pytestmark = [
@@ -220,7 +220,7 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 @pytest.fixture
 def table(monkeypatch):
     """A raw table, of which a part makes a basis."""
-    small_cards(monkeypatch, 800)
+    small_bases(monkeypatch, 800)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 

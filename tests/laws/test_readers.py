@@ -7,8 +7,7 @@ from opauc.core import registry
 from opauc.data import ReadOptions, ResumePosition
 from opauc.data import sources as byte_source
 from opauc.data.open_stream import open_stream
-from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
-from tests.data.test_data_stream import dense, gathered
+from tests.tables import FORMATS, dense, gathered, rows_and_labels, write_rows
 
 
 @pytest.fixture(params=["by kernels", "in plain Python"])

@@ -56,7 +56,7 @@ def test_an_interrupt_between_learning_and_keeping_it_leaves_the_state_to_the_bi
     monkeypatch.setattr(type(learner), "step", interrupted)
     with pytest.raises(Interrupted):
         training.learn(rows[300:], LABELS[300:])
-    monkeypatch.rollback()
+    monkeypatch.undo()
     assert_same(arrays(training), before)
     assert_array_equal(training.solution.learner.weights(training.solution.state), weights)
 
