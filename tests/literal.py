@@ -26,7 +26,7 @@ def minimizer(rows, labels, alpha):
 
 
 def opposite_moments(rows, labels, weights):
-    """Mean and true covariance of the rows of the other class before each row; None while there is none."""
+    """Yield mean and true covariance of the rows of the other class before each row; None while there is none."""
     for t, k in enumerate(labels):
         before = np.flatnonzero(labels[:t] != k)
         other, shares = rows[before], weights[before]
@@ -34,7 +34,7 @@ def opposite_moments(rows, labels, weights):
 
 
 def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
-    """All iterates of Algorithm 1 with the true covariance, one a row; `moments` where the caller has them."""
+    """Return all iterates of Algorithm 1 with the true covariance, one per row; `moments` where the caller has them."""
     w, iterates = np.zeros(rows.shape[1]), []
     weights = np.ones(len(labels)) if weights is None else weights
     moments = opposite_moments(rows, labels, weights) if moments is None else moments
@@ -48,7 +48,7 @@ def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
 
 
 def sketched_descent(rows, labels, codes, alpha, step_sizes, centering="centered", weights=None):
-    """All iterates of OPAUCr with dense sketches, one a row; `codes` without the closing one."""
+    """Return all iterates of OPAUCr with dense sketches, one per row; `codes` without the last column of ones."""
     d, rank = rows.shape[1], codes.shape[1]
     w, counts, sums = np.zeros(d), np.zeros(2), np.zeros((2, d))
     sketches, code_sums, iterates = np.zeros((2, d, rank)), np.zeros((2, rank)), []
@@ -72,7 +72,7 @@ def sketched_descent(rows, labels, codes, alpha, step_sizes, centering="centered
 
 
 def scaled_descent(rows, labels, alpha, step_sizes, relative, row_weights):
-    """All iterates of descent in the features' own units, with all rows kept; the mean of them weighted by t^2."""
+    """Return all iterates of descent on scaled features with all rows kept, and their mean weighted by t^2."""
     d = rows.shape[1]
     largest, w, total, parts = np.zeros(d), np.zeros(d), np.zeros(d), 0.0
     iterates, steps = [], 0
