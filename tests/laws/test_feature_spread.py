@@ -8,8 +8,7 @@ from opauc.core.mergeable import Statistic
 from opauc.core.registry import SOLVERS, STATISTICS
 from tests.problems import problem
 
-LEARNERS = SOLVERS
-everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
+everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
 # Solvers whose state does not determine the spread of a feature.
 WITHOUT_SPREAD = {"class_means", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
 
@@ -35,21 +34,21 @@ def assert_spread(spread, expected):
 
 @everyone
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_the_spread_is_the_pooled_standard_deviation_of_the_training_rows(learner):
+def test_the_spread_is_the_pooled_standard_deviation_of_the_training_rows(solver):
     rows, labels, weight = case()
-    spread = learner.feature_spread(learner.step(learner.start(6), rows, labels, weight))
-    if learner.name in WITHOUT_SPREAD:
+    spread = solver.feature_spread(solver.step(solver.start(6), rows, labels, weight))
+    if solver.name in WITHOUT_SPREAD:
         assert spread is None
         return
     if spread.note == "of rows at length one":
         rows = rows / np.linalg.norm(rows, axis=1)[:, None]
     assert_spread(spread, pooled_deviation(rows, labels, weight))
-    assert ("sketch" in spread.note) == learner.name.startswith("sketched")
+    assert ("sketch" in spread.note) == solver.name.startswith("sketched")
 
 
 @everyone
-def test_the_spread_of_no_rows_is_zero(learner):
-    spread = learner.feature_spread(learner.start(3))
+def test_the_spread_of_no_rows_is_zero(solver):
+    spread = solver.feature_spread(solver.start(3))
     assert spread is None or not spread.deviations.any()
 
 
@@ -62,16 +61,16 @@ def test_every_statistic_has_the_same_spread(kind):
 
 def test_the_estimate_of_a_sketch_has_the_right_mean():
     rows, labels, weight = case(2, 300)
-    learner = LEARNERS["sketched_exact"]
+    solver = SOLVERS["sketched_exact"]
     squares = [
         make.feature_spread(make.step(make.start(6), rows, labels, weight)).deviations ** 2
-        for make in (learner(rank=20, random_state=seed) for seed in range(200))
+        for make in (solver(rank=20, random_state=seed) for seed in range(200))
     ]
     expected = pooled_deviation(rows, labels, weight) ** 2
     assert_allclose(np.mean(squares, axis=0), expected, rtol=0.08, atol=1e-24)
 
 
 def test_a_sketch_without_columns_has_no_estimate():
-    learner = LEARNERS["sketched_exact"](rank=0)
+    solver = SOLVERS["sketched_exact"](rank=0)
     rows, labels, _ = case(3, 50)
-    assert learner.feature_spread(learner.step(learner.start(6), rows, labels)) is None
+    assert solver.feature_spread(solver.step(solver.start(6), rows, labels)) is None

@@ -31,7 +31,7 @@ def settings():
                 yield pytest.param(make(learning_rate=rate, **eta0, **penalty), id=f"{name}-{rate}-{alpha}")
 
 
-everyone = pytest.mark.parametrize("learner", list(settings()))
+everyone = pytest.mark.parametrize("solver", list(settings()))
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 
 
@@ -43,9 +43,9 @@ def chunk(seed, n_features=WIDE, n_rows=30, features=NARROW):
     return rows, labels
 
 
-def copies_of(learner, state):
+def copies_of(solver, state):
     """Copy all arrays of a state, spare capacity included."""
-    copies = {name: part.copy() for name, part in learner.to_arrays(state).items()}
+    copies = {name: part.copy() for name, part in solver.to_arrays(state).items()}
     return copies | {f"inner {i}": part.copy() for i, part in enumerate(arrays_in(state))}
 
 
@@ -55,8 +55,8 @@ def arrays_in(part):
     return [array for each in part for array in arrays_in(each)] if isinstance(part, tuple) else []
 
 
-def assert_rolled_back(learner, state, before):
-    after = copies_of(learner, state)
+def assert_rolled_back(solver, state, before):
+    after = copies_of(solver, state)
     assert set(after) == set(before)
     for name, part in before.items():
         assert part.tobytes() == after[name].tobytes(), name
@@ -75,9 +75,9 @@ def interrupt_halfway(run):
     return interrupted
 
 
-def interrupt(patch, learner):
+def interrupt(patch, solver):
     """Interrupt every pass over rows of the solver halfway."""
-    for kind in type(learner).__mro__:
+    for kind in type(solver).__mro__:
         module = sys.modules[kind.__module__]
         for name in [name for name in vars(module) if name.endswith("_pass")]:
             patch.setattr(module, name, interrupt_halfway(getattr(module, name)))
@@ -86,69 +86,69 @@ def interrupt(patch, learner):
 @everyone
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_is_rolled_back_whether_it_ends_or_is_interrupted(learner, form, monkeypatch):
+def test_a_step_is_rolled_back_whether_it_ends_or_is_interrupted(solver, form, monkeypatch):
     monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
     rows, labels = chunk(0)
-    state = learner.step(learner.start(WIDE), form(rows), labels)
+    state = solver.step(solver.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):
         rows, labels = chunk(seed)
-        before, undo = copies_of(learner, state), learner.rollback(state, form(rows))
+        before, undo = copies_of(solver, state), solver.rollback(state, form(rows))
         with pytest.MonkeyPatch.context() as patch:
-            interrupt(patch, learner)
+            interrupt(patch, solver)
             with contextlib.suppress(KeyboardInterrupt):
-                learner.step(state, form(rows), labels)
+                solver.step(state, form(rows), labels)
         undo.roll_back()
-        assert_rolled_back(learner, state, before)
-        learner.step(state, form(rows), labels, np.full(30, 1.5))
+        assert_rolled_back(solver, state, before)
+        solver.step(state, form(rows), labels, np.full(30, 1.5))
         undo.roll_back()
-        assert_rolled_back(learner, state, before)
-        state = learner.step(state, form(rows), labels)
+        assert_rolled_back(solver, state, before)
+        state = solver.step(state, form(rows), labels)
 
 
 @everyone
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_on_new_features_is_rolled_back(learner, form):
+def test_a_step_on_new_features_is_rolled_back(solver, form):
     rows, labels = chunk(4, NARROW)
-    narrow = learner.step(learner.start(NARROW), form(rows), labels)
-    state = learner.widen(narrow, WIDE)
+    narrow = solver.step(solver.start(NARROW), form(rows), labels)
+    state = solver.widen(narrow, WIDE)
     rows, labels = chunk(5)
-    before, undo = copies_of(learner, state), learner.rollback(state, form(rows))
-    learner.step(state, form(rows), labels)
+    before, undo = copies_of(solver, state), solver.rollback(state, form(rows))
+    solver.step(state, form(rows), labels)
     undo.roll_back()
-    assert_rolled_back(learner, state, before)
+    assert_rolled_back(solver, state, before)
 
 
 @everyone
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_rolled_back_step_does_not_change_later_steps(learner, form):
+def test_a_rolled_back_step_does_not_change_later_steps(solver, form):
     (rows, labels), (other, marks), (more, last) = chunk(6), chunk(7), chunk(8)
-    straight = learner.step(learner.start(WIDE), form(rows), labels)
-    straight = learner.step(straight, form(more), last)
-    state = learner.step(learner.start(WIDE), form(rows), labels)
-    undo = learner.rollback(state, form(other))
-    learner.step(state, form(other), marks)
+    straight = solver.step(solver.start(WIDE), form(rows), labels)
+    straight = solver.step(straight, form(more), last)
+    state = solver.step(solver.start(WIDE), form(rows), labels)
+    undo = solver.rollback(state, form(other))
+    solver.step(state, form(other), marks)
     undo.roll_back()
-    state = learner.step(state, form(more), last)
-    for name, part in learner.to_arrays(straight).items():
-        assert_array_equal(learner.to_arrays(state)[name], part, err_msg=name)
+    state = solver.step(state, form(more), last)
+    for name, part in solver.to_arrays(straight).items():
+        assert_array_equal(solver.to_arrays(state)[name], part, err_msg=name)
 
 
 @everyone
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_that_raises_is_rolled_back(learner):
-    if not hasattr(learner, "eta0"):
+def test_a_step_that_raises_is_rolled_back(solver):
+    if not hasattr(solver, "eta0"):
         pytest.skip("no step size to get wrong")
     rows, labels = chunk(9)
-    state = learner.step(learner.start(WIDE), sparse.csr_array(rows), labels)
-    wild = replace(learner, eta0=1e200)
+    state = solver.step(solver.start(WIDE), sparse.csr_array(rows), labels)
+    wild = replace(solver, eta0=1e200)
     rows, labels = chunk(10)
-    before, undo = copies_of(learner, state), wild.rollback(state, sparse.csr_array(rows))
+    before, undo = copies_of(solver, state), wild.rollback(state, sparse.csr_array(rows))
     with contextlib.suppress(OpaucError):
         wild.step(state, sparse.csr_array(rows), labels)
     undo.roll_back()
-    assert_rolled_back(learner, state, before)
+    assert_rolled_back(solver, state, before)
 
 
 def test_the_memory_of_a_rollback_of_sparse_rows_does_not_grow_with_the_features():
@@ -163,11 +163,11 @@ def test_the_memory_of_a_rollback_of_sparse_rows_does_not_grow_with_the_features
         for name, make in SOLVERS.items():
             if make.keeps_covariances or name in ("mean_difference", "solam", "oam"):
                 continue  # matrices of all features or none kept at all; sweeps over all of them
-            learner = make()
-            state = learner.step(learner.start(n_features), rows, labels)
-            learner.rollback(state, rows)
+            solver = make()
+            state = solver.step(solver.start(n_features), rows, labels)
+            solver.rollback(state, rows)
             tracemalloc.start()
-            undo = learner.rollback(state, rows)
+            undo = solver.rollback(state, rows)
             sizes[name, n_features] = tracemalloc.get_traced_memory()[0]
             tracemalloc.stop()
             del undo
