@@ -79,7 +79,7 @@ PATTERNS = [
 
 
 def retired_words(text):
-    """Yield every retired word of a text with its better; underscores and capitals within names part words."""
+    """Yield every retired word of a text with its replacement; underscores and capitals in names separate words."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)
     for pattern, better in PATTERNS:
         for match in pattern.finditer(text):
