@@ -27,7 +27,7 @@ test: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/kernels
 
-# What a change usually breaks, in less than 90 s on two cores once kernels are compiled (MEASURED): the laws with
+# What a change usually breaks, in about a minute on two cores once kernels are compiled (105 s of CPU time): the laws with
 # fewer random examples, kernels, formats, metrics, linear solvers, the basics of additive models, train and predict.
 # tests/conftest.py says which tests are slow: clusters, torch, browsers, processes, tree ensembles, fuzzing.
 test-quick: export OMP_NUM_THREADS := 1
