@@ -12,7 +12,7 @@ TORCH ?= torch==2.13.0
 # machine code is kept per state of the kernels.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc -path '*kernels*' -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: run test check format bench paper paper-quick paper-report clean
+.PHONY: run test test-quick check format bench paper paper-quick paper-report clean
 
 run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
@@ -26,6 +26,15 @@ test: export SPARK_SUBMIT_OPTS := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 test: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/kernels
+
+# What a change usually breaks, in about a minute on two cores once kernels are compiled (105 s of CPU time): the laws with
+# fewer random examples, kernels, formats, metrics, linear solvers, the basics of additive models, train and predict.
+# tests/conftest.py says which tests are slow: clusters, torch, browsers, processes, tree ensembles, fuzzing.
+test-quick: export OMP_NUM_THREADS := 1
+test-quick: export OPENBLAS_NUM_THREADS := 1
+test-quick: export MKL_NUM_THREADS := 1
+test-quick: .venv/installed
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 check: .venv/installed
 	$(BIN)/ruff format --check .

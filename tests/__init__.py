@@ -1,6 +1,6 @@
-"""Tests, alone or by `make test`: one thread of BLAS to a process, as those that a test starts have it.
+"""Tests: one BLAS thread per process, also in processes that a test starts.
 
-How many there are shows in the last bits of a model.
+The number of threads shows in the last bits of a model.
 """
 
 import os

@@ -1,6 +1,7 @@
-"""What holds in all tests, and where they find real data and the vectors of an independent program, both optional."""
+"""Settings of all tests, and the fixtures that load golden vectors and, where present, real data sets."""
 
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,57 @@ from hypothesis import settings
 from numba.core import event
 
 settings.register_profile("opauc", deadline=None, derandomize=True, print_blob=True, max_examples=60)
+settings.register_profile("quick", settings.get_profile("opauc"), max_examples=8)
 settings.load_profile("opauc")
 
+ROOT = Path(__file__).parent
+GOLDEN = ROOT / "golden"
 SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared"))
 
 
+# What `make test-quick` leaves out: files by pattern, tests by a part of their name, those that use one of these
+# fixtures, and those that start processes. All get the marker `slow`.
+SLOW_FILES = (
+    "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*",
+    "additive/*tree*", "additive/*boost*", "additive/*lea[fv]*", "additive/*level*", "additive/*pair*",
+    "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
+    "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",
+    "test_workloads.py",
+)  # fmt: skip
+QUICK_FILES = ("cli/test_train_and_use.py", "estimators/test_opauc.py", "*level_sums.py")
+SLOW_NAMES = ("million", "memory_does_not_grow", "agree_after_one_hundred_and_twenty_thousand", "old_scores_make_room")
+SLOW_FIXTURES = {"load_afresh", "real_data"}
+QUICK = "not slow"
+
+
+def pytest_configure(config):
+    if config.option.markexpr == QUICK:
+        settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if is_slow(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def is_slow(item):
+    path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    return (
+        (matches(path, SLOW_FILES) and not matches(path, QUICK_FILES))
+        or any(part in item.name for part in SLOW_NAMES)
+        or not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+        or (code is not None and "subprocess" in code.co_names)
+    )
+
+
+def matches(path, patterns):
+    return any(fnmatch(path, pattern) for pattern in patterns)
+
+
 class NoText(event.Listener):
-    """Fails whatever compiles a kernel that has to do with text, which takes seconds to compile."""
+    """Fail the test that compiles a kernel with text in it, which takes seconds to compile."""
 
     def on_start(self, event):
         module = str(event.data["dispatcher"].py_func.__module__)
@@ -28,18 +73,25 @@ class NoText(event.Listener):
 event.register("numba:compile", NoText())
 
 
-def _load(path):
-    if not path.exists():
-        pytest.skip(f"{path.name} is not here; set OPAUC_SHARED to the folder that holds data/ and golden/")
+def load_arrays(path):
     with np.load(path) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 @pytest.fixture(scope="session")
 def golden():
-    return lambda name: _load(SHARED / "golden" / f"{name}.npz")
+    """Load the vectors of an independent program; tests/golden/README.md describes them."""
+    return lambda name: load_arrays(GOLDEN / f"{name}.npz")
 
 
 @pytest.fixture(scope="session")
 def real_data():
-    return lambda name: _load(SHARED / "data" / f"{name}.npz")
+    """Load a real data set, or skip the test where it is absent."""
+
+    def load(name):
+        path = SHARED / "data" / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path.name} is absent; set OPAUC_SHARED to the folder that holds data/")
+        return load_arrays(path)
+
+    return load

@@ -1,6 +1,8 @@
-"""Every formula once more, as plainly as NumPy allows: what the library is held against."""
+"""Every formula written out in plain NumPy, to compare the library with."""
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import norm
 
 
 def covariance(rows, weight=None):
@@ -13,8 +15,7 @@ def covariance(rows, weight=None):
 
 
 def objective(w, rows, labels, alpha):
-    pairs = (rows[labels == 1][:, None] - rows[labels == 0][None]).reshape(-1, rows.shape[1])
-    return alpha / 2 * w @ w + np.mean((1 - pairs @ w) ** 2) / 2
+    return alpha / 2 * w @ w + np.mean((1 - pairs_of(rows, labels) @ w) ** 2) / 2
 
 
 def minimizer(rows, labels, alpha):
@@ -25,7 +26,7 @@ def minimizer(rows, labels, alpha):
 
 
 def opposite_moments(rows, labels, weights):
-    """Mean and true covariance of the rows of the other class before each row; None while there is none."""
+    """Yield mean and true covariance of the rows of the other class before each row; None while there is none."""
     for t, k in enumerate(labels):
         before = np.flatnonzero(labels[:t] != k)
         other, shares = rows[before], weights[before]
@@ -33,7 +34,7 @@ def opposite_moments(rows, labels, weights):
 
 
 def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
-    """All iterates of Algorithm 1 with the true covariance, one a row; `moments` where the caller has them."""
+    """Return all iterates of Algorithm 1 with the true covariance, one per row; `moments` where the caller has them."""
     w, iterates = np.zeros(rows.shape[1]), []
     weights = np.ones(len(labels)) if weights is None else weights
     moments = opposite_moments(rows, labels, weights) if moments is None else moments
@@ -47,7 +48,7 @@ def descent(rows, labels, alpha, step_sizes, weights=None, moments=None):
 
 
 def sketched_descent(rows, labels, codes, alpha, step_sizes, centering="centered", weights=None):
-    """All iterates of OPAUCr with dense sketches, one a row; `codes` without the closing one."""
+    """Return all iterates of OPAUCr with dense sketches, one per row; `codes` without the last column of ones."""
     d, rank = rows.shape[1], codes.shape[1]
     w, counts, sums = np.zeros(d), np.zeros(2), np.zeros((2, d))
     sketches, code_sums, iterates = np.zeros((2, d, rank)), np.zeros((2, rank)), []
@@ -71,7 +72,7 @@ def sketched_descent(rows, labels, codes, alpha, step_sizes, centering="centered
 
 
 def scaled_descent(rows, labels, alpha, step_sizes, relative, row_weights):
-    """All iterates of descent in the features' own units, with all rows kept; the mean of them weighted by t^2."""
+    """Return all iterates of descent on scaled features with all rows kept, and their mean weighted by t^2."""
     d = rows.shape[1]
     largest, w, total, parts = np.zeros(d), np.zeros(d), np.zeros(d), 0.0
     iterates, steps = [], 0
@@ -101,3 +102,98 @@ def scaled_descent(rows, labels, alpha, step_sizes, relative, row_weights):
             total, parts = total + steps**2 * w, parts + steps**2
         iterates.append(w)
     return np.array(iterates), total / parts
+
+
+def progressive_auc(scores, labels, weight):
+    """The share of concordant pairs of each row with the latest of the other class, later rows weighing more.
+
+    Of each column of scores; NaN where they are.
+    """
+    seen, wins, total = ([], []), 0.0, 0.0
+    for t, k in enumerate(labels):
+        seen[k].append(t)
+        mine, others = len(seen[k]), seen[1 - k]
+        if mine <= len(others):
+            latest = others[-min(256, int(np.ceil(16 * len(others) / mine))) :]
+            gaps = (2 * k - 1) * (scores[t] - scores[latest])
+            right = np.heaviside(gaps, 0.5)  # NaN of NaN
+            wins += weight[t] * (t + 1) * np.average(right, axis=0, weights=weight[latest])
+            total += weight[t] * (t + 1)
+    return wins / total
+
+
+def cross_validation_scores(rows, labels, fold, alphas, standardize, criterion):
+    """Every penalty on every fold, by solving from the rows outside it and summing over all pairs inside it."""
+    scores = np.empty((len(alphas), fold.max() + 1))
+    for k in range(scores.shape[1]):
+        inside, outside = fold == k, fold != k
+        spread = [covariance(rows[outside & (labels == c)]) for c in (0, 1)]
+        scale = np.sqrt(np.diagonal(sum(spread)) / 2) if standardize else np.ones(rows.shape[1])
+        X, y = rows[outside] / scale, labels[outside]
+        S = sum(covariance(X[y == c]) for c in (0, 1))
+        d = X[y == 1].mean(0) - X[y == 0].mean(0)
+        for i, alpha in enumerate(alphas):
+            w = np.linalg.solve(alpha * np.eye(d.size) + S + np.outer(d, d), d) / scale
+            s = rows[inside] @ w
+            p, n = s[labels[inside] == 1], s[labels[inside] == 0]
+            if criterion == "auc":
+                scores[i, k] = norm.cdf((p.mean() - n.mean()) / np.sqrt(p.var() + n.var()))
+            else:
+                scores[i, k] = -np.mean((1 - (p[:, None] - n[None])) ** 2) / 2
+    return scores
+
+
+def pairs_of(rows, labels):
+    return (rows[labels == 1][:, None] - rows[labels == 0][None]).reshape(-1, rows.shape[1])
+
+
+def hinge_objective(weights, rows, labels, C):
+    return weights @ weights / 2 + C * np.maximum(0.0, 1.0 - pairs_of(rows, labels) @ weights).mean()
+
+
+def hinge_minimum(rows, labels, C):
+    """Objective of the minimizer: its dual has one variable a pair and no constraints but their bounds."""
+    pairs = pairs_of(rows, labels)
+    share = C / len(pairs)
+    dual = minimize(
+        lambda a: (
+            share * (0.5 * share * (a @ pairs) @ (a @ pairs) - a.sum()) / C,
+            (share * pairs @ (a @ pairs) - 1.0) / len(pairs),
+        ),
+        np.full(len(pairs), 0.5),
+        jac=True,
+        bounds=[(0.0, 1.0)] * len(pairs),
+        method="L-BFGS-B",
+        options={"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-10},
+    )
+    # Any value of the dual is a lower bound of the primal, and their optima are equal.
+    least = -C * dual.fun
+    assert hinge_objective(share * dual.x @ pairs, rows, labels, C) <= least * (1 + 1e-4)
+    return least
+
+
+def grow_tree(codes, terms, limits, n_codes):
+    """Return the rows of each leaf of a tree whose every split is the one of largest gain over all leaves."""
+
+    def worth(rows):
+        return terms[rows, 0].sum() ** 2 / (terms[rows, 1].sum() + limits.ridge)
+
+    leaves = [np.arange(len(codes))]
+    while len(leaves) < limits.n_leaves:
+        best = 1e-9, None
+        for k, rows in enumerate(leaves):
+            for j in range(codes.shape[1]):
+                for cut in range(n_codes - 1):
+                    low = codes[rows, j] <= cut
+                    sides = rows[low], rows[~low]
+                    if min(terms[side, 2].sum() for side in sides) < limits.least_weight:
+                        continue
+                    gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
+                    if gain > best[0] * (1 + 1e-9):
+                        best = gain, (k, sides)
+        if best[1] is None:
+            return leaves
+        k, sides = best[1]
+        leaves[k] = sides[0]
+        leaves.append(sides[1])
+    return leaves

@@ -1,11 +1,11 @@
-"""Random binary problems for the tests, with the awkward cases drawn as often as the easy ones."""
+"""Random binary problems; awkward ones are as frequent as easy ones."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 
 def problem(seed, n_rows=60, n_features=5, positives=0.4, scale=1.0, offset=0.0):
-    """Rows (n, d) and labels 0/1 with both classes present and a signal in the first feature."""
+    """Return rows (n, d) and labels 0/1 of both classes, with a signal in the first feature."""
     rng = np.random.default_rng(seed)
     labels = (rng.random(n_rows) < positives).astype(np.int8)
     labels[:2] = 0, 1
@@ -16,7 +16,7 @@ def problem(seed, n_rows=60, n_features=5, positives=0.4, scale=1.0, offset=0.0)
 
 @st.composite
 def problems(draw, max_features=9):
-    """Problems of any width, balance, scale and distance from the origin, some with dead or doubled features."""
+    """Draw problems of any width, balance, scale and offset, some with constant or duplicated features."""
     rows, labels = problem(
         draw(st.integers(0, 2**32 - 1)),
         draw(st.integers(2, 80)),
@@ -38,5 +38,5 @@ def problems(draw, max_features=9):
 
 
 def cuts(n_rows):
-    """Places at which to cut a stream of n rows into chunks, empty ones left out."""
+    """Draw positions at which to cut a stream of n rows into chunks that are not empty."""
     return st.lists(st.integers(1, max(1, n_rows - 1)), max_size=5).map(lambda at: sorted(set(at)))

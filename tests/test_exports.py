@@ -9,8 +9,8 @@ import pytest
 NAMES = {
     "opauc": {
         "DivergedError", "DivergenceWarning", "IncompatibleMomentsError", "InputChangedError", "InputError",
-        "MalformedRowError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError", "StatisticsOverflowError", "TooManyBadRowsError",
-        "UnreadableFileError", "UnsupportedOperationError",
+        "MalformedRowError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError", "StatisticsOverflowError",
+        "TooManyBadRowsError", "UnreadableFileError", "UnsupportedOperationError",
         "__version__", "load", "save",
     },
     "opauc.baselines": {

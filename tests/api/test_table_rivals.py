@@ -32,7 +32,7 @@ def learned(method, *chunks):
     return method
 
 
-def small_cards(monkeypatch, rows=1000):
+def small_bases(monkeypatch, rows=1000):
     monkeypatch.setattr(gam, "ALL_WAIT", rows)
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
     for room in ("waiting_rows", "sample_initial_rows"):
@@ -64,7 +64,7 @@ def test_few_rows_are_learnt_as_the_estimator_learns_them():
 
 
 def test_a_card_is_made_of_rows_from_all_over_whatever_their_order(monkeypatch):
-    small_cards(monkeypatch)
+    small_bases(monkeypatch)
     rows, labels = table(6000)
     others, truth = table(4000, seed=1)
     order = np.lexsort([rows[:, 1], labels])  # by label, and by a category within
@@ -79,7 +79,7 @@ def test_a_card_is_made_of_rows_from_all_over_whatever_their_order(monkeypatch):
 
 
 def test_beyond_the_memory_for_waiting_the_card_is_made_of_what_waits(monkeypatch):
-    small_cards(monkeypatch)
+    small_bases(monkeypatch)
     rows, labels = table(6000)
     monkeypatch.setattr(gam, "MOST_WAITING", rows[:2500].nbytes)
     method = gam.GamMethod(CATEGORICAL)

@@ -26,7 +26,7 @@ from opauc.baselines.svm_or import SVMOR
 from opauc.baselines.svm_perf import SVMPerf
 from opauc.baselines.uni_log import UniLog
 from opauc.errors import StatisticsOverflowError
-from tests.baselines.test_pairwise_hinge import direct_minimum, objective
+from tests import literal
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 
@@ -136,10 +136,10 @@ def test_a_wrong_parameter_is_named_with_its_value(model, name, expected):
 @pytest.mark.parametrize("C", [1e-2, 1.0, 30.0])
 def test_both_support_vector_machines_minimize_the_hinge_over_all_pairs(C):
     rows, labels = problem(7, 80, 6)
-    least = direct_minimum(rows, labels, C)
+    least = literal.hinge_minimum(rows, labels, C)
     one, other = SVMOR(C=C).fit(rows, labels), SVMPerf(C=C / 100, tol=1e-4).fit(rows, labels)
     for model in (one, other):
-        assert_allclose(objective(model.coef_[0], rows, labels, C), least, rtol=1e-3)
+        assert_allclose(literal.hinge_objective(model.coef_[0], rows, labels, C), least, rtol=1e-3)
         assert_allclose(model.objective_, least, rtol=1e-3)
     assert_allclose(one.objective_, other.objective_, rtol=1e-3)
 
@@ -155,7 +155,9 @@ def test_svm_or_agrees_with_dlib():
         trainer.c, trainer.epsilon = C, 1e-7
         theirs = np.array(trainer.train(data).weights)
         ours = SVMOR(C=C, tol=1e-7).fit(rows, labels).coef_[0]
-        assert_allclose(objective(ours, rows, labels, C), objective(theirs, rows, labels, C), rtol=1e-5)
+        assert_allclose(
+            literal.hinge_objective(ours, rows, labels, C), literal.hinge_objective(theirs, rows, labels, C), rtol=1e-5
+        )
         # Objectives within e of the least have weights within sqrt(2 e) of each other.
         assert np.linalg.norm(ours - theirs) < 2 * np.sqrt(2e-5 * C)
 

@@ -8,40 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.optimize import minimize
 
 from opauc.baselines.pairwise_hinge import MAX_IDLE_ROUNDS, PairwiseHinge, write_pair_counts
 from opauc.errors import StatisticsOverflowError
+from tests import literal
 from tests.problems import problem, problems
-
-
-def pairs_of(rows, labels):
-    return (rows[labels == 1][:, None] - rows[labels == 0][None]).reshape(-1, rows.shape[1])
-
-
-def objective(weights, rows, labels, C):
-    return weights @ weights / 2 + C * np.maximum(0.0, 1.0 - pairs_of(rows, labels) @ weights).mean()
-
-
-def direct_minimum(rows, labels, C):
-    """Objective of the minimizer: its dual has one variable a pair and no constraints but their bounds."""
-    pairs = pairs_of(rows, labels)
-    share = C / len(pairs)
-    found = minimize(
-        lambda a: (
-            share * (0.5 * share * (a @ pairs) @ (a @ pairs) - a.sum()) / C,
-            (share * pairs @ (a @ pairs) - 1.0) / len(pairs),
-        ),
-        np.full(len(pairs), 0.5),
-        jac=True,
-        bounds=[(0.0, 1.0)] * len(pairs),
-        method="L-BFGS-B",
-        options={"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-10},
-    )
-    # The best of the dual is the best of the primal, and any value of it a bound from below.
-    least = -C * found.fun
-    assert objective(share * found.x @ pairs, rows, labels, C) <= least * (1 + 1e-4)
-    return least
 
 
 @pytest.mark.parametrize("C", [1e-8, 1e-2, 1.0, 30.0, 1e3])
@@ -49,8 +20,8 @@ def direct_minimum(rows, labels, C):
 def test_the_objective_is_that_of_a_direct_minimization_over_all_pairs(C, positives):
     rows, labels = problem(3, 60, 5, positives=positives)
     found = PairwiseHinge(C=C, tol=1e-6).minimize(rows, labels)
-    least = direct_minimum(rows, labels, C)
-    assert_allclose(found.objective, objective(found.weights, rows, labels, C), rtol=1e-10)
+    least = literal.hinge_minimum(rows, labels, C)
+    assert_allclose(found.objective, literal.hinge_objective(found.weights, rows, labels, C), rtol=1e-10)
     # 2e-5 for the direct method, which stops there at the largest C.
     assert_allclose(found.objective, least, rtol=2e-5)
     assert found.bound <= found.objective <= found.bound * (1 + 1.1e-6)
@@ -61,10 +32,10 @@ def test_the_bound_lies_below_what_any_weights_reach_and_zero_weights_are_beaten
     rows, labels = case
     found = PairwiseHinge(C=C / max(1.0, rows.var()), tol=1e-4).minimize(rows, labels)
     scale = C / max(1.0, rows.var())
-    assert_allclose(found.objective, objective(found.weights, rows, labels, scale), rtol=1e-6)
+    assert_allclose(found.objective, literal.hinge_objective(found.weights, rows, labels, scale), rtol=1e-6)
     assert found.objective <= scale * (1 + 1e-9)
     for factor in (0.0, 0.5, 0.99, 1.01, 2.0):
-        assert found.bound <= objective(factor * found.weights, rows, labels, scale) * (1 + 1e-6)
+        assert found.bound <= literal.hinge_objective(factor * found.weights, rows, labels, scale) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])

@@ -6,17 +6,13 @@ from typing import NamedTuple
 import pytest
 
 from opauc.cli import main
+from tests.cli.commands import without_notice
 
 
 class Ran(NamedTuple):
     code: int
     out: str
     err: str
-
-
-def without_notice(text):
-    """Leave out that kernels are being compiled, which only a first run says and tests of its own look at."""
-    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("opauc is compiling"))
 
 
 @pytest.fixture

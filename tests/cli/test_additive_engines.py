@@ -4,10 +4,10 @@ import json
 
 import pytest
 from numpy.testing import assert_allclose
+from opauc.training.model_files import load_any
 
 import opauc as library
-from opauc.training.model_files import load_any
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.tables import raw_table, small_bases, write_csv
 
 ROWS, TEST = raw_table(4000), raw_table(1000, seed=1)
 TRAIN = ("train", "rows.csv", "--label", "bought")
@@ -15,7 +15,7 @@ TRAIN = ("train", "rows.csv", "--label", "bought")
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch, tmp_path):
-    small_cards(monkeypatch, 1000)
+    small_bases(monkeypatch, 1000)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 500)
     monkeypatch.chdir(tmp_path)
     write_csv("rows.csv", ROWS)

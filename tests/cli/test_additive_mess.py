@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 import opauc as library
 from opauc.data.schema import column as table_column
-from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
+from tests.tables import piped, raw_table, small_bases, write_csv
 
 ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]
 NUMBERS = ROWS.assign(age=pd.to_numeric(ROWS["age"], errors="coerce"))
@@ -23,7 +23,7 @@ WORDS = ROWS.assign(age="old", city=np.arange(len(ROWS)) % 3)
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch, tmp_path):
-    small_cards(monkeypatch, rows=1000)
+    small_bases(monkeypatch, rows=1000)
     monkeypatch.chdir(tmp_path)
 
 

@@ -12,15 +12,15 @@ from benchmarks.kill_and_resume import train
 
 from opauc.cli import main
 from opauc.data import sources as byte_source
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
-from tests.cli.test_resume import StopHere, assert_killed_and_taken_up, stop_after
+from tests.cli.commands import StopHere, assert_killed_and_taken_up, stop_after
+from tests.tables import raw_table, small_bases, write_csv
 
 OPTIONS = ["--label", "bought"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, suffix):
-    small_cards(monkeypatch)
+    small_bases(monkeypatch)
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
     data = write_csv(tmp_path / f"rows{suffix}", raw_table(6000))
     whole, model = tmp_path / "whole", tmp_path / "model"
@@ -40,7 +40,7 @@ def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, s
 
 
 def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeypatch):
-    small_cards(monkeypatch)
+    small_bases(monkeypatch)
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
     data, model = write_csv(tmp_path / "rows.csv", raw_table(9000)[["grade", "age", "bought"]]), tmp_path / "model"
     with monkeypatch.context() as patched:

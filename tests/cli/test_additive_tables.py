@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 from sklearn.metrics import roc_auc_score
 
 import opauc as library
-from tests.cli.raw_tables import piped, raw_table, small_cards, write_csv
+from tests.tables import piped, raw_table, small_bases, write_csv
 
 ROWS = raw_table(6000)
 TEST = raw_table(3000, seed=1)
@@ -20,7 +20,7 @@ TEST = raw_table(3000, seed=1)
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch, tmp_path):
-    small_cards(monkeypatch)
+    small_bases(monkeypatch)
     monkeypatch.chdir(tmp_path)
 
 

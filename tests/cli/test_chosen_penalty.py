@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import opauc as library
 from opauc import OPAUCCV
-from tests.cli.test_mistakes import one_line
+from tests.cli.commands import one_line
 from tests.problems import problem
 
 

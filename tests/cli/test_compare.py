@@ -6,15 +6,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from opauc.cli.compared_methods import WantedMethods
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
 from opauc.api.competitors import feature_method_names, table_method_names
-from opauc.cli.compared_methods import WantedMethods
 from opauc.core.registry import SOLVERS
 from opauc.metrics import held_out
-from tests.cli.files_of_rows import rows_and_labels, write_rows
-from tests.cli.raw_tables import raw_table, write_csv
+from tests.tables import raw_table, rows_and_labels, write_csv, write_rows
 
 FEW = "gam,exact,logistic_regression"
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.cli.files_of_rows import rows_and_labels, write_rows
+from tests.tables import rows_and_labels, write_rows
 
 
 def run(cache, *arguments):

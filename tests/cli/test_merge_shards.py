@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import opauc as library
-from tests.cli.test_mistakes import one_line
+from tests.cli.commands import one_line
 
 CITIES = ["Zürich", "Bern", "Genf", "Basel", "Chur"]
 

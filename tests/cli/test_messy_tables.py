@@ -13,7 +13,7 @@ from experiments.datasets import FOLDER
 
 import opauc as library
 from opauc import OPAUC
-from tests.cli.test_mistakes import one_line
+from tests.cli.commands import one_line
 
 RAW = FOLDER / "raw"
 MESSY = """id,Name,Sex,Age,Survived

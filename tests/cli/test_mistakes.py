@@ -4,22 +4,14 @@ import subprocess
 import sys
 
 import pytest
+from opauc.training.loop import StreamTraining
 
 import opauc as library
 from opauc.cli import main
-from opauc.training.loop import StreamTraining
-from tests.cli.conftest import without_notice
-from tests.cli.files_of_rows import rows_and_labels, write_rows
+from tests.cli.commands import one_line, without_notice
+from tests.tables import rows_and_labels, write_rows
 
 GOOD = "+1 1:1 2:3\n-1 1:0\n" * 30
-
-
-def one_line(ran):
-    """Return what was said, which must be one line of a user's mistake."""
-    assert ran.code == 2
-    assert ran.err.count("\n") == 1
-    assert ran.err.startswith("opauc: ")
-    return ran.err.removeprefix("opauc: ").strip()
 
 
 @pytest.fixture

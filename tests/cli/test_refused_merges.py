@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.files_of_rows import rows_and_labels, write_rows
+from tests.tables import rows_and_labels, write_rows
 
 LEARNT_IN_TURN = [
     (["--solver", "sgd"], "'sgd'"),

@@ -7,35 +7,18 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.kill_and_resume import KINDS, kill, train, write_rows
+from benchmarks.kill_and_resume import KINDS, write_rows
 
 from opauc.cli import main
 from opauc.core.checksummed_file import read_checksummed
 from opauc.data import sources as byte_source
-from opauc.training.loop import StreamTraining
-
-
-class StopHere(Exception):
-    """Stands for the power going out."""
+from tests.cli.commands import StopHere, assert_killed_and_taken_up, stop_after
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few rows, so that a small file has many chunks."""
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 4096)
-
-
-def stop_after(monkeypatch, n_chunks):
-    """Let learning fail after so many chunks."""
-    learn, seen = StreamTraining.learn, []
-
-    def failing(self, chunk):
-        if len(seen) == n_chunks:
-            raise StopHere
-        seen.append(chunk)
-        learn(self, chunk)
-
-    monkeypatch.setattr(StreamTraining, "learn", failing)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -140,21 +123,6 @@ def many_rows(tmp_path_factory):
     packed = plain.with_name("rows.svm.gz")
     packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
     return {".svm": plain, ".svm.gz": packed}
-
-
-def assert_killed_and_taken_up(data, folder, options, delays):
-    """Assert that runs killed so long after their first checkpoint are taken up to the model of one left alone."""
-    whole, model = folder / "whole", folder / "model"
-    for _ in range(
-        2
-    ):  # the first may compile: its machine code may round otherwise than that which is read from the disk
-        subprocess.run(train(data, whole, options), check=True)
-    killed = []
-    for delay in delays:
-        killed.append(kill(data, model, options, delay))
-        subprocess.run(train(data, model, options, "--resume"), check=True)
-        assert model.read_bytes() == whole.read_bytes()
-    assert any(killed)
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [("exact", ".svm"), ("sgd, sketched", ".svm.gz")])

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 import opauc as library
 from opauc import OPAUC
-from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
+from tests.tables import FORMATS, rows_and_labels, write_rows
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -1,4 +1,4 @@
-"""Files with a right checksum that say what no program of ours would write."""
+"""Spoiled files with a valid checksum, and damaged ones."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ DELETED = object()
 
 
 def write_hostile(path, described, arrays):
-    """Write a sealed file that is described in any way at all."""
+    """Write a checksummed file with any description."""
     text = json.dumps(described)
     sealed = json.dumps({"sha256": _seal(text, arrays), "content": text})
     save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, path, metadata={"opauc": sealed})
@@ -33,8 +33,8 @@ def hostile(kind, header, arrays):
     yield "a strange part", {**whole, "header": {**header, "strange": 1}}, arrays
     for name, array in arrays.items():
         yield f"no {name}", whole, {key: part for key, part in arrays.items() if key != name}
-        for how, spoilt in spoilt_arrays(array):
-            yield f"{name}: {how}", whole, arrays | {name: spoilt}
+        for how, spoiled in spoiled_arrays(array):
+            yield f"{name}: {how}", whole, arrays | {name: spoiled}
 
 
 def places(part, where=()):
@@ -58,14 +58,14 @@ def changed(whole, place, value):
     return after
 
 
-def spoilt_arrays(array):
+def spoiled_arrays(array):
     """Yield the array with other numbers, another shape or another type."""
     for number in (-1, 3, 2**20, 2**62, -(2**62), math.nan, math.inf, -math.inf, 1e300):
         if array.dtype.kind == "f" or (array.dtype.kind in "iu" and isinstance(number, int)):
             with np.errstate(over="ignore"):
                 yield f"all {number}", np.full_like(array, np.array(number).astype(array.dtype))
     if array.size > 1:
-        yield "last spoilt", np.append(array.ravel()[:-1], array.dtype.type(7)).reshape(array.shape)
+        yield "last spoiled", np.append(array.ravel()[:-1], array.dtype.type(7)).reshape(array.shape)
     yield "one more axis", np.zeros((*array.shape, 2), array.dtype)
     yield "empty", np.zeros(tuple(0 for _ in array.shape) or (0,), array.dtype)
     if array.ndim:
@@ -76,3 +76,21 @@ def spoilt_arrays(array):
     for dtype in ("float64", "float32", "int64", "int8", "uint64", "bool"):
         if array.dtype != dtype:
             yield dtype, array.astype(dtype)
+
+
+def mutate(rng, content):
+    """Return the content with one random damage: a bit flipped, bytes inserted, deleted, replaced or moved, or cut."""
+    kind, at = rng.integers(6), int(rng.integers(len(content)))
+    span = int(rng.integers(1, 40))
+    if kind == 0:
+        return content[:at] + bytes([content[at] ^ (1 << int(rng.integers(8)))]) + content[at + 1 :]
+    if kind == 1:
+        return content[:at] + rng.bytes(span) + content[at:]
+    if kind == 2:
+        return content[:at] + content[at + span :]
+    if kind == 3:
+        return content[:at]
+    if kind == 4:
+        return content[:at] + rng.bytes(span) + content[at + span :]
+    other = int(rng.integers(len(content)))
+    return content[:at] + content[other : other + span] + content[at + span :]

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 from opauc.core.atomic_write import atomic_write
 from opauc.core.checksummed_file import VERSION, read_checksummed, write_checksummed
 from opauc.errors import UnreadableFileError
-from tests.core.hostile_files import write_hostile
+from tests.core.hostile_files import mutate, write_hostile
 
 
 def test_a_file_is_replaced_only_once_it_is_whole(tmp_path):
@@ -121,24 +121,6 @@ def test_what_is_written_is_read_to_the_last_bit(tmp_path, dtype, shape):
         assert each.dtype == array.dtype
         assert each.shape == array.shape
         assert each.tobytes() == array.tobytes()
-
-
-def mutate(rng, content):
-    """Return the content with one random damage: bits, bytes in or out, cut, a piece moved."""
-    kind, at = rng.integers(6), int(rng.integers(len(content)))
-    span = int(rng.integers(1, 40))
-    if kind == 0:
-        return content[:at] + bytes([content[at] ^ (1 << int(rng.integers(8)))]) + content[at + 1 :]
-    if kind == 1:
-        return content[:at] + rng.bytes(span) + content[at:]
-    if kind == 2:
-        return content[:at] + content[at + span :]
-    if kind == 3:
-        return content[:at]
-    if kind == 4:
-        return content[:at] + rng.bytes(span) + content[at + span :]
-    other = int(rng.integers(len(content)))
-    return content[:at] + content[other : other + span] + content[at + span :]
 
 
 def test_every_damage_to_a_file_is_noticed(tmp_path):

@@ -14,25 +14,13 @@ from opauc.data import BadRows, ReadOptions
 from opauc.data import sources as byte_source
 from opauc.data.open_stream import open_stream, stream_of_memory
 from opauc.errors import InputError, MalformedRowError
-from tests.cli.files_of_rows import rows_and_labels, write_rows
+from tests.tables import gathered, rows_and_labels, write_rows
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
     """A few rows in every part of text."""
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2048)
-
-
-def dense(rows):
-    return rows.toarray() if sparse.issparse(rows) else rows
-
-
-def gathered(stream):
-    chunks = list(stream.chunks())
-    assert [chunk.first_row for chunk in chunks] == np.cumsum([0, *(c.rows.shape[0] for c in chunks)])[:-1].tolist()
-    width = max(chunk.rows.shape[1] for chunk in chunks)
-    rows = [np.pad(dense(chunk.rows), ((0, 0), (0, width - chunk.rows.shape[1]))) for chunk in chunks]
-    return np.vstack(rows), np.concatenate([chunk.labels for chunk in chunks]), chunks
 
 
 @pytest.mark.usefixtures("small_parts")

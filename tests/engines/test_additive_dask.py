@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.additive.training import GamRecipe
+from opauc.engines.additive_shards import additive_shards
 
 from opauc import OnePassGAM
-from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
-from opauc.engines.additive_shards import additive_shards
 from opauc.engines.files import train_files
 from opauc.engines.threads import ThreadScheduler
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.tables import raw_table, small_bases, write_csv
 
 dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
 da = pytest.importorskip("dask.array", reason="dask is not installed: opauc[dask]")
@@ -39,7 +39,7 @@ def slow(path, part, rows, labels):
 @pytest.fixture
 def table(monkeypatch):
     """A raw table, of which a part makes a basis."""
-    small_cards(monkeypatch, 800)
+    small_bases(monkeypatch, 800)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 

@@ -7,24 +7,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.additive.model_file import save_additive
+from opauc.additive.training import GamRecipe
+from opauc.engines.additive_shards import additive_shards, shards_like
+from opauc.training.loop import StreamTraining
 from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
 from opauc.additive.file_sample import sample_initial_rows
-from opauc.additive.model_file import save_additive
 from opauc.additive.shifts import find_drift
-from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.sample import SampledFiles
-from opauc.engines.additive_shards import additive_shards, shards_like
 from opauc.engines.files import score_files, train_files
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
-from opauc.training.loop import StreamTraining
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
+from tests.tables import raw_table, small_bases, write_csv
 
 N_ROWS = 5000
 SAID = ReadOptions(label="bought")
@@ -33,7 +33,7 @@ RECIPE = GamRecipe({"random_state": 0})
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    small_cards(monkeypatch, 1000)
+    small_bases(monkeypatch, 1000)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
 
 

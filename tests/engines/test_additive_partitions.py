@@ -19,7 +19,7 @@ from opauc.engines.scheduler import in_pairs
 from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
 from opauc.types import random_key
-from tests.cli.raw_tables import raw_table, small_cards
+from tests.tables import raw_table, small_bases
 
 N_ROWS = 3000
 
@@ -65,7 +65,7 @@ CUTS = [[], [1000], [1, 1, 700, 2999], list(range(100, 3000, 100))]
 
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
-    small_cards(monkeypatch, 1000)
+    small_bases(monkeypatch, 1000)
 
 
 @pytest.mark.parametrize("edges", CUTS, ids=len)

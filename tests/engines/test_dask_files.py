@@ -8,19 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
+from opauc.training.loop import StreamTraining
 from pyarrow import parquet
 
 from opauc import OPAUC, OPAUCCV
 from opauc.data import ReadOptions
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import score_files, train_files
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import OpaucRecipe
-from opauc.training.loop import StreamTraining
-from tests.cli.files_of_rows import FORMATS, rows_and_labels, write_rows
 from tests.engines.merged_values import numbered
+from tests.tables import FORMATS, rows_and_labels, write_rows
 
 pytest.importorskip("distributed", reason="dask is not installed: opauc[dask]")
 from opauc.engines import fit_dask

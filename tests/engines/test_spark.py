@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.additive.training import GamRecipe
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
-from opauc.additive.training import GamRecipe
 from opauc.baselines import OAM
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.errors import EngineError, InputError, UnsupportedOperationError
-from tests.cli.raw_tables import raw_table, small_cards, write_csv
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
 from tests.problems import problem
+from tests.tables import raw_table, small_bases, write_csv
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
 pytestmark = [
@@ -194,8 +194,9 @@ def test_tasks_merge_in_the_order_of_pairs(scheduler):
 
 
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
-    from opauc.engines.files import score_files, train_files
     from opauc.engines.linear_shards import FilesToLearn, linear_shards
+
+    from opauc.engines.files import score_files, train_files
     from opauc.engines.threads import ThreadScheduler
     from opauc.linear.resolve import OpaucRecipe
 
@@ -220,7 +221,7 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 @pytest.fixture
 def table(monkeypatch):
     """A raw table, of which a part makes a basis."""
-    small_cards(monkeypatch, 800)
+    small_bases(monkeypatch, 800)
     monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 
@@ -243,6 +244,7 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
 
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler, table, tmp_path):
     from opauc.engines.additive_shards import additive_shards
+
     from opauc.engines.files import score_files, train_files
     from opauc.engines.threads import ThreadScheduler
 

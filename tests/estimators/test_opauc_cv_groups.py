@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.linear.training import Training
 
 import opauc
 from opauc import OPAUCCV
 from opauc.data.passthrough import group_keys
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.resolve import OpaucRecipe
-from opauc.linear.training import Training
-from tests.linear.test_exact_cv import literal_scores
+from tests import literal
 from tests.problems import cuts, problem
 
 ROWS, LABELS = problem(0, 400, 4)
@@ -27,7 +27,9 @@ def literal_folds(groups, n_folds):
 def test_scores_are_those_of_leaving_out_whole_groups():
     model = OPAUCCV(cv=4, alphas=[1e-3, 0.1, 5.0]).fit(ROWS, LABELS, groups=GROUPS)
     found = model.cv_results_
-    wanted = literal_scores(ROWS, LABELS, literal_folds(GROUPS, 4), [1e-3, 0.1, 5.0], True, "pair_loss")
+    wanted = literal.cross_validation_scores(
+        ROWS, LABELS, literal_folds(GROUPS, 4), [1e-3, 0.1, 5.0], True, "pair_loss"
+    )
     scores = np.column_stack([found[f"split{k}_test_score"] for k in range(4)])
     assert_allclose(scores, wanted, rtol=1e-6)
 

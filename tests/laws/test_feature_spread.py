@@ -1,4 +1,4 @@
-"""How much features vary: whoever says it says the standard deviation within the classes, whatever the rows."""
+"""The feature spread of solvers and statistics is the standard deviation within the classes."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,9 @@ from opauc.core.mergeable import Statistic
 from opauc.core.registry import SOLVERS, STATISTICS
 from tests.problems import problem
 
-LEARNERS = SOLVERS
-everyone = pytest.mark.parametrize("learner", [make() for make in LEARNERS.values()], ids=list(LEARNERS))
-# Those from whose state the spread of a feature cannot be told.
-SILENT = {"class_means", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
+everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
+# Solvers whose state does not determine the spread of a feature.
+WITHOUT_SPREAD = {"class_means", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
 
 
 def pooled_deviation(rows, labels, weight):
@@ -28,50 +27,50 @@ def case(seed=0, n_rows=1500):
     return rows * units, labels, np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
 
 
-def assert_spread(found, wanted):
+def assert_spread(spread, expected):
     """A sketch of rank 50 estimates a variance to a fifth of it or so."""
-    assert_allclose(found.deviations, wanted, rtol=0.5 if "sketch" in found.note else 1e-6, atol=1e-12)
+    assert_allclose(spread.deviations, expected, rtol=0.5 if "sketch" in spread.note else 1e-6, atol=1e-12)
 
 
 @everyone
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_the_spread_is_the_pooled_standard_deviation_of_the_rows_seen(learner):
+def test_the_spread_is_the_pooled_standard_deviation_of_the_training_rows(solver):
     rows, labels, weight = case()
-    found = learner.feature_spread(learner.step(learner.start(6), rows, labels, weight))
-    if learner.name in SILENT:
-        assert found is None
+    spread = solver.feature_spread(solver.step(solver.start(6), rows, labels, weight))
+    if solver.name in WITHOUT_SPREAD:
+        assert spread is None
         return
-    if found.note == "of rows at length one":
+    if spread.note == "of rows at length one":
         rows = rows / np.linalg.norm(rows, axis=1)[:, None]
-    assert_spread(found, pooled_deviation(rows, labels, weight))
-    assert ("sketch" in found.note) == learner.name.startswith("sketched")
+    assert_spread(spread, pooled_deviation(rows, labels, weight))
+    assert ("sketch" in spread.note) == solver.name.startswith("sketched")
 
 
 @everyone
-def test_before_any_row_nothing_varies(learner):
-    found = learner.feature_spread(learner.start(3))
-    assert found is None or not found.deviations.any()
+def test_the_spread_of_no_rows_is_zero(solver):
+    spread = solver.feature_spread(solver.start(3))
+    assert spread is None or not spread.deviations.any()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in STATISTICS.values() if issubclass(kind, Statistic)])
-def test_every_statistic_says_the_same(kind):
+def test_every_statistic_has_the_same_spread(kind):
     rows, labels, weight = case(1)
-    found = kind.empty(6).update(rows, labels, weight).feature_spread()
-    assert_spread(found, pooled_deviation(rows, labels, weight))
+    spread = kind.empty(6).update(rows, labels, weight).feature_spread()
+    assert_spread(spread, pooled_deviation(rows, labels, weight))
 
 
 def test_the_estimate_of_a_sketch_has_the_right_mean():
     rows, labels, weight = case(2, 300)
-    learner = LEARNERS["sketched_exact"]
+    solver = SOLVERS["sketched_exact"]
     squares = [
         make.feature_spread(make.step(make.start(6), rows, labels, weight)).deviations ** 2
-        for make in (learner(rank=20, random_state=seed) for seed in range(200))
+        for make in (solver(rank=20, random_state=seed) for seed in range(200))
     ]
-    wanted = pooled_deviation(rows, labels, weight) ** 2
-    assert_allclose(np.mean(squares, axis=0), wanted, rtol=0.08, atol=1e-24)
+    expected = pooled_deviation(rows, labels, weight) ** 2
+    assert_allclose(np.mean(squares, axis=0), expected, rtol=0.08, atol=1e-24)
 
 
 def test_a_sketch_without_columns_has_no_estimate():
-    learner = LEARNERS["sketched_exact"](rank=0)
+    solver = SOLVERS["sketched_exact"](rank=0)
     rows, labels, _ = case(3, 50)
-    assert learner.feature_spread(learner.step(learner.start(6), rows, labels)) is None
+    assert solver.feature_spread(solver.step(solver.start(6), rows, labels)) is None

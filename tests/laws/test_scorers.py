@@ -1,4 +1,4 @@
-"""What every scorer promises."""
+"""Laws of the scorers."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_mapped_score_depends_on_its_row_alone_and_is_the_log_odds(kind):
 
 @lengths
 @everyone
-def test_the_score_of_a_row_does_not_depend_on_the_rows_beside_it(kind, unit_rows):
+def test_the_score_of_a_row_does_not_depend_on_other_rows(kind, unit_rows):
     scorer = scorer_of(kind, unit_rows)
     whole = scorer.scores(ROWS)
     assert_allclose(np.concatenate([scorer.scores(part) for part in np.array_split(ROWS, 7)]), whole, rtol=1e-12)
@@ -76,7 +76,7 @@ def test_one_class_alone_gives_its_label_and_the_prior(kind):
 
 @lengths
 @everyone
-def test_what_a_file_keeps_makes_the_same_scorer(kind, unit_rows):
+def test_arrays_restore_the_same_scorer(kind, unit_rows):
     scorer = scorer_of(kind, unit_rows)
     again = kind.of_arrays(scorer.weights, scorer.numbers())
     assert_array_equal(again.probabilities(again.scores(ROWS[:50])), scorer.probabilities(scorer.scores(ROWS[:50])))
@@ -94,6 +94,6 @@ def test_the_score_of_unit_rows_is_that_of_the_row_at_any_length_and_none_has_th
 
 @everyone
 @pytest.mark.parametrize("numbers", [np.zeros(2), np.zeros(5), np.array([0.0, 1.0, 0.0, 2.0])])
-def test_numbers_that_no_scorer_has_are_refused(kind, numbers):
+def test_impossible_numbers_are_refused(kind, numbers):
     with pytest.raises(ValueError, match="number"):
         kind.of_arrays(WEIGHTS.copy(), numbers)

@@ -1,4 +1,4 @@
-"""What every statistic in the folder promises, found by looking there."""
+"""Laws of the class statistics beyond those of tests/laws/test_mergeables.py."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_merge_is_associative_and_commutative_and_empty_changes_nothing(kind, se
 
 @everyone
 @given(seeds)
-def test_without_undoes_merge(kind, seed):
+def test_subtract_undoes_merge(kind, seed):
     one, two, three_ = three(kind, seed)
     assert_same(one.merge(two).subtract(two), one)
     assert_same(one.merge(two).subtract(one), two)
@@ -55,14 +55,14 @@ def test_without_undoes_merge(kind, seed):
 
 @everyone
 @given(seeds, st.permutations(range(5)), st.integers(1, 5))
-def test_features_at_other_places_among_more_are_those_of_the_rows_arranged_so(kind, seed, order, n_known):
-    (rows, labels), places, wide = problem(seed, 40, n_known), order[:n_known], np.zeros((40, 5))
+def test_reindexed_statistics_are_those_of_the_reindexed_rows(kind, seed, order, n_given):
+    (rows, labels), places, wide = problem(seed, 40, n_given), order[:n_given], np.zeros((40, 5))
     wide[:, places] = rows
-    known = kind.empty(n_known).update(rows, labels)
-    arranged = known.reindex(places, 5)
-    assert_same(arranged, known.empty_copy().reindex(places, 5).update(wide, labels))
-    back = arranged.restrict(places)
-    for name, array in known.to_arrays().items():
+    narrow = kind.empty(n_given).update(rows, labels)
+    reindexed = narrow.reindex(places, 5)
+    assert_same(reindexed, narrow.empty_copy().reindex(places, 5).update(wide, labels))
+    back = reindexed.restrict(places)
+    for name, array in narrow.to_arrays().items():
         assert_array_equal(back.to_arrays()[name], array)
 
 
@@ -75,13 +75,13 @@ def test_statistics_do_not_depend_on_how_the_stream_was_cut(kind, seed, at):
 
 
 @everyone
-def test_update_leaves_the_statistic_it_was_given_as_it_was(kind):
+def test_update_leaves_its_statistic_unchanged(kind):
     rows, labels = problem(0, 60, 3)
     before = kind.empty(3).update(rows[:20], labels[:20])
-    kept = before.to_arrays()
+    copies = before.to_arrays()
     before.update(rows, labels)
     for name, array in before.to_arrays().items():
-        assert_array_equal(array, kept[name], err_msg=name)
+        assert_array_equal(array, copies[name], err_msg=name)
 
 
 @everyone
@@ -113,14 +113,14 @@ def test_sparse_rows_give_the_statistics_of_dense_ones(kind, weight):
 
 
 @everyone
-def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies(kind):
+def test_arrays_restore_the_same_bits_and_are_copies(kind):
     one, two, _ = three(kind, 3)
-    seen = one.merge(two)
-    arrays = seen.to_arrays()
+    merged = one.merge(two)
+    arrays = merged.to_arrays()
     back = kind.from_arrays(arrays)
     for part in arrays.values():
         part[...] = 0
-    for name, array in seen.to_arrays().items():
+    for name, array in merged.to_arrays().items():
         assert_array_equal(back.to_arrays()[name], array, err_msg=name)
     for name in arrays:
         with pytest.raises(IncompatibleMomentsError, match="expected"):
@@ -128,21 +128,21 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies(kind):
 
 
 @everyone
-def test_features_that_turn_up_late_were_zero_before(kind):
+def test_new_features_were_zero_in_earlier_rows(kind):
     rows, labels = problem(4, 60, 3)
     narrow = kind.empty(3).update(rows, labels)
     wide = narrow.widen(5)
     assert wide.n_features == 5
     assert_array_equal(wide.mean_difference(), np.r_[narrow.mean_difference(), 0.0, 0.0])
     more, label = np.ones((1, 5)), np.ones(1, np.int8)
-    known = narrow.empty_copy().widen(5).update(np.hstack([rows, np.zeros((60, 2))]), labels)
-    assert_same(wide.update(more, label), known.update(more, label))
+    expected = narrow.empty_copy().widen(5).update(np.hstack([rows, np.zeros((60, 2))]), labels)
+    assert_same(wide.update(more, label), expected.update(more, label))
 
 
 @everyone
-def test_what_does_not_belong_together_is_refused(kind):
+def test_statistics_of_different_widths_or_of_unseen_rows_are_refused(kind):
     one, two, _ = three(kind, 5)
-    for join in (one.merge, one.without):
+    for join in (one.merge, one.subtract):
         with pytest.raises(IncompatibleMomentsError, match=r"3 features.* of 4"):
             join(kind.empty(4))
     with pytest.raises(IncompatibleMomentsError, match="cannot take out"):

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from opauc.linear.exact_cv import GRID, ExactCV
@@ -23,27 +22,6 @@ def folds_of(n_rows, n_folds):
     return np.resize(_fold_table(n_folds) // 2, n_rows)
 
 
-def literal_scores(rows, labels, fold, alphas, standardize, criterion):
-    """Every penalty on every fold, by solving from the rows outside it and summing over all pairs inside it."""
-    scores = np.empty((len(alphas), fold.max() + 1))
-    for k in range(scores.shape[1]):
-        inside, outside = fold == k, fold != k
-        spread = [literal.covariance(rows[outside & (labels == c)]) for c in (0, 1)]
-        scale = np.sqrt(np.diagonal(sum(spread)) / 2) if standardize else np.ones(rows.shape[1])
-        X, y = rows[outside] / scale, labels[outside]
-        S = sum(literal.covariance(X[y == c]) for c in (0, 1))
-        d = X[y == 1].mean(0) - X[y == 0].mean(0)
-        for i, alpha in enumerate(alphas):
-            w = np.linalg.solve(alpha * np.eye(d.size) + S + np.outer(d, d), d) / scale
-            s = rows[inside] @ w
-            p, n = s[labels[inside] == 1], s[labels[inside] == 0]
-            if criterion == "auc":
-                scores[i, k] = norm.cdf((p.mean() - n.mean()) / np.sqrt(p.var() + n.var()))
-            else:
-                scores[i, k] = -np.mean((1 - (p[:, None] - n[None])) ** 2) / 2
-    return scores
-
-
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("criterion", ["pair_loss", "auc"])
 @given(seed=st.integers(0, 2**32 - 1))
@@ -51,7 +29,7 @@ def test_scores_are_those_of_cross_validation_by_rows(standardize, criterion, se
     rows, labels = problem(seed, 120, 4, offset=3.0)
     solver = ExactCV(alphas=(1e-3, 0.1, 5.0), cv=3, standardize=standardize, criterion=criterion)
     found = solver.selection(train(solver, rows, labels))
-    wanted = literal_scores(rows, labels, folds_of(120, 3), found.alphas, standardize, criterion)
+    wanted = literal.cross_validation_scores(rows, labels, folds_of(120, 3), found.alphas, standardize, criterion)
     assert_allclose(found.scores, wanted, rtol=1e-6, atol=1e-9)
     assert wanted.mean(1)[found.chosen] >= wanted.mean(1).max() - 1e-9
 

@@ -87,25 +87,7 @@ def literal_aucs(rows, labels, weight, etas, alphas, average):
             scores, misses = np.einsum("ij,ij->i", judged, rows), np.einsum("ij,ij->i", before, gaps)
             finite = np.isfinite(iterates[-1]).all() and (np.abs(misses) <= BEYOND).all()
             found.append(scores if finite else np.full(labels.size, np.nan))
-    return np.nan_to_num(literal_auc(np.stack(found, axis=1), labels, weight))
-
-
-def literal_auc(scores, labels, weight):
-    """The share of right pairs of the newest row with the latest of the other class, later rows weighing more.
-
-    Of each column of scores; NaN where they are.
-    """
-    seen, wins, total = ([], []), 0.0, 0.0
-    for t, k in enumerate(labels):
-        seen[k].append(t)
-        mine, others = len(seen[k]), seen[1 - k]
-        if mine <= len(others):
-            latest = others[-min(256, int(np.ceil(16 * len(others) / mine))) :]
-            gaps = (2 * k - 1) * (scores[t] - scores[latest])
-            right = np.heaviside(gaps, 0.5)  # NaN of NaN
-            wins += weight[t] * (t + 1) * np.average(right, axis=0, weights=weight[latest])
-            total += weight[t] * (t + 1)
-    return wins / total
+    return np.nan_to_num(literal.progressive_auc(np.stack(found, axis=1), labels, weight))
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.03, 0.5, 0.9]), st.booleans())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-
 from opauc.baselines.solvers.mean_difference import MeanDifference
+
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.exact import Exact
 from opauc.linear.sketch_exact import SketchedExact

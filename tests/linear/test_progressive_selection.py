@@ -133,20 +133,6 @@ def test_where_a_number_of_large_units_dominates_the_length_of_rows_raw_rows_win
     assert model.score(rows[4000:], labels[4000:]) > scaled.score(unit(rows[4000:]), labels[4000:]) + 0.02
 
 
-def test_states_without_unit_rows_stay_on_raw_rows():
-    rows, labels = texts(14, 300, 12)
-    before = SOLVER.start(12)._replace(unit=np.zeros(1))
-    state = SOLVER.step(before, rows[:200], labels[:200])
-    arrays = {name: part for name, part in SOLVER.to_arrays(state).items() if name != "unit"}
-    arrays["curvatures"], arrays["sums"] = arrays["curvatures"][:3], arrays["sums"][:, :3]
-    again = SOLVER.step(SOLVER.from_arrays(12, arrays), rows[200:], labels[200:])
-    whole = SOLVER.step(SOLVER.start(12)._replace(unit=np.zeros(1)), rows, labels)
-    for one, other in zip(again, whole, strict=True):
-        assert_array_equal(one, other)
-    assert not SOLVER.scores_unit_rows(again)
-    assert not any(candidate.unit_rows for candidate in SOLVER.leaderboard(again).candidates)
-
-
 def test_the_variances_follow_the_unit_of_the_weights():
     rows, labels = problem(5, 600, 4)
     state = run(rows, labels)

@@ -13,7 +13,6 @@ from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.sketch_sgd import SketchedSGD
 from tests import literal
-from tests.linear.test_grid import literal_auc
 from tests.problems import problem
 
 ETAS = 0.001, 0.02, 0.1, 0.25
@@ -85,7 +84,7 @@ def test_iterates_are_the_literal_ones():
         iterates = literal.sketched_descent(rows, labels, codes, alpha, np.full(60, eta))
         assert_allclose(found.weights[pair], iterates[-1], rtol=1e-8, atol=1e-12)
         scores = np.einsum("ij,ij->i", np.vstack([np.zeros(4), iterates[:-1]]), rows)
-        expected = literal_auc(scores, labels, np.ones(60))
+        expected = literal.progressive_auc(scores, labels, np.ones(60))
         assert_allclose(solver.selection(state).aucs[pair], expected, rtol=1e-9)
 
 

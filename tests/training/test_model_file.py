@@ -9,7 +9,7 @@ import opauc
 from opauc import OPAUC, UnreadableFileError
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.registry import BASELINES
-from tests.core.test_files import mutate
+from tests.core.hostile_files import mutate
 from tests.problems import problem
 
 KINDS = {

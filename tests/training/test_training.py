@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.linear.choice import SameLearner
+from opauc.linear.training import Training
 from scipy import sparse
 
 from opauc.baselines import OPAUCf
@@ -10,9 +12,7 @@ from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import MergeableSolver
 from opauc.data.open_stream import stream_of_memory
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.linear.choice import SameLearner
 from opauc.linear.resolve import OpaucRecipe
-from opauc.linear.training import Training
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -135,10 +135,3 @@ def test_chunks_wait_until_both_classes_are_known_and_come_in_order():
     found = list(chunks_of_known_classes(chunks, ClassLabels()))
     assert [chunk for chunk, _ in found] == chunks
     assert [known.classes.tolist() for _, known in found] == [["a", "b"]] * 3
-
-
-def test_classes_of_models_that_kept_spaces_around_them_are_found_where_there_are_none():
-    rows = np.zeros((3, 2))
-    for words in (["yes", "no", "yes"], [" yes", " no", " yes"]):
-        [chunk] = stream_of_memory(rows, np.array(words)).chunks()
-        assert ClassLabels(np.array([" no", " yes"])).encoded(chunk).tolist() == [1, 0, 1]

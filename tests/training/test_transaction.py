@@ -6,16 +6,16 @@ import threading
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from opauc.linear.choice import SameLearner
+from opauc.linear.training import Training
+from opauc.training.loop import StreamTraining
 from scipy import sparse
 
 from opauc.core.registry import SOLVERS
 from opauc.core.transaction import Transaction
 from opauc.data.open_stream import stream_of_memory
 from opauc.errors import DivergedError
-from opauc.linear.choice import SameLearner
 from opauc.linear.resolve import OpaucRecipe
-from opauc.linear.training import Training
-from opauc.training.loop import StreamTraining
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -56,7 +56,7 @@ def test_an_interrupt_between_learning_and_keeping_it_leaves_the_state_to_the_bi
     monkeypatch.setattr(type(learner), "step", interrupted)
     with pytest.raises(Interrupted):
         training.learn(rows[300:], LABELS[300:])
-    monkeypatch.rollback()
+    monkeypatch.undo()
     assert_same(arrays(training), before)
     assert_array_equal(training.solution.learner.weights(training.solution.state), weights)
 

@@ -12,7 +12,7 @@ from opauc.core.batch import Batch
 from opauc.errors import Hint, InputError, MalformedRowError
 from opauc.types import Array, Labels
 
-# Truth values as they come as words: from a command line, or in a model of an earlier version.
+# Booleans as a command line spells them.
 TRUTHS = {"true": True, "false": False}
 
 
@@ -93,10 +93,7 @@ def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
             label = float(label)
         except ValueError:
             return np.zeros(labels.size, np.bool_)
-    found = np.asarray(labels == label)
-    if isinstance(label, str) and label != label.strip():  # of an earlier version, which left spaces around labels
-        found |= labels == label.strip()
-    return found
+    return np.asarray(labels == label)
 
 
 def shown_label(label: object) -> str:

@@ -48,12 +48,6 @@ def restore_state(template: State, arrays: NamedArrays) -> State:
     return state
 
 
-def with_row_numbers(arrays: NamedArrays, part: str = "") -> Arrays:
-    """Return the arrays with `n_rows` copied from `counts` where it is missing: without row weights both are equal."""
-    numbers, counts = f"{part}n_rows", f"{part}counts"
-    return {numbers: arrays[counts], **arrays} if counts in arrays else dict(arrays)
-
-
 def check_array_shapes(n_features: int, arrays: NamedArrays, of_one: NamedArrays, of_two: NamedArrays) -> None:
     """Raise unless the arrays have the shapes of a state of `n_features` features, before one is allocated.
 

@@ -10,8 +10,6 @@ from opauc.types import Json, Settings
 
 MISSING = ("error", "zero", "mean")
 DECIMALS = (".", ",")
-# Options that files of earlier versions lack; they are written only where they say something.
-ADDED = ("drop", "decimal", "groups", "numeric")
 
 
 @dataclass(frozen=True)
@@ -58,16 +56,13 @@ class ReadOptions:
 
     def to_json(self) -> Json:
         """Return the options as JSON has them."""
-        said = {
-            name: value for name, value in asdict(self).items() if name not in ADDED or value != getattr(USUAL, name)
-        }
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def of_json(cls, saved: Settings) -> ReadOptions:
         """Return the options `to_json` gave."""
         known = {part.name for part in fields(cls)}
-        if not known.difference(ADDED) <= set(saved) <= known:
+        if set(saved) != known:
             raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
         kinds = get_type_hints(cls)
         for name, value in saved.items():

@@ -15,7 +15,6 @@ from opauc.core.mergeable import ScoreSummary, or_one
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Count, Option, parameter
 from opauc.core.row_blocks import check_sum_of_squares, csr_rows, read_only, row_weights
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import (
     CURVATURE,
@@ -35,7 +34,7 @@ from opauc.linear.kernels.means import (
     scale_values,
 )
 from opauc.linear.sgd import LEARNING_RATES, check_divergence, stays_above, step_sizes
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 
 def mean_scores(counts: Floats, sums: Floats, weights: Floats) -> Floats:
@@ -124,10 +123,6 @@ class MeansSolver(Solver[MeansState]):
         records, *others = state.parts
         features = touched_features(rows) if self._touches_only(state.parts, rows.shape[0]) else None
         return Rollback().keep(*others).keep_features([records], features)
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> MeansState:
-        """Return the state from its arrays, checked; it may have gained features since."""
-        return super().from_arrays(n_features, with_row_numbers(arrays, "parts."))
 
     def flush(self, state: MeansState) -> MeansState:
         """Return the state with no rows in the buffer."""

@@ -11,7 +11,6 @@ from scipy import sparse
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, or_one
 from opauc.core.row_blocks import csr_rows, row_weights
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.grid import KEPT_SCORES
@@ -30,7 +29,7 @@ from opauc.linear.kernels.progressive_selection import (
     selection_pass,
 )
 from opauc.linear.means import score_summary
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # Largest sum of squares: the pass multiplies it by row counts.
 MAX_SUM_OF_SQUARES = 1e300
@@ -193,16 +192,6 @@ class ProgressiveSelection(Solver[SelectionState]):
         """Return a rollback of `state` for a step on `rows`."""
         others = (part for name, part in state._asdict().items() if name not in ("sums", "weights"))
         return Rollback().keep(*others).keep_features([state.sums, state.weights], touched_features(rows))
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SelectionState:
-        """Return the state from its arrays, checked; it may have gained features since."""
-        complete = {"recent_weights": np.ones((2, KEPT_SCORES)), **with_row_numbers(arrays)}
-        if "unit" not in complete and complete.keys() >= {"curvatures", "sums"} and complete["sums"].ndim == 2:
-            # A state in which every candidate uses raw rows.
-            sums = complete["sums"]
-            complete |= {"unit": np.zeros(1), "curvatures": np.tile(complete["curvatures"], 2)}
-            complete["sums"] = np.concatenate([sums, sums[:, CLASS_SUMS:]], axis=1)
-        return super().from_arrays(n_features, complete)
 
     def check(self, state: SelectionState) -> None:
         """Raise where a state from a file has values that the kernels cannot handle."""

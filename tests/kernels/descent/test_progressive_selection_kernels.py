@@ -27,7 +27,7 @@ def texts(seed, n_rows=120, n_features=12, positives=0.4):
 
 
 def begun(n_features, unit):
-    """The state before any row; without `unit` as earlier versions began it, no row scaled to length one."""
+    """The state before any row; without `unit` no row is scaled to length one."""
     return ProgressiveSelection().start(n_features)._replace(unit=np.full(1, float(unit)))
 
 

@@ -132,13 +132,16 @@ class GroupMoments(Mergeable):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the statistics from the arrays of `to_arrays`, checked."""
-        n_groups = sum(key.endswith(".count") for key in arrays)
+        names = cls._names(max(1, sum(key.endswith(".count") for key in arrays)))
+        unknown = [key for key in arrays if key.partition(".")[0] not in names]
+        if unknown:
+            raise IncompatibleMomentsError(f"expected arrays of groups {', '.join(names)}, got {unknown[0]}")
         return cls(
             *(
                 ExactMoments.from_arrays(
                     {key.removeprefix(f"{name}."): part for key, part in arrays.items() if key.startswith(f"{name}.")}
                 )
-                for name in cls._names(max(1, n_groups))
+                for name in names
             )
         )
 
