@@ -13,7 +13,7 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import check_array_names, check_finite, with_row_numbers
+from opauc.core.state_arrays import check_array_names, check_finite
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.estimator import StreamClassifier
@@ -121,7 +121,7 @@ class OAMSolver(Solver[PairBuffers]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
         """Return the state with these arrays; raise if they are not valid input for the kernels."""
-        given, template = with_row_numbers(arrays), self.to_arrays(OAMSolver(buffer_size=1).start(1))
+        given, template = arrays, self.to_arrays(OAMSolver(buffer_size=1).start(1))
         check_array_names(template, given)
         for name, part in template.items():
             if given[name].dtype != part.dtype or given[name].ndim != part.ndim:

@@ -13,7 +13,6 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.estimator import StreamClassifier
@@ -29,7 +28,7 @@ from opauc.linear.kernels.means import (
     rescale,
 )
 from opauc.linear.means import progressive_summary
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # Positions in `scalars`, after FACTOR and FACTOR_SUM.
 STEP_SUM, SQUARE_NORM, LONGEST, DUAL = 2, 3, 4, 5
@@ -204,10 +203,6 @@ class SOLAMSolver(Solver[SaddleState]):
     def rollback(self, state: SaddleState, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return a rollback of the whole state, because a projection may rescale all features."""
         return Rollback().keep(*state)
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> SaddleState:
-        """Return the state with these arrays, after checking them; they may have fewer features."""
-        return super().from_arrays(n_features, with_row_numbers(arrays))
 
 
 class SOLAM(StreamClassifier):

@@ -14,7 +14,6 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, SWITCH, Option, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import with_row_numbers
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.kernels.means import (
     AHEAD,
@@ -28,7 +27,7 @@ from opauc.linear.kernels.means import (
 )
 from opauc.linear.means import progressive_summary
 from opauc.linear.sgd import LEARNING_RATES, check_divergence, step_sizes
-from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import ClassCounts, Floats, Labels, Rows
 
 # Positions in `scalars`.
 STEPS, SHARE_SUM, CURVATURE, RECENT_EXCESS = 0, 1, 2, 3
@@ -171,7 +170,3 @@ class UnivariateSolver(Solver[UnivariateState]):
         """Return a rollback of the parts of `state` that a step on `rows` changes."""
         records, *others = state
         return Rollback().keep(*others).keep_features([records], touched_features(rows))
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> UnivariateState:
-        """Return the state with these arrays, after checking them; they may have fewer features."""
-        return super().from_arrays(n_features, with_row_numbers(arrays))
