@@ -29,7 +29,7 @@ def main():
     later, marks = rows_and_labels(1, N_ROWS)
     for width, interactions in ((800, 45), (1500, 45), (1500, "auto")):
         model = OnePassGAM(max_columns=width, interactions=interactions, random_state=0).fit(rows, labels)
-        solution = model.solution_.with_basis()
+        solution = model._fitted.with_basis()
         solution.after(later[:1024], marks[:1024])
         times = []
         for _ in range(REPEATS):

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from opauc.engines.additive_shards import additive_shards
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from pyarrow import csv, parquet
 
 from benchmarks.__main__ import processor
-from opauc.additive.training import GamRecipe
+from opauc.additive.factory import AdditiveFactory
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
-from opauc.engines.additive_shards import additive_shards
 from opauc.engines.files import ShardPlan
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.shards import ShardReader, file_shards
 from opauc.engines.threads import ThreadScheduler
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 
 # Fewer of both give an answer sooner.
 TURNS, N_FILES = int(os.environ.get("TURNS", "3")), int(os.environ.get("N_FILES", "8"))
@@ -154,7 +154,7 @@ def tables(folder):
             turns=1,
         )
         options = ReadOptions(label="bought")
-        recipe = GamRecipe({"random_state": 0})
+        recipe = AdditiveFactory({"random_state": 0})
         basis, _ = best(lambda: additive_shards([path], options, recipe, ClassLabels()), turns=1)  # noqa: B023
         found = (one, both, jobs, one / jobs, both / jobs, basis)
         row(Path(path).suffix, f"{os.path.getsize(path) / 1e6:,.0f}", *(f"{value:.2f}" for value in found))
@@ -218,7 +218,7 @@ class Cost(NamedTuple):
 
 def cost_of(folder, n_features):
     paths = parquet_files(folder, n_features, 1)
-    learning = linear_shards(FilesToLearn(paths, OpaucRecipe({}), {}))
+    learning = linear_shards(FilesToLearn(paths, opauc_factory({}), {}))
     plan = ShardPlan(ShardReader(learning.options, learning.encoder), learning)
     [shard, *_] = file_shards(paths, learning.options, 2**28, ThreadScheduler(1))
     learning, learned = best(lambda: plan.learned(shard))

@@ -18,10 +18,10 @@ from pyarrow import parquet
 from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
+from opauc.core.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+from opauc.core.loop import Trainer
 from opauc.data.open_stream import open_stream
-from opauc.linear.resolve import OpaucRecipe
-from opauc.training.checkpoints import LARGEST_SHARE, LEAST_SECONDS
-from opauc.training.loop import StreamTraining
+from opauc.linear.resolve import opauc_factory
 
 # What a process runs, its seconds without starting and compiling, and its peak memory in MB.
 TIMED = """
@@ -147,7 +147,7 @@ def parquet_table(folder, gigabytes):
 
 def learn(path, ahead):
     """Return what is learned of a file in this process, with its reader in a thread of its own or not."""
-    training, stream = StreamTraining(OpaucRecipe({})), open_stream([path])
+    training, stream = Trainer(opauc_factory({})), open_stream([path])
     for chunk in stream.chunks() if ahead else stream._chunks():
         training.learn(chunk)
     return training

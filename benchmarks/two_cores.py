@@ -12,6 +12,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
+
 from benchmarks.__main__ import processor
 from benchmarks.engines import header, parquet_files, row
 from opauc.core.batch import BEGINNING
@@ -20,10 +22,9 @@ from opauc.data import BadRows
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.sources import ByteSource
 from opauc.engines.files import ShardPlan
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.shards import ShardReader, file_shards
 from opauc.engines.threads import ThreadScheduler
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 
 TURNS = 3
 
@@ -34,7 +35,7 @@ def decoded(path):
 
 
 def plan_of(path):
-    learning = linear_shards(FilesToLearn([path], OpaucRecipe({}), {}))
+    learning = linear_shards(FilesToLearn([path], opauc_factory({}), {}))
     return ShardPlan(ShardReader(learning.options, learning.encoder), learning), file_shards(
         [path], learning.options, 2**27, ThreadScheduler(1)
     )

@@ -9,7 +9,7 @@ import numpy as np
 from million_rows import purchases
 
 from opauc import OnePassGAM
-from opauc.cli.shown_terms import explained_row, shown_terms
+from opauc.api.describe_terms import explained_row, shown_terms
 from opauc.report.style import style_sheet
 from opauc.report.svg import Axis, Frame
 from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
@@ -27,7 +27,7 @@ def main() -> None:
     effects = model._effects()
     shown = {effect.name: effect for effect in shown_terms(effects)}
     rows = purchases(N_FILES).drop_columns(["purchase", "fraud"])
-    numbers = model.columns_.read(rows).rows
+    numbers = model._columns.read(rows).rows
     riskiest = int(np.argmax(model.decision_function(rows)))
     FOLDER.mkdir(exist_ok=True)
     write("hats", hats_chart())

@@ -17,9 +17,8 @@ from opauc.baselines.oam import UPDATES, OAMSolver, widen_rows
 from opauc.core.kernels.compile import borrowing, kernel
 from opauc.core.kernels.lane_sums import inner_product
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.errors import StatisticsOverflowError
-from opauc.core.row_blocks import sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 

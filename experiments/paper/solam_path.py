@@ -11,10 +11,9 @@ from experiments.paper.weight_table import move_along, write_dots
 from opauc.baselines.solam import DUAL, LONGEST, SQUARE_NORM, STEP_SUM, SOLAMSolver, clip, saddle_gradient
 from opauc.core.kernels.compile import borrowing, kernel
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.errors import StatisticsOverflowError
 from opauc.linear.kernels.means import FACTOR, FACTOR_SUM, SMALLEST_FACTOR
-from opauc.core.row_blocks import sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 # Rescaling one setting touches the weights of all settings, so with more features each setting runs alone.

@@ -10,8 +10,7 @@ from experiments.paper.weight_table import move_along, write_dots
 from opauc.baselines.univariate import RECENT_EXCESS, plan_move
 from opauc.core.kernels.compile import kernel
 from opauc.core.kernels.simd import LANES
-from opauc.core.row_blocks import sparse_blocks
-from opauc.core.row_blocks import sum_row_squares
+from opauc.core.row_blocks import sparse_blocks, sum_row_squares
 from opauc.types import Floats, Labels, Rows
 
 

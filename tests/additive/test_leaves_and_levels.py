@@ -11,7 +11,7 @@ from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 
 CATEGORICAL = np.array([True, True, False, False, False])
 SETTINGS = AdditiveSettings(max_columns=260, init_size=4000, random_state=0)
@@ -44,7 +44,7 @@ def stay(request, monkeypatch):
 
 
 def learned(n_rows):
-    solution = AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
+    solution = AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
     basis = solution.current.basis
     assert isinstance(basis.together, Leaves)
     assert basis.finer.size > 500
@@ -102,7 +102,7 @@ def test_shards_are_one_stream_and_what_is_forgotten_was_never_seen(stay):
 
 def test_arrays_give_the_same_solution_back_and_effects_add_up(stay):
     solution = learned(5000)
-    again = AdditiveSolution.from_arrays(solution.settings, solution.to_arrays())
+    again = AdditiveFit.from_arrays(solution.settings, solution.to_arrays())
     assert again.current.basis.together.stay is stay
     assert_array_equal(again.scorer.scores(TEST), solution.scorer.scores(TEST))
     effects = Terms(solution, ("who", "where", "a", "b", "c"), ({},) * 5)

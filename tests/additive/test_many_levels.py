@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from opauc import OnePassGAM, load, save
 from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([True, True, False])
@@ -31,7 +31,7 @@ def drawn(seed, n_rows, sizes=(600, 300)):
 @pytest.fixture(scope="module")
 def learned():
     rows, labels = drawn(0, 12_000)
-    return AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
+    return AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
 
 
 def scores(solution, seed=7):
@@ -65,11 +65,11 @@ def test_rows_that_are_forgotten_were_never_seen(learned):
 
 
 def test_arrays_give_the_same_solution_back(learned):
-    again = AdditiveSolution.from_arrays(learned.settings, learned.to_arrays())
+    again = AdditiveFit.from_arrays(learned.settings, learned.to_arrays())
     assert np.array_equal(scores(again), scores(learned))
     short = {name: array for name, array in learned.to_arrays().items() if not name.startswith("model.levels.")}
     with pytest.raises(ValueError, match="levels"):
-        AdditiveSolution.from_arrays(learned.settings, short)
+        AdditiveFit.from_arrays(learned.settings, short)
 
 
 def test_effects_add_up_to_the_score_and_name_every_level(learned):

@@ -59,7 +59,7 @@ def test_more_rows_than_fit_are_refused_and_let_go_of(rows):
 ABSENT = """
 import sys
 sys.modules["sklearn"] = sys.modules["lightgbm"] = None
-from opauc.cli.compared_methods import WantedMethods
+from opauc.api.compare_methods import WantedMethods
 from opauc.errors import InputError
 wanted = WantedMethods.of(None)
 assert "gam" in wanted.of_tables and "lightgbm" not in wanted.of_tables
@@ -72,7 +72,7 @@ except InputError as error:
 
 NOT_ASKED_FOR = """
 import sys
-from opauc.cli.compared_methods import WantedMethods
+from opauc.api.compare_methods import WantedMethods
 wanted = WantedMethods.of("exact,sgd,gam")
 wanted.feature_methods(), wanted.table_methods(None)
 assert not {"sklearn", "lightgbm"} & set(sys.modules)

@@ -3,7 +3,8 @@
 import subprocess
 
 from benchmarks.kill_and_resume import kill, train
-from opauc.training.loop import StreamTraining
+
+from opauc.core.loop import Trainer
 
 
 def without_notice(text):
@@ -25,7 +26,7 @@ class StopHere(Exception):
 
 def stop_after(monkeypatch, n_chunks):
     """Make training fail after so many chunks."""
-    learn, seen = StreamTraining.learn, []
+    learn, seen = Trainer.learn, []
 
     def failing(self, chunk):
         if len(seen) == n_chunks:
@@ -33,7 +34,7 @@ def stop_after(monkeypatch, n_chunks):
         seen.append(chunk)
         learn(self, chunk)
 
-    monkeypatch.setattr(StreamTraining, "learn", failing)
+    monkeypatch.setattr(Trainer, "learn", failing)
 
 
 def assert_killed_and_taken_up(data, folder, options, delays):

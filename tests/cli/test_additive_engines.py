@@ -4,9 +4,9 @@ import json
 
 import pytest
 from numpy.testing import assert_allclose
-from opauc.training.model_files import load_any
 
 import opauc as library
+from opauc.core.model import load_model
 from tests.tables import raw_table, small_bases, write_csv
 
 ROWS, TEST = raw_table(4000), raw_table(1000, seed=1)
@@ -41,7 +41,7 @@ def test_threads_learn_what_one_learns_and_tell_it(opauc):
     assert found.selection_ == right.selection_
     assert found.random_state == right.random_state == 0
     assert opauc("inspect", "two").code == 0
-    assert [record["rows"] for record in load_any("two").provenance["inputs"]] == [4000]
+    assert [record["rows"] for record in load_model("two").provenance["inputs"]] == [4000]
 
 
 @pytest.mark.parametrize("words", [("--checkpoint-every", "500"), ()], ids=["checkpoints", "compressed"])
@@ -56,10 +56,10 @@ def test_shards_like_a_model_merge_with_it(opauc):
     write_csv("more.csv", TEST)
     assert opauc(*TRAIN, "-o", "one").code == 0
     for name, jobs in (("alone", "1"), ("shards", "2")):
-        assert opauc("train", "more.csv", "--like", "one", "-o", name, "--n-jobs", jobs).code == 0
+        assert opauc("train", "more.csv", "--basis-from", "one", "-o", name, "--n-jobs", jobs).code == 0
         assert opauc("merge", "one", name, "-o", f"merged-{name}").code == 0
     found, _ = same_scores("merged-shards", "merged-alone")
-    assert sum(found.solution_.counts) == 5000
+    assert sum(found._fitted.counts) == 5000
 
 
 @pytest.mark.parametrize(

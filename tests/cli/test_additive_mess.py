@@ -46,9 +46,9 @@ def test_quoted_ends_of_line_are_sampled_as_whole_records(opauc):
     ran = train(opauc, "rows.csv")
     assert ran.code == 0, ran.err
     model = library.load("model")
-    [text] = [column for column in model.columns_.columns if column.name == "text"]
+    [text] = [column for column in model._columns.columns if column.name == "text"]
     assert set(text.words) == set(words)
-    assert sum(model.solution_.counts) == len(frame)
+    assert sum(model._fitted.counts) == len(frame)
 
 
 def test_an_infinite_number_is_a_bad_row_that_can_be_skipped(opauc):
@@ -59,7 +59,7 @@ def test_an_infinite_number_is_a_bad_row_that_can_be_skipped(opauc):
     ran = train(opauc, "rows.csv", "--on-bad-row", "skip")
     assert ran.code == 0
     assert "skipped 1 bad row" in ran.err
-    assert sum(library.load("model").solution_.counts) == len(ROWS) - 1
+    assert sum(library.load("model")._fitted.counts) == len(ROWS) - 1
 
 
 def assert_another_type_is_missing(opauc, *data):
@@ -67,7 +67,7 @@ def assert_another_type_is_missing(opauc, *data):
     assert ran.code == 0, ran.err
     told = [json.loads(line) for line in ran.out.splitlines()]
     assert {"event": "unreadable", "column": "age", "values": len(ROWS)} in told
-    assert sum(library.load("model").solution_.counts) == 2 * len(ROWS)
+    assert sum(library.load("model")._fitted.counts) == 2 * len(ROWS)
 
 
 def test_a_column_that_changes_its_type_between_files_is_counted_as_missing(opauc):
@@ -118,7 +118,7 @@ def test_a_single_positive_row_gives_a_model_that_ranks_by_the_prior(opauc):
     ran = train(opauc, "rows.csv")
     assert ran.code == 0, ran.err
     model = library.load("model")
-    assert model.solution_.counts.positive == 1
+    assert model._fitted.counts.positive == 1
     assert np.isfinite(model.decision_function(ROWS)).all()
     assert (model.predict_proba(ROWS)[:, 1] < 0.5).mean() > 0.99
 
@@ -132,7 +132,7 @@ def test_columns_of_one_name_and_rows_with_numbers_are_learnt_and_found_again_in
     assert "rows.csv: columns without a name of their own are called age.1" in ran.err
     assert "rows.csv: the first column has no name and no value twice; it is left out" in ran.err
     model = library.load("model")
-    assert [column.name for column in model.columns_.columns] == ["age", "city", "age.1"]
+    assert [column.name for column in model._columns.columns] == ["age", "city", "age.1"]
     scored = opauc("predict", "model", "rows.csv")
     assert_array_equal(model.decision_function(pd.read_csv("rows.csv")), list(map(float, scored.out.split())))
 
@@ -183,7 +183,7 @@ def test_columns_below_each_other_make_the_model_of_columns_with_commas(opauc):
     for more in ("rows.txt",), ("rows.txt.gz",), ("rows.txt", "--n-jobs", "2"):
         ran = train(opauc, *more)
         assert ran.code == 0, ran.err
-        assert sum(library.load("model").solution_.counts) == len(ROWS)
+        assert sum(library.load("model")._fitted.counts) == len(ROWS)
         assert np.corrcoef(library.load("model").decision_function(ROWS), scores)[0, 1] > 0.99
 
 
@@ -204,14 +204,14 @@ def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch)
     write_csv("rows.csv", ROWS.assign(name=names))
     ran = train(opauc, "rows.csv", "--categorical", "name")
     assert ran.code == 0, ran.err
-    [name] = [column for column in library.load("model").columns_.columns if column.name == "name"]
+    [name] = [column for column in library.load("model")._columns.columns if column.name == "name"]
     assert len(name.words) <= 500 + 1000
 
 
 def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
     frame = raw_table(3000)
     model = library.OnePassGAM(init_size=1000, random_state=0).fit(frame.drop(columns="bought"), frame["bought"])
-    kinds = {column.name: column.kind for column in model.columns_.columns}
+    kinds = {column.name: column.kind for column in model._columns.columns}
     assert kinds["age"] == kinds["income"] == "number"
     assert kinds["since"] == "date"
     assert kinds["city"] == "category"
@@ -230,7 +230,7 @@ def test_parts_without_rows_are_passed_over_and_a_header_alone_has_none(opauc):
         out.write("age,city,grade,bought\n")
     write_csv("1.csv", ROWS)
     assert train(opauc, "0.csv", "1.csv").code == 0
-    assert sum(library.load("model").solution_.counts) == len(ROWS)
+    assert sum(library.load("model")._fitted.counts) == len(ROWS)
     assert refused(train(opauc, "0.csv")) == "opauc: learning needs rows of two classes, got 0 rows\n"
 
 

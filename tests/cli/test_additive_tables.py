@@ -113,8 +113,8 @@ def test_every_format_of_a_table_gives_the_model_of_the_csv_file(opauc, trained,
     ran = opauc("train", name, "--label", "bought", "-o", "other")
     assert ran.code == 0, ran.err
     other = library.load("other")
-    assert {column.name: column.kind for column in other.columns_.columns} == {
-        column.name: column.kind for column in library.load("model").columns_.columns
+    assert {column.name: column.kind for column in other._columns.columns} == {
+        column.name: column.kind for column in library.load("model")._columns.columns
     }
     scores = other.decision_function(TEST)
     assert abs(roc_auc_score(TEST["bought"], scores) - auc_of(opauc, "model", "test.csv")) < 0.005
@@ -167,7 +167,7 @@ def test_shards_that_begin_like_one_model_merge_to_that_of_all_rows_and_a_file_c
     assert opauc("train", "rows.csv", "--label", "bought", "-o", "basis").code == 0
     for number in range(4):
         write_csv(f"part-{number}.csv", ROWS.iloc[number::4])
-        ran = opauc("train", f"part-{number}.csv", "--like", "basis", "-o", f"shard-{number}")
+        ran = opauc("train", f"part-{number}.csv", "--basis-from", "basis", "-o", f"shard-{number}")
         assert ran.code == 0, ran.err
     assert opauc("merge", *[f"shard-{number}" for number in range(4)], "-o", "merged").code == 0
     scores = library.load("basis").decision_function(TEST)
@@ -187,9 +187,9 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
     said = ("--label", "bought", "--drop", "income,name", "--categorical", "grade", "--seed", "3")
     assert opauc("train", "rows.csv", *said, "-o", "basis").code == 0
     for more in ((), said, ("--label", "bought"), ("--drop", "income,name", "--classes", "no,yes")):
-        ran = opauc("train", "rows.csv", "--like", "basis", *more, "-o", "again")
+        ran = opauc("train", "rows.csv", "--basis-from", "basis", *more, "-o", "again")
         assert ran.code == 0, ran.err
-        assert library.load("again").columns_.to_json() == library.load("basis").columns_.to_json()
+        assert library.load("again")._columns.to_json() == library.load("basis")._columns.to_json()
     for option, value, was in (
         ("--label", "paid", "with --label bought"),
         ("--drop", "age", "with --drop income,name"),
@@ -200,15 +200,15 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
         ("--classes", "maybe,yes", "with --classes no,yes"),
         ("--seed", "4", "with --seed 3"),
     ):
-        ran = opauc("train", "rows.csv", "--like", "basis", option, value, "-o", "m")
+        ran = opauc("train", "rows.csv", "--basis-from", "basis", option, value, "-o", "m")
         said = f"opauc: {option} is settled by --like: rows are read as those of basis were, {was}\n"
         assert (ran.code, ran.err) == (2, said)
-    ran = opauc("train", "rows.csv", "--like", "basis", "--no-header", "--label", "paid", "-o", "m")
+    ran = opauc("train", "rows.csv", "--basis-from", "basis", "--no-header", "--label", "paid", "-o", "m")
     assert "--label, --header are settled" in ran.err
     assert ran.err.endswith("with --label bought, without --header\n")
     write_csv("rows.csv", ROWS[["age", "paid", "bought"]], sep="^")
     assert opauc("train", "rows.csv", "--delimiter", "^", "--label", "bought", "-o", "basis").code == 0
-    ran = opauc("train", "rows.csv", "--like", "basis", "-o", "again")
+    ran = opauc("train", "rows.csv", "--basis-from", "basis", "-o", "again")
     assert ran.code == 0, ran.err
 
 
@@ -218,11 +218,11 @@ def test_a_model_of_python_is_begun_like_with_the_label_of_the_file(opauc, more)
     model = library.OnePassGAM().fit(ROWS[columns], ROWS["bought"])
     library.save(model, "basis")
     write_csv("rows.csv", ROWS)
-    ran = opauc("train", "rows.csv", "--like", "basis", "--label", "bought", *more, "-o", "again")
+    ran = opauc("train", "rows.csv", "--basis-from", "basis", "--label", "bought", *more, "-o", "again")
     assert ran.code == 0, ran.err
     again = library.load("again")
     assert_allclose(again.decision_function(TEST[columns]), model.decision_function(TEST[columns]), atol=1e-8)
-    assert again.merge(model).solution_.counts == tuple(2 * n for n in model.solution_.counts)
+    assert again.merge(model)._fitted.counts == tuple(2 * n for n in model._fitted.counts)
 
 
 @pytest.mark.parametrize("order", ["label", "income", "since"])

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from opauc.cli.shown_terms import explained_row, guard_in_words, shown_terms
 
 import opauc as library
 from opauc.additive.selection import ModelSelection
+from opauc.api.describe_terms import explained_row, guard_in_words, shown_terms
 
 N_ROWS = 3000
 
@@ -79,11 +79,11 @@ def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
 
 def test_a_row_explained_adds_up_to_its_score_and_says_what_the_row_had(model):
     rows = pa.table({"age": [55.0], "job": ["judge"]})
-    found = explained_row(model._effects(), model.columns_.read(rows).rows[0], "a row", "row 1")
+    found = explained_row(model._effects(), model._columns.read(rows).rows[0], "a row", "row 1")
     assert found.score() == pytest.approx(model.decision_function(rows)[0])
     assert [str(part) for part in found.contributions] == ["age = 55", "job = judge"]
     assert f"probability {model.predict_proba(rows)[0, 1]:.4f}" in found.note
-    nothing = model.columns_.read(pa.table({"age": pa.array([None], pa.float64()), "job": ["king"]})).rows[0]
+    nothing = model._columns.read(pa.table({"age": pa.array([None], pa.float64()), "job": ["king"]})).rows[0]
     parts = explained_row(model._effects(), nothing, "", "").contributions
     assert [str(part) for part in parts] == ["age = missing", "job = (others)"]
 

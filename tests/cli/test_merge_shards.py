@@ -69,7 +69,7 @@ def test_running_means_of_shards_add_up(shards, opauc):
     one.loc[5:9, "age"] = two.loc[3:30, "size"] = np.nan
     train_each(opauc, one, two, "--categorical", "city", "--missing", "mean")
     assert opauc("merge", "one", "two", "-o", "merged").code == 0
-    known = library.load("merged")._reading_features.encoding
+    known = library.load("merged")._reading.encoding
     ages = pd.concat([one.age, two.age]).dropna()
     assert known["numeric"] == ["age", "size"]
     assert_allclose(np.divide(known["sums"], known["counts"])[0], ages.mean())

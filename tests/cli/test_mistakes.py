@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from opauc.training.loop import StreamTraining
 
 import opauc as library
 from opauc.cli import main
+from opauc.core.loop import Trainer
 from tests.cli.commands import one_line, without_notice
 from tests.tables import rows_and_labels, write_rows
 
@@ -86,7 +86,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         ),
         (["merge", "good.svm", "-o", "m"], r"two models or more"),
         (["compare", "-"], r"standard input does not allow"),
-        (["compare", "good.svm", "--learners", "exact,magic"], r"no learner is called 'magic'"),
+        (["compare", "good.svm", "--methods", "exact,magic"], r"no learner is called 'magic'"),
         (["dance"], r"No such command 'dance'"),
     ],
 )
@@ -180,14 +180,14 @@ def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, mo
     data = folder / "rows.svm"
     data.write_text(GOOD * 200)
     monkeypatch.setattr("opauc.data.sources.BLOCK_BYTES", 4096)
-    learn, seen = StreamTraining.learn, []
+    learn, seen = Trainer.learn, []
 
     def learn_and_cut(self, chunk):
         if not seen:
             seen.append(os.truncate(data, 20_000))
         learn(self, chunk)
 
-    monkeypatch.setattr(StreamTraining, "learn", learn_and_cut)
+    monkeypatch.setattr(Trainer, "learn", learn_and_cut)
     assert re.search(r"rows.svm: the file changed while it was read", one_line(opauc("train", data, "-o", "model")))
     assert not (folder / "model").exists()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opauc as library
-from opauc.cli.noted_rows import NotedRows
+from opauc.api.example_rows import ExampleRows
 
 N_ROWS = 900
 
@@ -60,7 +60,7 @@ def test_rows_worth_explaining_do_not_depend_on_how_the_rows_were_cut(seed, cuts
     rng = np.random.default_rng(seed)
     rows, labels = rng.normal(size=(30, 2)), rng.integers(0, 2, 30).astype(np.int8)
     scores = rng.integers(0, 6, 30).astype(float)  # many are equal
-    noted, at = NotedRows(), 0
+    noted, at = ExampleRows(), 0
     for part in np.split(np.arange(30), sorted(cuts)):
         noted, at = noted.after(rows[part], labels[part], scores[part], at), at + part.size
     highest = int(np.argmax(scores))

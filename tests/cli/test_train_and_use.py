@@ -79,7 +79,7 @@ def test_categories_words_and_positive_labels(tmp_path, opauc):
     assert model.feature_names_in_.tolist() == ["size", "color=blue", "color=red"]
     assert model.classes_.tolist() == ["not a", "a"]
     (tmp_path / "new.csv").write_text("color,size\nblue,3\ngreen,3\n")  # no label, an unknown color
-    labels = opauc("predict", tmp_path / "model", tmp_path / "new.csv", "--what", "label").out.split("\n")
+    labels = opauc("predict", tmp_path / "model", tmp_path / "new.csv", "--response", "label").out.split("\n")
     assert labels[0] == "a"
     assert opauc("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--json").code == 0
 

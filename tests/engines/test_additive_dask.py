@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.additive.training import GamRecipe
 from opauc.engines.additive_shards import additive_shards
 
 from opauc import OnePassGAM
+from opauc.additive.factory import AdditiveFactory
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
 from opauc.engines.files import train_files
@@ -49,7 +49,7 @@ def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client,
     frame, model = dd.from_pandas(table, npartitions=5), OnePassGAM(random_state=0)
     found = fit_dask(model, frame, "bought", client=client)
     assert found is model
-    assert sum(found.solution_.counts) == len(table)
+    assert sum(found._fitted.counts) == len(table)
     assert found.feature_names_in_.tolist() == words.columns.tolist()
     one = fit_dask(OnePassGAM(random_state=0), [delayed((words, labels))], client=client)
     parts = [delayed((words[a:b], labels[a:b])) for a, b in pairwise([0, 0, 5, 900, 2400])]
@@ -65,9 +65,9 @@ def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client,
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(client, table, tmp_path):
     path = write_csv(tmp_path / "a.csv", table)
     found = fit_dask(OnePassGAM(random_state=0), [path], reading=ReadOptions(label="bought"), client=client)
-    learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())
+    learning = additive_shards([path], ReadOptions(label="bought"), AdditiveFactory({"random_state": 0}), ClassLabels())
     right = train_files(learning, ThreadScheduler(2)).model
-    assert_array_equal(found.solution_.final.weights, right.solution.final.weights)
+    assert_array_equal(found._fitted.final.weights, right.solution.final.weights)
     assert found.selection_ == right.solution.final.selection
     assert found.decision_function(table.drop(columns="bought")).shape == (2400,)
 
@@ -90,6 +90,6 @@ def test_a_worker_killed_in_the_middle_changes_nothing_of_an_additive_model(clie
     found = fit_dask(OnePassGAM(random_state=0), chunks, client=client)
     killer.join()
     assert len((tmp_path / "900").read_text().split()) > 3, "the partition must have been read again"
-    assert sum(found.solution_.counts) == 2400
-    assert_array_equal(found.solution_.final.weights, right.solution_.final.weights)
+    assert sum(found._fitted.counts) == 2400
+    assert_array_equal(found._fitted.final.weights, right._fitted.final.weights)
     client.wait_for_workers(2)

@@ -8,16 +8,16 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from opauc.additive.model_file import save_additive
-from opauc.additive.training import GamRecipe
 from opauc.engines.additive_shards import additive_shards, shards_like
-from opauc.training.loop import StreamTraining
 from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
+from opauc.additive.factory import AdditiveFactory
 from opauc.additive.file_sample import sample_initial_rows
 from opauc.additive.shifts import find_drift
 from opauc.core.labels import ClassLabels
+from opauc.core.loop import Trainer
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.sample import SampledFiles
@@ -28,7 +28,7 @@ from tests.tables import raw_table, small_bases, write_csv
 
 N_ROWS = 5000
 SAID = ReadOptions(label="bought")
-RECIPE = GamRecipe({"random_state": 0})
+RECIPE = AdditiveFactory({"random_state": 0})
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def files(table, tmp_path_factory):
 def in_order(paths, options=SAID, bad_rows=None):
     """The model of one process, chunk after chunk, as the command learns it."""
     sample = sample_initial_rows(SampledFiles.of(paths, options), OrdinalReading(options), RECIPE, ClassLabels())
-    training = StreamTraining(sample.recipe, sample.labels)
+    training = Trainer(sample.recipe, sample.labels)
     stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
     for chunk in stream.chunks():
         training.learn(chunk)

@@ -55,8 +55,8 @@ def literal(X, y, weight=None):
     some = spread_numbers(len(y), 1000, random_key(0))
     weight = np.ones(len(y)) if weight is None else weight
     model = OnePassGAM(random_state=0, init_size=1000).fit(X.iloc[some], y[some], weight[some]).empty_copy()
-    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model.columns_, learn=False).rows
-    model.solution_ = replace(model.solution_, sampled=SampledRows.of(drawn))
+    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model._columns, learn=False).rows
+    model._fitted = replace(model._fitted, sampled=SampledRows.of(drawn))
     return model.partial_fit(X, y, sample_weight=weight)
 
 
@@ -89,7 +89,7 @@ def test_weights_of_rows_count(table):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     weight = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
     found = Cut(X, y, [500, 2000], weight).fitted(OnePassGAM(random_state=0))
-    assert sum(found.solution_.counts) == weight.sum()
+    assert sum(found._fitted.counts) == weight.sum()
     assert_allclose(found.decision_function(X), literal(X, y, weight).decision_function(X), rtol=0, atol=1e-8)
 
 

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from opauc.engines.linear_shards import FilesToLearn, linear_shards
-from opauc.training.loop import StreamTraining
 from pyarrow import parquet
 
 from opauc import OPAUC, OPAUCCV
+from opauc.core.loop import Trainer
 from opauc.data import ReadOptions
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import score_files, train_files
 from opauc.engines.scheduler import in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 from tests.engines.merged_values import numbered
 from tests.tables import FORMATS, rows_and_labels, write_rows
 
@@ -53,7 +53,7 @@ def test_files_of_every_format_give_the_weights_of_one_process_and_the_bits_of_t
     assert_allclose(found.coef_, whole.coef_, rtol=1e-10)
     told, sketched = [], {"solver": "exact", "rank": 3, "random_state": 4}
     for parameters in ({}, sketched):
-        learning = linear_shards(FilesToLearn(paths, OpaucRecipe(parameters), parameters))
+        learning = linear_shards(FilesToLearn(paths, opauc_factory(parameters), parameters))
         mine, right = (
             train_files(learning, engine, told=lambda *done: told.append(done))
             for engine in (DaskScheduler(client), ThreadScheduler(2))
@@ -85,11 +85,11 @@ def test_what_the_first_rows_tell_of_columns_goes_to_every_worker_and_categories
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["a,word,b,label", *lines]) + "\n")
     options = ReadOptions(categorical=("word",))
-    known = str(linear_shards(FilesToLearn([path], OpaucRecipe({}), {}, options=options)).encoding)
+    known = str(linear_shards(FilesToLearn([path], opauc_factory({}), {}, options=options)).encoding)
     assert "red" in known
     assert "grey" not in known
     found = fit_dask(OPAUC(alpha=0.1), path, reading=options, client=client)
-    training, stream = StreamTraining(OpaucRecipe({"alpha": 0.1})), open_stream([path], options)
+    training, stream = Trainer(opauc_factory({"alpha": 0.1})), open_stream([path], options)
     for chunk in stream.chunks():
         training.learn(chunk)
     whole = training.finished()

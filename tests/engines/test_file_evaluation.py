@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from sklearn.metrics import roc_auc_score
 
 from opauc.data import BadRows, ReadOptions
 from opauc.engines.files import score_files, train_files
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 from tests.problems import problem
 
 
@@ -26,7 +26,7 @@ def judged(tmp_path):
     path = tmp_path / "a.csv"
     lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
     path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
-    files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(drop=("word",)))
+    files = FilesToLearn([path], opauc_factory({}), {}, options=ReadOptions(drop=("word",)))
     model = train_files(linear_shards(files), ThreadScheduler(1)).model
     return model, path, labels, model.scorer.scores(rows)
 
@@ -58,7 +58,7 @@ def test_bad_rows_are_named_skipped_and_limited(judged):
 
 def test_unknown_categories_are_counted_over_all_shards(judged):
     _, path, *_ = judged
-    files = FilesToLearn([path], OpaucRecipe({}), {}, options=ReadOptions(categorical=("word",)))
+    files = FilesToLearn([path], opauc_factory({}), {}, options=ReadOptions(categorical=("word",)))
     model = train_files(linear_shards(files), ThreadScheduler(1)).model
     path.write_text(path.read_text().replace(",u,", ",new,"))
     unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]

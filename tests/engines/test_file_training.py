@@ -7,26 +7,26 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from pyarrow import parquet
 
 from opauc.core.labels import ClassLabels
+from opauc.core.loop import Trainer
+from opauc.core.model import save_model
 from opauc.data import BadRows, ReadOptions
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import train_files
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
-from opauc.linear.model_file import save_model
-from opauc.linear.resolve import OpaucRecipe, recipe_of
-from opauc.training.loop import StreamTraining
+from opauc.linear.resolve import opauc_factory, recipe_of
 from tests.problems import problem
 
 ALPHA = {"alpha": 1e-3}
-EXACT, CROSS = OpaucRecipe(ALPHA), recipe_of("OPAUCCV", {})
+EXACT, CROSS = opauc_factory(ALPHA), recipe_of("OPAUCCV", {})
 
 
 def one_process(paths, recipe=EXACT, options=ReadOptions()):  # noqa: B008
-    training = StreamTraining(recipe)
+    training = Trainer(recipe)
     stream = open_stream(paths, options)
     for chunk in stream.chunks():
         training.learn(chunk)
@@ -98,7 +98,7 @@ def test_shards_give_the_weights_of_one_process(files, ending, size, recipe):
     "parameters", [{}, {"solver": "exact", "rank": 3, "random_state": 0}], ids=["exact", "sketched"]
 )
 def test_the_same_shards_give_the_same_bytes(files, ending, parameters, tmp_path):
-    recipe = OpaucRecipe({**ALPHA, **parameters})
+    recipe = opauc_factory({**ALPHA, **parameters})
     for n_jobs in (1, 3):
         save_model(in_shards(files[ending], 2_000, recipe, OPTIONS[ending], n_jobs).model, tmp_path / str(n_jobs))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
@@ -106,7 +106,7 @@ def test_the_same_shards_give_the_same_bytes(files, ending, parameters, tmp_path
 
 def test_a_sketch_has_codes_of_its_own_for_each_shard_and_estimates_the_same_covariance(files):
     exact = in_shards(files["parquet"], 900).model.learned().state
-    recipe = OpaucRecipe({"solver": "exact", "rank": 400, "random_state": 1})
+    recipe = opauc_factory({"solver": "exact", "rank": 400, "random_state": 1})
     with pytest.warns(UserWarning, match="rank=400 is more than n_features"):
         sketch = in_shards(files["parquet"], 900, recipe).model.learned().state
     assert len(sketch.merged_keys | {sketch.stream.key}) == 15
@@ -200,7 +200,7 @@ def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
 )
 def test_what_depends_on_the_order_is_refused(files, parameters, options, message):
     with pytest.raises(UnsupportedOperationError, match=message):
-        in_shards(files["parquet"], 900, OpaucRecipe(parameters), ReadOptions(**options))
+        in_shards(files["parquet"], 900, opauc_factory(parameters), ReadOptions(**options))
 
 
 def test_a_stream_is_refused_before_anything_is_read_of_it(monkeypatch):

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.additive.training import GamRecipe
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
+from opauc.additive.factory import AdditiveFactory
 from opauc.baselines import OAM
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
@@ -198,14 +198,14 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 
     from opauc.engines.files import score_files, train_files
     from opauc.engines.threads import ThreadScheduler
-    from opauc.linear.resolve import OpaucRecipe
+    from opauc.linear.resolve import opauc_factory
 
     monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
     monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 5_000)
     path = tmp_path / "a.csv"
     lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
-    wanted, told = linear_shards(FilesToLearn([path], OpaucRecipe({}), {})), []
+    wanted, told = linear_shards(FilesToLearn([path], opauc_factory({}), {})), []
     found, right = (
         train_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
         for engine in (scheduler, ThreadScheduler(2))
@@ -233,7 +233,7 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
     frame = scheduler.session.createDataFrame(table).cache()
     found, one = (fit_spark(OnePassGAM(random_state=0), cut, "bought") for cut in (frame, frame.coalesce(1)))
     assert frame.rdd.getNumPartitions() > 1
-    assert sum(found.solution_.counts) == len(table)
+    assert sum(found._fitted.counts) == len(table)
     assert found.selection_ == one.selection_
     assert_allclose(found.decision_function(words), one.decision_function(words), rtol=0, atol=1e-8)
     right = Cut(words, table["bought"].to_numpy(), [1000]).fitted(OnePassGAM(random_state=0))
@@ -249,7 +249,7 @@ def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler
     from opauc.engines.threads import ThreadScheduler
 
     path = write_csv(tmp_path / "a.csv", table)
-    learning = additive_shards([path], ReadOptions(label="bought"), GamRecipe({"random_state": 0}), ClassLabels())
+    learning = additive_shards([path], ReadOptions(label="bought"), AdditiveFactory({"random_state": 0}), ClassLabels())
     found, right = (train_files(learning, engine).model for engine in (scheduler, ThreadScheduler(2)))
     assert_array_equal(found.solution.final.weights, right.solution.final.weights)
     assert found.solution.final.selection == right.solution.final.selection

@@ -45,7 +45,7 @@ def snapshot(model):
 def assert_unchanged(model, before):
     assert vars(model).keys() == before.keys()
     if "solution_" in before:
-        assert_array_equal(model.solution_.moments.positive.scatter, before["solution_"].moments.positive.scatter)
+        assert_array_equal(model._fitted.moments.positive.scatter, before["solution_"].moments.positive.scatter)
         assert_array_equal(model.coef_, before["solution_"].scorer.weights[None])
         assert_array_equal(model.classes_, before["classes_"])
     assert getattr(model, "n_features_in_", None) == before.get("n_features_in_")

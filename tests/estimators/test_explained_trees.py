@@ -77,7 +77,7 @@ def test_a_share_has_no_curve():
 
 def test_importances_are_the_deviations_of_contributions_over_the_rows_by_their_curvature():
     model = learned()
-    known = model.basis_.products(ROWS, model.solution_.current.model.sums.point)
+    known = model.basis_.products(ROWS, model._fitted.current.model.sums.point)
     margin = (2.0 * LABELS - 1.0) * known
     doubt = expit(-margin)
     curvature = np.where(margin >= 0, doubt * (1 - doubt), (doubt - 0.5) / -np.where(margin == 0, 1.0, margin))

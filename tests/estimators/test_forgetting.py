@@ -50,7 +50,7 @@ def test_any_cut_gives_what_fit_gives_and_no_class_vanishes(solver, seed, forget
     cut = chunked(
         OPAUC(solver=solver, forgetting_factor=forgetting_factor), rows, labels, sorted(int(s * n_rows) for s in shares)
     )
-    assert whole.solution_.counts.both
+    assert whole._fitted.counts.both
     assert np.isfinite(whole.coef_).all()
     assert np.abs(whole.coef_).max() > 0.0
     assert_allclose(cut.coef_, whole.coef_, rtol=1e-9, atol=1e-9 * np.abs(whole.coef_).max())

@@ -178,7 +178,7 @@ def test_a_path_from_a_sketch_holds_the_weights_of_every_alpha():
 def test_float32_rows_are_kept_in_float32_tables():
     rows, labels = texts(9)
     small = OPAUC(rank=5, random_state=0).fit(rows.astype(np.float32), labels)
-    assert small.solution_.state.table.rows.dtype == np.float32
+    assert small._fitted.state.table.rows.dtype == np.float32
     assert_allclose(small.coef_, OPAUC(rank=5, random_state=0).fit(rows, labels).coef_, rtol=1e-3, atol=1e-4)
 
 

@@ -85,7 +85,7 @@ def test_sixteen_shards_with_one_card_are_one_stream():
     merged = shards[0]
     for shard in shards[1:]:
         merged.merge(shard)
-    assert merged.solution_.counts == one.solution_.counts
+    assert merged._fitted.counts == one._fitted.counts
     assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
     assert merged.selection_.rung == one.selection_.rung
 
@@ -116,11 +116,11 @@ def test_a_weight_of_two_is_the_row_twice_after_the_card():
 
 def test_before_the_card_it_scores_from_what_it_has_and_goes_on():
     model = gam().partial_fit(ROWS[:600], LABELS[:600], classes=[0, 1])
-    assert model.solution_.fixed is None
+    assert model._fitted.fixed is None
     early = roc_auc_score(TRUTH, model.decision_function(TEST))
     assert early > 0.7
     model.partial_fit(ROWS[600:], LABELS[600:])
-    assert model.solution_.fixed is not None
+    assert model._fitted.fixed is not None
     assert roc_auc_score(TRUTH, model.decision_function(TEST)) > early
 
 
@@ -158,7 +158,7 @@ def test_memory_of_words_does_not_grow_after_the_card():
     labels = rng.integers(0, 2, 60_000)
     frame = pd.DataFrame({"id": words, "x": labels + rng.normal(size=60_000)})
     model = gam().fit(frame, labels)
-    assert sum(len(column.words) for column in model.columns_.columns) == 0
+    assert sum(len(column.words) for column in model._columns.columns) == 0
     assert roc_auc_score(labels, model.decision_function(frame)) > 0.7
 
 

@@ -58,7 +58,7 @@ def test_rows_one_by_one_are_those_of_one_chunk():
     many = gam()
     for i in range(300):
         many.partial_fit(ROWS[[i]], LABELS[[i]], classes=[0, 1])
-    assert len(many.solution_.waiting.rows) < 12
+    assert len(many._fitted.waiting.rows) < 12
     assert_array_equal(many.decision_function(ROWS), one.decision_function(ROWS))
 
 

@@ -18,7 +18,7 @@ from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.initial_fit import fit_basis
 from opauc.additive.policy import TREE_POLICY
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 
 
 def stream(seed, n_rows=6000):
@@ -63,11 +63,11 @@ def begun():
 
 
 def leaf_weights(model):
-    return model.solution_.final.weights[model.basis_.effects[()]]
+    return model._fitted.final.weights[model.basis_.effects[()]]
 
 
 def grown_values(model):
-    return model.solution_.current.model.sums.point[model.basis_.effects[()]]
+    return model._fitted.current.model.sums.point[model.basis_.effects[()]]
 
 
 def test_trees_are_grown_where_pairs_do_not_suffice_and_pay():
@@ -194,10 +194,10 @@ def test_a_saved_model_with_leaves_goes_on_to_the_same_bits(tmp_path, stay):
 
 def test_a_file_from_before_there_were_trees_is_read():
     model = gam(interactions=3).fit(ROWS[:4000], LABELS[:4000])
-    arrays = model.solution_.to_arrays() | {"model.in_sample": np.zeros(2)}
+    arrays = model._fitted.to_arrays() | {"model.in_sample": np.zeros(2)}
     assert not [name for name in arrays if "leaves" in name or "probe" in name]
-    again = AdditiveSolution.from_arrays(model.solution_.settings, arrays)
-    assert_array_equal(again.final.weights, model.solution_.final.weights)
+    again = AdditiveFit.from_arrays(model._fitted.settings, arrays)
+    assert_array_equal(again.final.weights, model._fitted.final.weights)
     assert len(again.final.selection.aucs) == 4
 
 

@@ -196,9 +196,9 @@ def test_sgd_depends_on_the_order_of_rows_so_weights_cannot_mean_copies():
 def test_weights_are_solved_for_only_when_asked_and_kept():
     rows, labels = problem(8, 40, 3)
     model = OPAUC().fit(rows, labels)
-    assert "scorer" not in vars(model.solution_)
+    assert "scorer" not in vars(model._fitted)
     assert model.coef_.base is model.coef_.base
-    assert "scorer" in vars(model.solution_)
+    assert "scorer" in vars(model._fitted)
     with pytest.raises(ValueError, match="read-only"):
         model.coef_[0, 0] = 1.0
 

@@ -11,7 +11,7 @@ import opauc
 from opauc import OPAUCCV
 from opauc.data.passthrough import group_keys
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 from tests import literal
 from tests.problems import cuts, problem
 
@@ -140,7 +140,7 @@ def test_one_group_alone_cannot_be_judged_and_is_told_of():
 
 
 def test_a_learner_without_folds_says_so():
-    training = Training(OpaucRecipe({"solver": "exact"}))
+    training = Training(opauc_factory({"solver": "exact"}))
     with pytest.raises(UnsupportedOperationError, match="groups are for folds, of which 'exact' has none"):
         training.learn(ROWS, LABELS, groups=group_keys(GROUPS, 400))
     assert not training.begun

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import InputError
+from opauc.core.loop import Trainer
+from opauc.core.model import save_model
 from opauc.data import ReadOptions
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
-from opauc.linear.model_file import save_model
-from opauc.linear.resolve import OpaucRecipe
-from opauc.training.loop import StreamTraining
+from opauc.linear.resolve import opauc_factory
 
 N = 120
 RANDOM = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def trained(folder, options=OPTIONS, **parameters):
     """Do as the command does; return what is loaded, and the file of the rows."""
     path, model = folder / "rows.csv", folder / "model.opauc"
     FRAME.assign(bought=LABELS).to_csv(path, index=False)
-    training = StreamTraining(OpaucRecipe({"random_state": 0, **parameters}))
+    training = Trainer(opauc_factory({"random_state": 0, **parameters}))
     for chunk in open_stream([path], options).chunks():
         training.learn(chunk)
     tables = OneHotReading(options, training.resume_position.learned())
@@ -68,7 +68,7 @@ def test_every_kind_of_table_is_scored_as_the_file_is(tmp_path, kind):
 
 def test_features_by_their_own_names_and_arrays_of_them_are_scored_as_before(tmp_path):
     model, path = trained(tmp_path)
-    rows = model._reading_features.read(path).rows
+    rows = model._reading.read(path).rows
     named = pd.DataFrame(rows.toarray(), columns=model.feature_names_in_)
     assert_allclose(model.decision_function(named), model.decision_function(path), rtol=1e-12)
     with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def test_learning_goes_on_from_raw_tables_with_new_categories(tmp_path, settings
     assert model.n_features_in_ == before + 1 == model.coef_.shape[1]
     assert model.feature_names_in_[-1] == "city=Chur"
     more.assign(bought=LABELS).to_csv(tmp_path / "more.csv", index=False)
-    training = StreamTraining(OpaucRecipe({"random_state": 0, **settings}))
+    training = Trainer(opauc_factory({"random_state": 0, **settings}))
     for chunk in open_stream([path, tmp_path / "more.csv"], OPTIONS).chunks():
         training.learn(chunk)
     assert_allclose(model.coef_[0], training.finished().scorer.weights, rtol=1e-9, atol=1e-12)
@@ -143,12 +143,12 @@ def test_rows_are_forgotten_as_they_came(tmp_path):
 def test_fitting_anew_to_arrays_forgets_the_columns(tmp_path):
     model, path = trained(tmp_path)
     model.fit(RANDOM.normal(size=(20, 2)), [0, 1] * 10)
-    assert model._reading_features is None
+    assert model._reading is None
     with pytest.raises(ValueError, match=r"Expected 2D array|could not convert"):
         model.predict(str(path))
 
 
 def test_columns_go_through_a_file_of_the_model_as_json(tmp_path):
     model, _ = trained(tmp_path)
-    saved = json.loads(json.dumps(model._reading_features.to_json()))
-    assert OneHotReading.of_json(saved).to_json() == model._reading_features.to_json()
+    saved = json.loads(json.dumps(model._reading.to_json()))
+    assert OneHotReading.of_json(saved).to_json() == model._reading.to_json()

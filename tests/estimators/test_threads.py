@@ -68,7 +68,7 @@ def learning(model, thread):
 def test_no_row_is_lost_however_many_threads_learn(model):
     model = clone(model)
     at_once(*(learning(model, thread) for thread in range(THREADS)))
-    assert_allclose(model.solution_.counts, np.bincount(LABELS))
+    assert_allclose(model._fitted.counts, np.bincount(LABELS))
 
 
 def test_rows_learnt_by_threads_give_the_weights_of_fit():
@@ -108,7 +108,7 @@ def test_a_chunk_that_fails_is_never_seen_and_hinders_no_other_thread():
 
     at_once(learning(model, 1), failing, failing, scoring)
     expected = np.bincount(LABELS[:SIZE], minlength=2) + np.bincount(LABELS[CHUNKS * SIZE : 2 * CHUNKS * SIZE])
-    assert_allclose(model.solution_.counts, expected)
+    assert_allclose(model._fitted.counts, expected)
 
 
 @pytest.mark.parametrize("settings", [{}, {"rank": 3}], ids=["exact", "sketched"])
@@ -130,7 +130,7 @@ def test_models_merged_into_each_other_while_they_learn_wait_for_no_one_for_ever
         return work
 
     at_once(merging(target[0], shards[1]), merging(shards[1], shards[0]), merging(shards[0], target[1]))
-    assert target[0].solution_.counts.both
+    assert target[0]._fitted.counts.both
 
 
 def test_forgetting_and_learning_at_once_leaves_the_rows_that_were_not_forgotten():
@@ -153,7 +153,7 @@ def test_files_saved_while_rows_are_learnt_hold_whole_chunks(tmp_path):
         for i in range(20):
             opauc.save(model, tmp_path / str(i))
             loaded = opauc.load(tmp_path / str(i))
-            sums.add(sum(loaded.solution_.counts) % SIZE)
+            sums.add(sum(loaded._fitted.counts) % SIZE)
         return sums
 
     assert at_once(learning(model, 1), saving)[1] == {0.0}
@@ -166,4 +166,4 @@ def test_copies_pickles_and_clones_have_locks_of_their_own(model):
     for one in again:
         assert_array_equal(one.coef_, fitted.coef_)
         one.partial_fit(ROWS[60:90], LABELS[60:90])
-    assert sum(fitted.solution_.counts) == 60
+    assert sum(fitted._fitted.counts) == 60

@@ -19,7 +19,7 @@ from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import LevelSums
 from opauc.additive.selection import CandidateModels
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveSolution
+from opauc.additive.state import AdditiveFit
 from opauc.additive.sums import LinearizedSums
 from opauc.core.mergeable import Mergeable
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
@@ -113,7 +113,7 @@ def bin_shards(seed):
 @cache
 def additive_shards(seed):
     rows, labels = problem(seed, 400, 3)
-    start = AdditiveSolution.start(AdditiveSettings(interactions=0, n_knots=5), np.zeros(3, bool), seed)
+    start = AdditiveFit.start(AdditiveSettings(interactions=0, n_knots=5), np.zeros(3, bool), seed)
     fitted = start.after(rows, labels).empty_copy()
     return [fitted.after(rows[i::3], labels[i::3]).fixed.model for i in range(3)]
 

@@ -10,14 +10,14 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
-from opauc.training.checkpoints import Checkpoints
-from opauc.training.loop import StreamTraining
 
 import opauc
 from opauc import OPAUC, UnreadableFileError
 from opauc.baselines import OAM
 from opauc.cli import main
+from opauc.core.checkpoints import Checkpoints
 from opauc.core.checksummed_file import read_checksummed
+from opauc.core.loop import Trainer
 from opauc.core.registry import BASELINES
 from tests.core.hostile_files import changed, hostile, write_hostile
 from tests.problems import problem
@@ -100,14 +100,14 @@ def run_command(patch, *arguments):
 
 
 def stop_after_one_file(patch):
-    learn = StreamTraining.learn
+    learn = Trainer.learn
 
     def stopping(training, chunk):
         if training.rows:
             raise StopAfterOneFileError
         learn(training, chunk)
 
-    patch.setattr(StreamTraining, "learn", stopping)
+    patch.setattr(Trainer, "learn", stopping)
 
 
 def load(kind, path):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numba.core import event
 
+from opauc.api.solver_method import SolverMethod
 from opauc.core.registry import SOLVERS
 from opauc.linear.exact import Exact
-from opauc.linear.training import SolverMethod
 from opauc.metrics import HeldOut, NumberedRows, compare_on_stream
 from tests.problems import problem
 

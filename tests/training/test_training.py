@@ -12,7 +12,7 @@ from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import MergeableSolver
 from opauc.data.open_stream import stream_of_memory
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -62,8 +62,8 @@ NO_SUMS = [
 
 @pytest.mark.parametrize(("settings", "called"), NO_SUMS, ids=[called for _, called in NO_SUMS])
 def test_only_a_learner_of_sums_merges_forgets_and_has_a_path_and_errors_name_what_was_used(settings, called):
-    one, other = (trained(OpaucRecipe(settings), ROWS, LABELS) for _ in range(2))
-    exact = trained(OpaucRecipe({"solver": "exact"}), ROWS, LABELS)
+    one, other = (trained(opauc_factory(settings), ROWS, LABELS) for _ in range(2))
+    exact = trained(opauc_factory({"solver": "exact"}), ROWS, LABELS)
     actions = {
         "merge": [lambda: one.merge(other.solution), lambda: exact.merge(one.solution)],
         "forget": [lambda: one.forget(ROWS, LABELS)],
@@ -78,7 +78,7 @@ def test_only_a_learner_of_sums_merges_forgets_and_has_a_path_and_errors_name_wh
 
 
 def test_sums_of_different_kinds_do_not_merge():
-    exact, sketched = (trained(OpaucRecipe({"solver": "exact", "rank": rank}), ROWS, LABELS) for rank in (None, 3))
+    exact, sketched = (trained(opauc_factory({"solver": "exact", "rank": rank}), ROWS, LABELS) for rank in (None, 3))
     with pytest.raises(
         IncompatibleMomentsError, match="cannot merge what 'exact' and what 'exact' with rank 3 have learned"
     ):
@@ -86,14 +86,14 @@ def test_sums_of_different_kinds_do_not_merge():
 
 
 def test_what_learnt_through_a_map_does_not_merge_and_says_why():
-    one = OPAUCf(n_components=2, random_state=0).fit(ROWS, LABELS).solution_
+    one = OPAUCf(n_components=2, random_state=0).fit(ROWS, LABELS)._fitted
     with pytest.raises(UnsupportedOperationError, match="merge is not possible where rows go through a FeatureSubset"):
         one.merged(one)
 
 
 def test_settings_changed_since_are_named_when_models_merge_or_forget():
-    training = trained(OpaucRecipe({"solver": "sgd"}), ROWS, LABELS)
-    exact = trained(OpaucRecipe({"solver": "exact"}), ROWS, LABELS)
+    training = trained(opauc_factory({"solver": "sgd"}), ROWS, LABELS)
+    exact = trained(opauc_factory({"solver": "exact"}), ROWS, LABELS)
     training.recipe = exact.recipe
     for action in (lambda: training.merge(exact.solution), lambda: training.forget(ROWS, LABELS)):
         with pytest.raises(ValueError, match="solver was 'sgd' with rank None"):
@@ -101,12 +101,12 @@ def test_settings_changed_since_are_named_when_models_merge_or_forget():
 
 
 def test_settings_may_change_between_chunks_but_not_the_kind_of_learner():
-    training = trained(OpaucRecipe({"solver": "exact"}), ROWS[:100], LABELS[:100])
-    training.recipe = OpaucRecipe({"solver": "exact", "alpha": 0.5})
+    training = trained(opauc_factory({"solver": "exact"}), ROWS[:100], LABELS[:100])
+    training.recipe = opauc_factory({"solver": "exact", "alpha": 0.5})
     training.learn(ROWS[100:], LABELS[100:])
-    wanted = trained(OpaucRecipe({"solver": "exact", "alpha": 0.5}), ROWS, LABELS)
+    wanted = trained(opauc_factory({"solver": "exact", "alpha": 0.5}), ROWS, LABELS)
     assert_allclose(training.solution.scorer.weights, wanted.solution.scorer.weights, rtol=1e-9)
-    training.recipe = OpaucRecipe({"solver": "sgd"})
+    training.recipe = opauc_factory({"solver": "sgd"})
     with pytest.raises(ValueError, match="solver was 'exact' with rank None"):
         training.learn(ROWS, LABELS)
 
@@ -114,12 +114,12 @@ def test_settings_may_change_between_chunks_but_not_the_kind_of_learner():
 def test_features_that_turn_up_late_were_zero_before():
     thin = sparse.csr_array(ROWS * (np.random.default_rng(0).random(ROWS.shape) < 0.4))
     narrow = sparse.csr_array(thin[:80, :3])
-    late = Training(OpaucRecipe({}))
+    late = Training(opauc_factory({}))
     late.learn(narrow, LABELS[:80])
     late.learn(thin[80:], LABELS[80:])
     whole = sparse.vstack([widen_rows(narrow, 5), thin[80:]], format="csr")
     assert_allclose(
-        late.solution.scorer.weights, trained(OpaucRecipe({}), whole, LABELS).solution.scorer.weights, rtol=1e-9
+        late.solution.scorer.weights, trained(opauc_factory({}), whole, LABELS).solution.scorer.weights, rtol=1e-9
     )
 
 

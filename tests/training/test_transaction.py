@@ -8,14 +8,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from opauc.linear.choice import SameLearner
 from opauc.linear.training import Training
-from opauc.training.loop import StreamTraining
 from scipy import sparse
 
+from opauc.core.loop import Trainer
 from opauc.core.registry import SOLVERS
 from opauc.core.transaction import Transaction
 from opauc.data.open_stream import stream_of_memory
 from opauc.errors import DivergedError
-from opauc.linear.resolve import OpaucRecipe
+from opauc.linear.resolve import opauc_factory
 from tests.problems import problem
 
 LEARNERS = SOLVERS
@@ -85,10 +85,10 @@ def test_a_chunk_learnt_again_after_an_interrupt_gives_what_an_undisturbed_run_g
 def test_settings_of_now_decide_what_is_kept(settings):
     """A penalty that makes the kernel remove_stale_files over all features, where the one before it did not."""
     wide = sparse.csr_array((SPARSE.data, SPARSE.indices, SPARSE.indptr), shape=(600, 5000))
-    training = Training(OpaucRecipe({"solver": "sgd", "alpha": 0.0, **settings}))
+    training = Training(opauc_factory({"solver": "sgd", "alpha": 0.0, **settings}))
     training.learn(wide[:300], LABELS[:300])
     before = arrays(training)
-    training.recipe = OpaucRecipe(
+    training.recipe = opauc_factory(
         {"solver": "sgd", "alpha": 3.0, "learning_rate": "constant", "eta0": 0.333, "average": False, **settings}
     )
     other = sparse.csr_array((1e3 * SPARSE.data, SPARSE.indices + 100, SPARSE.indptr), shape=(600, 5000))[300:]
@@ -129,7 +129,7 @@ def test_a_stream_in_training_is_as_before_the_chunk_whatever_fails(monkeypatch)
         for part in (slice(0, 250), slice(250, 600))
         for chunk in stream_of_memory(ROWS[part], labels=LABELS[part]).chunks()
     ]
-    training = StreamTraining(OpaucRecipe({"solver": "sgd", "rank": 3, "random_state": 0}))
+    training = Trainer(opauc_factory({"solver": "sgd", "rank": 3, "random_state": 0}))
     training.learn(chunks[0])
     header, before = training.parts()
     with monkeypatch.context() as patch:

@@ -3,8 +3,8 @@
 from experiments.paper.column import OURS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import exact_family
+from opauc.api.solver_method import SolverMethod
 from opauc.linear.exact import Exact
-from opauc.linear.training import SolverMethod
 
 # Wider than the paper's grid on both sides: penalties cost next to nothing here.
 GRID = {"alpha": tuple(2.0**k for k in range(-20, 11))}

@@ -4,9 +4,9 @@ from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, Column, Contex
 from experiments.paper.data_set import HIGH_DIMENSION, Shape
 from experiments.paper.families import sketch_family
 from experiments.paper.traces import influence_of_rank
+from opauc.api.solver_method import SolverMethod
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_sgd import SketchedSGD
-from opauc.linear.training import SolverMethod
 
 RANK = 50
 RANKS = (1, 5, 10, 25, 50, 100, 200)

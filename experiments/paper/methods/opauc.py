@@ -4,8 +4,8 @@ from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, STUDY, Column,
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import descent_family
 from experiments.paper.traces import convergence, influence
+from opauc.api.solver_method import SolverMethod
 from opauc.linear.sgd import SGD
-from opauc.linear.training import SolverMethod
 
 GRID = {"eta0": STEPS, "alpha": RIDGES}
 

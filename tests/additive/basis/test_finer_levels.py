@@ -13,7 +13,7 @@ from opauc.additive.basis.main_effects import main_effects
 WORDS = np.array([True, False, True])
 
 
-def effects_of(rows, most_levels):
+def terms_of(rows, most_levels):
     ones = np.ones(len(rows))
     return main_effects(rows, ones, ones, WORDS, 8, most_levels)
 
@@ -28,7 +28,7 @@ def drawn(seed, n_rows=400):
 @given(st.integers(0, 2**32 - 1))
 def test_every_category_is_kept_told_apart_or_rare(seed):
     rows = drawn(seed)
-    effects = effects_of(rows, most_levels=12)
+    effects = terms_of(rows, most_levels=12)
     levels = RandomEffects.of(effects, rows, n_columns=50)
     for j in (0, 2):
         numbers, counts = np.unique(rows[~np.isnan(rows[:, j]), j].astype(int), return_counts=True)
@@ -41,7 +41,7 @@ def test_every_category_is_kept_told_apart_or_rare(seed):
 @given(st.integers(0, 2**32 - 1))
 def test_a_row_has_a_one_for_each_of_its_levels_dense_or_sparse(seed):
     rows = drawn(seed)
-    levels = RandomEffects.of(effects_of(rows, most_levels=12), rows, n_columns=50)
+    levels = RandomEffects.of(terms_of(rows, most_levels=12), rows, n_columns=50)
     expected = np.array(
         [[float(row[j] == n) for j, n in zip(levels.inputs, levels.numbers, strict=True)] for row in rows]
     )
@@ -52,7 +52,7 @@ def test_a_row_has_a_one_for_each_of_its_levels_dense_or_sparse(seed):
 
 def test_the_most_frequent_are_told_apart_where_there_are_too_many(monkeypatch):
     rows = np.repeat(np.arange(30.0), np.arange(1, 31))[:, None] * [1.0, 0.0, 0.0]
-    effects = effects_of(rows, most_levels=3)
+    effects = terms_of(rows, most_levels=3)
     monkeypatch.setattr(module, "MOST_OF_ONE", 4)
     assert RandomEffects.of(effects, rows, n_columns=5).numbers.tolist() == [24, 25, 26, 27]
     monkeypatch.setattr(module, "MOST_PRODUCTS", 10)
@@ -61,7 +61,7 @@ def test_the_most_frequent_are_told_apart_where_there_are_too_many(monkeypatch):
 
 def test_pooled_levels_of_few_rows_stay_pooled():
     rows = np.array([[0.0, 0.0, 0.0]] * 97 + [[1.0, 1.0, 1.0]] * 2 + [[2.0, 0.0, 0.0]])
-    assert RandomEffects.of(effects_of(rows, most_levels=None), rows, n_columns=5).size == 0
+    assert RandomEffects.of(terms_of(rows, most_levels=None), rows, n_columns=5).size == 0
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_numbers_that_are_codes_are_told_apart_whatever_else_a_row_may_have(seed
     rng = np.random.default_rng(seed)
     rows = drawn(seed)
     rows[:, 1] = rng.choice([-7.0, 0.0, 3.0, 2.0**53, np.nan], 400)
-    effects = effects_of(rows, most_levels=None)
+    effects = terms_of(rows, most_levels=None)
     levels = RandomEffects.of(effects, rows, n_columns=50, coded=[1])
     assert levels.numbers_of(1).tolist() == [-7, 0, 3, 2**53]
     assert not RandomEffects.of(effects, rows, n_columns=50).numbers_of(1).size
