@@ -51,7 +51,7 @@ def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, 
 def _of_grid(grid: GridSolver[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
     """Yield the weights of each pair of a grid, None for those that diverged, with at most PANEL of them in memory."""
     state = grid.step(grid.start(rows.shape[1]), rows, labels)
-    contest = grid.contest(state)
+    contest = grid.race(state)
     positions = np.empty(contest.order.size, np.intp)
     positions[contest.order] = np.arange(positions.size)
     for start in range(0, positions.size, PANEL):

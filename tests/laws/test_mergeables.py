@@ -26,7 +26,7 @@ from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.features import FeatureMoments
 from opauc.linear.moments.folds import FoldMoments
-from opauc.linear.moments.sketch import ClassSketch, CodeStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.metrics import CalibrationBins, StreamingAuc
 from tests.problems import problem
 
@@ -73,7 +73,7 @@ def group_shards(seed):
 
 def sketch_shards(seed):
     # Every shard needs random codes of its own.
-    starts = [ClassSketch.empty(3, CodeStream.seeded(4, random_state=3 * seed + i)) for i in range(3)]
+    starts = [ClassSketch.empty(3, SignStream.seeded(4, random_state=3 * seed + i)) for i in range(3)]
     return [start.update(*part) for start, part in zip(starts, parts_of(seed), strict=True)]
 
 

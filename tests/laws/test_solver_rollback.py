@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from opauc.linear.learning_rates import LEARNING_RATES
+from opauc.linear.sgd import LEARNING_RATES
 from scipy import sparse
 
 from opauc.core.kernels.sparse_rows import CsrRows
