@@ -16,28 +16,28 @@ from experiments.tables import WARM_UP, gam, named_table
 from opauc.metrics import exact_auc
 
 USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
-ADDITIVE, LEARNER = "opauc.training.additive", "opauc.learners.additive"
+ADDITIVE = "opauc.additive"
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
     "effects": [(f"{ADDITIVE}.initial_fit", "", "_effects")],
     "encoding": [("opauc.additive.basis.basis", "Basis", "rows")],
-    "pair search": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_candidates")],
-    "pair columns": [(f"{ADDITIVE}.interaction_search", "InteractionSearch", "_with_pairs")],
-    "part fits": [(f"{LEARNER}.penalized_fit", "", "_steps")],
+    "pair search": [(f"{ADDITIVE}.search", "InteractionSearch", "_candidates")],
+    "pair columns": [(f"{ADDITIVE}.search", "InteractionSearch", "_with_pairs")],
+    "part fits": [(f"{ADDITIVE}.fit", "", "_iterate")],
     "full fits": [
-        (f"{ADDITIVE}.interaction_search", "", "finished_fit"),
-        (f"{LEARNER}.penalized_fit", "", "finished_fit"),
+        (f"{ADDITIVE}.search", "", "finish_fit"),
+        (f"{ADDITIVE}.fit", "", "finish_fit"),
     ],
-    "REML": [(f"{LEARNER}.penalized_fit", "", "smoothed"), ("opauc.additive.model", "", "smoothed")],
+    "REML": [(f"{ADDITIVE}.fit", "", "smooth"), ("opauc.additive.model", "", "smooth")],
     "Grams": [("opauc.additive.sums", "LinearizedSums", "update_all")],
-    "codes": [(f"{ADDITIVE}.tree_search", "TreeSearch", "of")],
-    "trees tried": [(f"{ADDITIVE}.tree_search", "TreeSearch", "tried")],
-    "trees": [(f"{ADDITIVE}.tree_search", "TreeSearch", "fitted")],
-    "ladder": [
-        ("opauc.additive.model", "AdditiveLogistic", "with_ladder"),
-        (f"{LEARNER}.ladder", "CandidateModels", "update"),
+    "codes": [(f"{ADDITIVE}.trees", "TreeSearch", "of")],
+    "trees tried": [(f"{ADDITIVE}.trees", "TreeSearch", "tried")],
+    "trees": [(f"{ADDITIVE}.trees", "TreeSearch", "fitted")],
+    "selection": [
+        ("opauc.additive.model", "AdditiveLogistic", "with_candidates"),
+        (f"{ADDITIVE}.selection", "CandidateModels", "update"),
     ],
-    "final": [("opauc.additive.model", "AdditiveLogistic", "final")],
+    "final": [("opauc.additive.model", "AdditiveLogistic", "solve")],
 }
 
 
@@ -102,7 +102,7 @@ def _columns(scores_of):
     """Return how many columns the model has, and how many of them are main effects and leaves."""
     [model] = [cell.cell_contents for cell in scores_of.__closure__]
     basis = model.basis_
-    return f"{basis.n_columns} ({basis.main_columns()}, {basis.together.size if basis.together else 0})"
+    return f"{basis.n_columns} ({basis.main_columns()}, {basis.trees.size if basis.trees else 0})"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.additive.shares import leaf_shares
-from tests.additive.basis.test_leaves import flat, nested
+from tests.additive.basis.test_leaf_indicators import flat, nested
 
 seeds = st.integers(0, 2**32 - 1)
 sizes_of_trees = st.lists(st.integers(1, 12), min_size=1, max_size=5)

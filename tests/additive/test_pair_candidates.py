@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM
 from opauc.additive import pair_search as module
 from opauc.additive.basis.main_effects import main_effects
-from opauc.additive.basis.pairs import FEW_LEVELS, MOST_LEVELS
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.pair_search import pair_candidates
+from opauc.additive.policy import BASIS_POLICY
 
 
 def candidates_of(levels, labels, **given):
@@ -30,7 +30,12 @@ def test_an_input_has_more_levels_only_where_its_pairs_say_more_with_them():
     effect = rng.normal(size=(15, 15))[levels[:, 0], levels[:, 1]]
     effect += 3.0 * ((levels[:, 2] == 0) != (levels[:, 3] == 1))
     found = candidates_of(levels, rng.random(20_000) < expit(effect - 1.0))
-    assert found.levels.tolist() == [MOST_LEVELS, MOST_LEVELS, FEW_LEVELS, FEW_LEVELS]
+    assert found.levels.tolist() == [
+        BASIS_POLICY.max_pair_levels,
+        BASIS_POLICY.max_pair_levels,
+        BASIS_POLICY.pair_levels,
+        BASIS_POLICY.pair_levels,
+    ]
     certain = {tuple(pair) for pair in found.pairs[found.certain].tolist()}
     assert {(0, 1), (2, 3)} <= certain
 
@@ -39,7 +44,7 @@ def test_of_chance_nothing_is_certain_and_all_have_few_levels():
     rng = np.random.default_rng(1)
     found = candidates_of(rng.integers(0, 15, (8_000, 4)), rng.random(8_000) < 0.3)
     assert not found.certain.any()
-    assert (found.levels == FEW_LEVELS).all()
+    assert (found.levels == BASIS_POLICY.pair_levels).all()
 
 
 def test_where_there_are_many_inputs_those_that_gain_most_have_more_levels(monkeypatch):
@@ -50,9 +55,9 @@ def test_where_there_are_many_inputs_those_that_gain_most_have_more_levels(monke
         + rng.normal(size=(15, 15))[levels[:, 2], levels[:, 3]]
     )
     labels = rng.random(20_000) < expit(effect)
-    assert (candidates_of(levels, labels).levels == MOST_LEVELS).tolist() == [True] * 4 + [False] * 2
-    monkeypatch.setattr(module, "MOST_CODES", (FEW_LEVELS + 1) * 6 + 2 * 16)
-    assert (candidates_of(levels, labels).levels == MOST_LEVELS).tolist() == [True] * 2 + [False] * 4
+    assert (candidates_of(levels, labels).levels == BASIS_POLICY.max_pair_levels).tolist() == [True] * 4 + [False] * 2
+    monkeypatch.setattr(module, "MOST_CODES", (BASIS_POLICY.pair_levels + 1) * 6 + 2 * 16)
+    assert (candidates_of(levels, labels).levels == BASIS_POLICY.max_pair_levels).tolist() == [True] * 2 + [False] * 4
 
 
 @pytest.mark.parametrize("n_levels", [12, 20])

@@ -53,6 +53,6 @@ def test_there_is_a_share_for_every_value_at_which_the_effect_is_given():
     effects = {effect.name: effect for effect in Terms(learned, names, [{}] * 4).all()}
     for j, name in enumerate(names):
         model = learned.current.model
-        found = row_shares(learned.current.basis, model.bin_counts, model.levels.counts, j)
+        found = row_shares(learned.current.basis, model.bin_counts, model.random_effects.counts, j)
         assert found.shape == effects[name].value.shape
         assert found.sum() == pytest.approx(1.0)

@@ -11,9 +11,9 @@ from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
+from opauc.additive.drift import find_drift
 from opauc.additive.file_sample import sample_initial_rows
 from opauc.additive.model_file import save_additive
-from opauc.additive.shifts import find_drift
 from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, DataStream, ReadOptions

@@ -1,13 +1,15 @@
 """What trees of a `OnePassGAM` do is divided among the features that they split on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc import OnePassGAM
-from opauc.additive import fit as penalized_fit
-from opauc.additive.basis.leaves import Leaves
+from opauc.additive.basis.leaf_indicators import LeafIndicators
+from opauc.additive.policy import SMOOTHING_POLICY
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
 
@@ -27,14 +29,14 @@ TEST, _ = stream(1, 500)
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
-    monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
-    monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
+    policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
+    monkeypatch.setattr("opauc.additive.search.SMOOTHING_POLICY", policy)
 
 
 def begun():
     model = OnePassGAM(init_size=3000, random_state=0, max_columns=400)
     model.partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
-    assert isinstance(model.basis_.together, Leaves)
+    assert isinstance(model.basis_.trees, LeafIndicators)
     return model
 
 
@@ -58,7 +60,7 @@ def test_features_that_act_together_have_large_shares_and_the_one_that_acts_alon
 
 def test_a_feature_has_a_share_if_some_split_is_on_it():
     model = learned()
-    split_on = np.unique(model.basis_.together.splits.inputs)
+    split_on = np.unique(model.basis_.trees.splits.inputs)
     assert 4 not in split_on
     shares = [name for name in model.term_importances_ if name.endswith(", with others")]
     assert shares == [f"x{j}, with others" for j in split_on]
@@ -77,7 +79,7 @@ def test_a_share_has_no_curve():
 
 def test_importances_are_the_deviations_of_contributions_over_the_rows_by_their_curvature():
     model = learned()
-    known = model.basis_.products(ROWS, model.solution_.current.model.sums.point)
+    known = model.basis_.products(ROWS, model.solution_.current.model.sums.expansion_point)
     margin = (2.0 * LABELS - 1.0) * known
     doubt = expit(-margin)
     curvature = np.where(margin >= 0, doubt * (1 - doubt), (doubt - 0.5) / -np.where(margin == 0, 1.0, margin))
@@ -103,7 +105,7 @@ def test_shards_and_forgetting_lead_to_the_same_explanation():
 
 def test_shares_of_trees_that_the_guard_left_out_are_nothing():
     model = begun().partial_fit(ROWS[3000:], 1 - LABELS[3000:])  # what was learned of the first rows misleads
-    assert model.selection_.rung != "full"
+    assert model.selection_.model != "full"
     shares = [size for name, size in model.term_importances_.items() if name.endswith(", with others")]
     assert shares
     assert not any(shares)

@@ -13,7 +13,7 @@ from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.kernels.trees import (
     CURVATURE,
     N_TERMS,
-    PULL,
+    RESIDUAL,
     CodedRows,
     TreeLimits,
     TreeSplits,
@@ -24,7 +24,7 @@ from opauc.additive.kernels.trees import (
     write_terms,
 )
 from opauc.additive.penalties import Penalties
-from opauc.additive.smoothing import smoothed
+from opauc.additive.smoothing import smooth
 from opauc.additive.sums import LinearizedSums
 from opauc.types import Floats, Labels
 
@@ -62,8 +62,8 @@ def leaf_weights(leaves: NDArray[np.int32], values: Floats, scores: Floats, labe
     rows = csr_array((entries.ravel(), columns.ravel(), ends), shape=(n_rows, values.size + 1))
     penalties = Penalties(ColumnGroups.of([Group(GroupKind.LEAVES, 0, values.size)]), (None,))
     sums = LinearizedSums.at(np.append(1.0, values)).update(rows, labels, weight)
-    gram, moment = np.ascontiguousarray(sums.gram[1:, 1:]), sums.moment[1:] - sums.gram[1:, 0]
-    return smoothed(gram, moment, penalties, np.array([FIRST_STRENGTH]), STEPS).weights
+    gram, moment = np.ascontiguousarray(sums.gram[1:, 1:]), sums.rhs[1:] - sums.gram[1:, 0]
+    return smooth(gram, moment, penalties, np.array([FIRST_STRENGTH]), STEPS).weights
 
 
 class Growth(NamedTuple):
@@ -137,7 +137,7 @@ class BoostedRows(NamedTuple):
                 return
             kept = slice(size - 1)
             splits = TreeSplits(inputs[kept].copy(), codes[kept].copy(), children[kept].copy(), np.zeros(1, np.int32))
-            values = growth.rate * totals[:size, PULL] / (totals[:size, CURVATURE] + limits.ridge)
+            values = growth.rate * totals[:size, RESIDUAL] / (totals[:size, CURVATURE] + limits.ridge)
             leaves = np.empty(scores.size, np.int32)
             write_grown_leaves(order, bounds[:size], leaves)
             write_leaves(codes_of_others, splits, leaves_of_others)

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.column_names import AS_CODE, OTHERS, TOGETHER, WITH_OTHERS, level_names, place_names
-from opauc.additive.basis.leaves import Leaves
+from opauc.additive.basis.column_names import AS_CODE, OTHERS, WITH_OTHERS, level_names, place_names
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.additive.shares import LeafShares, leaf_shares
 from opauc.additive.state import AdditiveSolution
@@ -103,24 +102,22 @@ class Terms:
     def terms(self) -> list[Term]:
         """What the score is a sum of: effects of one input, of pairs, and each input's share in trees."""
         weights, nothing, coded = self.solution.final.weights, slice(0, 0), self.basis.coded_inputs()
+        effects = self.basis.random_effects
         found = [
             Term(
                 " × ".join(self.inputs[j] for j in inputs), inputs, inputs, columns, weights[columns],
-                self.basis.finer.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
+                effects.of_input(inputs[0]) if len(inputs) == 1 and inputs[0] not in coded else nothing,
             )
             for inputs, columns in self.basis.effects.items()
             if inputs
         ]  # fmt: skip
         for j in coded:
-            levels = self.basis.finer.of_input(j)
+            levels = effects.of_input(j)
             found.append(Term(self.inputs[j] + AS_CODE, (j,), (j,), nothing, np.empty(0), levels))
         if self._leaf_shares is not None:
             columns, (own, shares, _) = self.basis.effects[()], self._leaf_shares
             for j, share in zip(own.tolist(), shares.T, strict=True):
                 found.append(Term(self.inputs[j] + WITH_OTHERS, (j,), (), columns, share, nothing))
-        elif self.basis.together is not None:
-            columns, every = self.basis.effects[()], tuple(range(self.basis.n_inputs))
-            found.append(Term(TOGETHER, every, (), columns, weights[columns], nothing))
         return found
 
     @property
@@ -142,7 +139,7 @@ class Terms:
                 continue
             at, rows = self._codes(term.inputs[0]) if term.is_code else self._grid(term.along)
             basis = np.asarray(self.basis.rows(rows)[:, columns].todense())
-            levels = self.basis.finer.rows(rows)[:, own]
+            levels = self.basis.random_effects.rows(rows)[:, own]
             value = basis @ term.weights + levels @ self._of_levels[own] - middle
             basis -= self._means[columns]  # the error of the centered effect: how high it lies is the intercept's
             variance = np.einsum("ia,ab,ib->i", basis, self._covariance[columns, columns], basis)
@@ -156,17 +153,17 @@ class Terms:
         middles, of_columns, of_levels = self._middles(), self._by_column, self._by_level
         parts = np.empty((rows.shape[0], middles.size))
         for part, block in self.basis.blocks(rows):
-            parts[part] = (block @ of_columns + self.basis.finer.rows(rows[part]) @ of_levels).toarray()
+            parts[part] = (block @ of_columns + self.basis.random_effects.rows(rows[part]) @ of_levels).toarray()
         constant = self.solution.final.weights[0] + (0.0 if self._leaf_shares is None else self._leaf_shares.roots)
         return Explanation(self.names, parts - middles, float(constant + middles.sum()))
 
     @cached_property
     def _leaf_shares(self) -> LeafShares | None:
         """The weights of leaves, divided among the inputs; None where there are no trees."""
-        if not isinstance(self.basis.together, Leaves):
+        if self.basis.trees is None:
             return None
         columns = self.basis.effects[()]
-        return leaf_shares(self.basis.together.splits, self.solution.final.weights[columns], self._means[columns])
+        return leaf_shares(self.basis.trees.splits, self.solution.final.weights[columns], self._means[columns])
 
     @cached_property
     def _by_column(self) -> csr_array:
@@ -176,7 +173,9 @@ class Terms:
     @cached_property
     def _by_level(self) -> csr_array:
         """The weight that each finer level has in each term."""
-        return _placed([(term.levels, self._of_levels[term.levels]) for term in self.terms], self.basis.finer.size)
+        return _placed(
+            [(term.levels, self._of_levels[term.levels]) for term in self.terms], self.basis.random_effects.size
+        )
 
     @cached_property
     def _of_levels(self) -> Floats:
@@ -186,12 +185,12 @@ class Terms:
     @cached_property
     def _shares_of_levels(self) -> Floats:
         """The share of the rows that has each finer level, weighted by their curvature."""
-        shares: Floats = self.solution.current.model.levels.curvature / max(self._gram[0, 0], 1e-300)
+        shares: Floats = self.solution.current.model.random_effects.curvature / max(self._gram[0, 0], 1e-300)
         return shares
 
     @cached_property
     def _variances(self) -> Floats:
-        return self.solution.current.model.level_variances(self.solution.final)
+        return self.solution.current.model.random_effect_variances(self.solution.final)
 
     @cached_property
     def _covariance(self) -> Floats:
@@ -226,7 +225,7 @@ class Terms:
 
     def _codes(self, j: int) -> tuple[tuple[tuple[str, ...], ...], Floats]:
         """Return the values of an input that are told apart, as they are shown, and rows that have them."""
-        numbers = self.basis.finer.numbers_of(j)
+        numbers = self.basis.random_effects.numbers_of(j)
         rows = np.full((numbers.size, self.basis.n_inputs), np.nan)
         rows[:, j] = numbers
         return (tuple(map(str, numbers.tolist())),), rows
@@ -266,7 +265,7 @@ class Terms:
             firsts = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(t.pair_sizes[j]))])
             shown = [name.partition("=")[2] or OTHERS for name in place_names(self.basis, j, "", self.words[j])]
             return tuple(shown), numbers[firsts]
-        finer = self.basis.finer.numbers_of(j)
+        finer = self.basis.random_effects.numbers_of(j)
         names, numbers = names + [self.words[j].get(n, str(n)) for n in finer.tolist()], np.append(numbers, finer)
         if t.columns[j, MISSING] >= 0:
             return (*names, "missing"), np.append(numbers, np.nan)

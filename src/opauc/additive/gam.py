@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.explain import Effect, Explanation, Terms
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
@@ -20,7 +21,6 @@ from opauc.additive.model_file import AdditiveModel
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, with_init_size, with_positions
-from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveSolution
 from opauc.additive.training import GamRecipe
 from opauc.core.labels import ClassLabels
@@ -287,7 +287,7 @@ class OnePassGAM(ShardedAdditive):
     Attributes
     ----------
     basis_ : Basis
-        What the columns are; `basis_.probe` says what trying trees showed.
+        What the columns are; `basis_.validation_gain` says what trying trees showed.
     terms_ : list of Effect
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
         "age, with others" is what trees do by their splits on age, which has no curve; "shop, as a code" is what each

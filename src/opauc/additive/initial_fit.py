@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.knots import balanced_mass
-from opauc.additive.basis.leaves import Leaves
-from opauc.additive.basis.levels import RandomEffects
+from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
+from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import coded_numbers
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
@@ -45,9 +44,9 @@ class BasisModel(NamedTuple):
 
 def basis_columns(basis: Basis) -> BasisColumns:
     """Return what a model asks of the columns of a basis."""
-    penalties, owners = Penalties(basis.groups, basis.roughness), basis.finer.owners()
-    stay = isinstance(basis.together, Leaves) and basis.together.stay
-    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, stay)
+    penalties, group_index = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
+    frozen = basis.trees is not None and basis.trees.frozen
+    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), group_index, frozen)
 
 
 def fit_basis(
@@ -71,15 +70,15 @@ def fit_basis(
     init_size = int(with_init_size(settings, 0).init_size)
     sample = waiting.sample(init_size, seed)
     at = sample.rows
-    mass = balanced_mass(labels[at], weights[at])
+    mass = balance_classes(labels[at], weights[at])
     some = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _within(_effects(some, settings, categorical), some, settings.smooth_columns)
     basis = Basis.of_effects(effects)
     basis, fit = InteractionSearch(basis, effects, some, settings, labels.size >= init_size).fitted()
     coded = coded_numbers(effects, some, fit.scores)
-    basis = replace(basis, finer=RandomEffects.of(effects, some.numbers, basis.n_columns, coded))
-    model = AdditiveLogistic.begin(basis_columns(basis), fit._replace(weights=_at_all_rows(fit.weights, sample)))
-    return BasisModel(basis, model.earlier(encoded(basis, rows, labels, weights)).with_ladder())
+    basis = replace(basis, random_effects=RandomEffects.of(effects, some.numbers, basis.n_columns, coded))
+    model = AdditiveLogistic.start(basis_columns(basis), fit._replace(weights=_at_all_rows(fit.weights, sample)))
+    return BasisModel(basis, model.update_initial(encoded(basis, rows, labels, weights)).with_candidates())
 
 
 def encoded(
@@ -88,7 +87,7 @@ def encoded(
     """Yield the columns of labeled rows, some thousand at a time."""
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
-        levels = basis.finer.rows(rows[part]) if basis.finer.size else None
+        levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
         yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
 
 

@@ -12,10 +12,11 @@ from scipy.special import chdtrc, expit
 
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pair_columns import Candidates
-from opauc.additive.basis.pairs import FEW_LEVELS, MOST_LEVELS, coarse_codes
+from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL
+from opauc.additive.policy import BASIS_POLICY
 from opauc.types import Floats, Labels
 
 # Shares of false discoveries (Benjamini and Hochberg) among the pairs that are certain, and among all that are tried.
@@ -122,17 +123,17 @@ def pair_candidates(
         codes = np.stack([codes_of(j, n_levels) for j, n_levels in enumerate(levels.tolist())])
         return found_pairs(codes, scores, some.labels, some.weight)
 
-    levels = np.full(len(effects), FEW_LEVELS)
+    levels = np.full(len(effects), BASIS_POLICY.pair_levels)
     found = found_with(levels)
     more = _with_more_levels(effects, _gain_of_inputs(found, len(effects)))
     if more.any():
-        finer = np.where(more, MOST_LEVELS, FEW_LEVELS)
+        finer = np.where(more, BASIS_POLICY.max_pair_levels, BASIS_POLICY.pair_levels)
         at_finer = found_with(finer)
         better = _gain_of_inputs(at_finer, len(effects)) > _gain_of_inputs(found, len(effects))
-        levels = np.where(more & better, MOST_LEVELS, FEW_LEVELS)
+        levels = np.where(more & better, BASIS_POLICY.max_pair_levels, BASIS_POLICY.pair_levels)
         if (levels == finer).all():
             found = at_finer
-        elif (levels == MOST_LEVELS).any():
+        elif (levels == BASIS_POLICY.max_pair_levels).any():
             found = found_with(levels)
     best = np.argsort(-found.gains, kind="stable")[:most]
     return Candidates(found.pairs[best], found.certain[best], found.gains[best], levels)
@@ -142,10 +143,10 @@ def _with_more_levels(effects: Sequence[MainEffect], gains: Floats) -> NDArray[n
     """Return the inputs of more than a few levels, those that gain most as far as there is room for their codes."""
     sizes = np.array([effect.kept.size + 1 if effect.kind == CATEGORICAL else 0 for effect in effects])
     order = np.argsort(-gains, kind="stable")
-    order = order[sizes[order] > FEW_LEVELS]
-    room = MOST_CODES - (FEW_LEVELS + 1) * len(effects)
+    order = order[sizes[order] > BASIS_POLICY.pair_levels]
+    room = MOST_CODES - (BASIS_POLICY.pair_levels + 1) * len(effects)
     more = np.zeros(len(effects), np.bool_)
-    more[order[np.cumsum(np.minimum(sizes[order], MOST_LEVELS)) <= room]] = True
+    more[order[np.cumsum(np.minimum(sizes[order], BASIS_POLICY.max_pair_levels)) <= room]] = True
     return more
 
 

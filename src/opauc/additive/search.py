@@ -13,14 +13,14 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
-from opauc.additive.basis.pair_columns import FEWEST_KNOTS, MOST_KNOTS, Candidates, PairRoom, with_found_pairs
-from opauc.additive.basis.pairs import FEW_LEVELS
+from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.boosting import Trial
-from opauc.additive.fit import PenalizedFit, StartedFit, beginning, finished_fit, part_of, started_fit
+from opauc.additive.fit import PartialFit, PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.pair_search import ENOUGH_ROWS, pair_candidates
 from opauc.additive.penalties import Penalties
+from opauc.additive.policy import BASIS_POLICY, SMOOTHING_POLICY
 from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.additive.trees import SMALLER_SHARE, SMALLEST_SHARE, TreeSearch, gain
 from opauc.types import Floats
@@ -46,11 +46,11 @@ class BegunFit(NamedTuple):
     basis: Basis
     rows: csr_array
     penalties: Penalties
-    started: StartedFit
+    started: PartialFit
 
     def finished(self, some: SampleRows) -> PenalizedFit:
         """Return the fit to all rows."""
-        return finished_fit(self.rows, some.labels, some.weight, self.penalties, self.started)
+        return finish_fit(self.rows, some.labels, some.weight, self.penalties, self.started, SMOOTHING_POLICY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class InteractionSearch:
         doubtful = not search.takes(probe)
         least = SMALLER_SHARE if doubtful else SMALLEST_SHARE
         if not search.takes(probe, least):
-            return whole.with_together(None, probe), self._begun(whole, additive).finished(self.some)
+            return whole.with_trees(None, probe), self._begun(whole, additive).finished(self.some)
         pairs = whole if doubtful else self._few(candidates, whole)
         return self._held_against(pairs, search, alone, additive, whole, least)
 
@@ -118,7 +118,7 @@ class InteractionSearch:
         if search.takes(probe, least) or search.takes(both, least):
             return search.fitted(begun.basis, begun.finished(self.some), beside, both)
         begun = begun if begun.basis is whole else self._begun(whole, additive)
-        return whole.with_together(None, probe), begun.finished(self.some)
+        return whole.with_trees(None, probe), begun.finished(self.some)
 
     def _few(self, candidates: Candidates, whole: Basis) -> Basis:
         """Return the basis with so few pairs that there is room for trees, or with all where that saves little."""
@@ -131,17 +131,17 @@ class InteractionSearch:
         return self.settings.max_columns - basis.n_columns
 
     def _beginning(self) -> PenalizedFit:
-        return beginning(self.some.labels, self.some.weight)
+        return fit_intercept(self.some.labels, self.some.weight)
 
     def _begun(self, basis: Basis, begin: PenalizedFit, steps: int = FINAL_STEPS) -> BegunFit:
         rows, penalties, some = basis.rows(self.some.numbers), Penalties(basis.groups, basis.roughness), self.some
-        started = started_fit(rows, some.labels, some.weight, penalties, begin, steps, self._part)
+        started = start_fit(rows, some.labels, some.weight, penalties, begin, steps, self._part, SMOOTHING_POLICY)
         return BegunFit(basis, rows, penalties, started)
 
     @cached_property
     def _part(self) -> NDArray[np.int64]:
         """The rows that fits begin with: where trees are tried, others must judge them."""
-        return part_of(self.some.labels.size, self._may_have_trees())
+        return choose_subset(self.some.labels.size, self._may_have_trees(), SMOOTHING_POLICY)
 
     def _may_have_trees(self) -> bool:
         """Tell whether trees are to be tried: where nothing was asked for, and there are rows to try them on."""
@@ -153,16 +153,16 @@ class InteractionSearch:
         rarer = self.some.rarer
         room = PairRoom(
             int(min(most_columns - self.mains.n_columns, rarer)),
-            MOST_KNOTS if rarer >= ENOUGH_ROWS else FEWEST_KNOTS,
+            BASIS_POLICY.max_pair_knots if rarer >= ENOUGH_ROWS else BASIS_POLICY.min_pair_knots,
         )
-        return with_found_pairs(self.mains, self.effects, self.some.numbers, self.some.mass, candidates, room)
+        return add_pairs(self.mains, self.effects, self.some.numbers, self.some.mass, candidates, room)
 
     def _candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that act together, or those asked for."""
         wanted, some = self.settings.interactions, self.some
         if isinstance(wanted, tuple) or wanted == 0 or self.mains.n_columns >= self.settings.smooth_columns:
             pairs = np.array(wanted if isinstance(wanted, tuple) else [], np.int64).reshape(-1, 2)
-            levels = np.full(len(self.effects), FEW_LEVELS)
+            levels = np.full(len(self.effects), BASIS_POLICY.pair_levels)
             return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), levels)
         tested = _tested(self.mains, additive.weights)
         effects = [effect if j in tested else MainEffect(LEFT_OUT) for j, effect in enumerate(self.effects)]

@@ -92,7 +92,7 @@ def row_shares(basis: Basis, seen: BinCounts, finer: Floats, j: int) -> Floats |
     total = max(float(sums[0]), 1e-300)
     absent = sums[missing : missing + 1] if missing >= 0 else np.empty(0)
     if kind == CATEGORICAL:
-        own = finer[basis.finer.of_input(j)]
+        own = finer[basis.random_effects.of_input(j)]
         found = np.concatenate([sums[first : first + tables.n_levels[j]], own])
         found[int(tables.n_levels[j]) - 1] -= own.sum()  # these share the last column
     elif kind == BINARY:

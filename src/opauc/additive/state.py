@@ -82,7 +82,7 @@ class AdditiveSolution:
         if self.fixed is None:
             return None
         basis, model = self.fixed
-        return MappedScorer(basis, model.sums.point) if seen < model.first_counts.sum() else self.scorer
+        return MappedScorer(basis, model.sums.expansion_point) if seen < model.first_counts.sum() else self.scorer
 
     def fresh(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Tell which rows are none of those that the basis was made of; None where all are new."""
@@ -104,7 +104,7 @@ class AdditiveSolution:
     @cached_property
     def final(self) -> FinalWeights:
         """The weights of the columns."""
-        return self.current.model.final()
+        return self.current.model.solve()
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -202,7 +202,7 @@ class AdditiveSolution:
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveSolution:
         basis, model = fixed
-        return replace(self, fixed=BasisModel(basis, model.later(self._encoded(basis, rows, labels, weight))))
+        return replace(self, fixed=BasisModel(basis, model.update(self._encoded(basis, rows, labels, weight))))
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
-from opauc.additive.basis.leaves import Leaves, Probe
+from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
 from opauc.additive.boosting import FIRST_STRENGTH, FREER, USUAL, BoostedRows, Trial, joined, tried
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_sample import SampleRows
@@ -80,7 +80,7 @@ class TreeSearch:
         """Return the losses of the rows held out."""
         return self.rows.losses(scores, self.held)
 
-    def takes(self, probe: Probe, least: float = SMALLEST_SHARE) -> bool:
+    def takes(self, probe: ValidationGain, least: float = SMALLEST_SHARE) -> bool:
         """Tell whether a gain is more than the least share, and no chance."""
         return probe.share > least and probe.errors > self._fewest_errors(least)
 
@@ -91,7 +91,9 @@ class TreeSearch:
             return BEYOND_DOUBT
         return FEWEST_OF_FEW if self.held.size < FEW_JUDGES else FEWEST_OF_ALL
 
-    def fitted(self, basis: Basis, fit: PenalizedFit, trial: Trial, probe: Probe) -> tuple[Basis, PenalizedFit]:
+    def fitted(
+        self, basis: Basis, fit: PenalizedFit, trial: Trial, probe: ValidationGain
+    ) -> tuple[Basis, PenalizedFit]:
         """Return a basis with the leaves of trees, and its fit with these.
 
         As many as were tried are grown on all rows from the fit; those that were
@@ -107,12 +109,12 @@ class TreeSearch:
         ]
         trees, scores = min(fits, key=lambda fit: float(self.rows.losses(fit[1], everyone).sum()))
         splits, values = joined(trees)
-        weights, strengths = np.concatenate([fit.weights, values]), np.append(fit.strengths, FIRST_STRENGTH)
+        weights, strengths = np.concatenate([fit.weights, values]), np.append(fit.lambdas, FIRST_STRENGTH)
         found = PenalizedFit(weights, strengths, scores)
-        return basis.with_together(Leaves(self.codes, splits, trial.stay), probe), found
+        return basis.with_trees(LeafIndicators(self.codes, splits, trial.stay), probe), found
 
 
-def gain(before: Floats, after: Floats) -> Probe:
+def gain(before: Floats, after: Floats) -> ValidationGain:
     """Return what rows gain whose losses were these before and are those after.
 
     Examples
@@ -124,4 +126,6 @@ def gain(before: Floats, after: Floats) -> Probe:
     """
     gains = before - after
     error = float(gains.std() * np.sqrt(gains.size))
-    return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
+    return ValidationGain(
+        float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300)
+    )

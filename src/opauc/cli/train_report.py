@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from opauc.additive.basis.leaves import Leaves
+from opauc.additive.drift import find_drift
 from opauc.additive.model_file import AdditiveModel
-from opauc.additive.shifts import find_drift
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label
 from opauc.data import DataStream
@@ -111,23 +110,25 @@ def report_additive(
         reporter.warn(str(shift))
     basis, selection = solution.current.basis, solution.final.selection
     for j in basis.coded_inputs():
-        name, count = model.inputs[j], basis.finer.numbers_of(j).size
+        name, count = model.inputs[j], basis.random_effects.numbers_of(j).size
         reporter.say(
             "code",
             f"column {name}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=name, values=count,
         )  # fmt: skip
-    pairs, trees = len(basis.tables.pairs), basis.together.n_entries if isinstance(basis.together, Leaves) else 0
+    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_entries
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
-    rung = "" if selection.rung == "full" else f" (of these the rung '{selection.rung}', which ranked later rows best)"
+    rung = (
+        "" if selection.model == "full" else f" (of these the rung '{selection.model}', which ranked later rows best)"
+    )
     reporter.say(
         "trained",
         f"{output}: {learned.rows:,} rows (positive: {shown_label(model.classes[1])}), "
         f"{number_of(model.n_features, 'column')}, additive model of "
         f"{', '.join(parts[:-1])} and {parts[-1]}{rung}, {seconds:.1f} s{learned.ranked()}",
         model=str(output), features=model.n_features, solver="gam", rank=None,
-        model_columns=basis.n_columns, pairs=pairs, trees=trees, guard=selection.rung, seconds=round(seconds, 3),
+        model_columns=basis.n_columns, pairs=pairs, trees=trees, guard=selection.model, seconds=round(seconds, 3),
         checkpoint_seconds=round(checkpoint_seconds, 3), chosen={},
         rows=learned.rows, shards=learned.shards, skipped=learned.bad_rows,
         progressive_auc=learned.auc and learned.auc.auc, progressive_auc_limits=learned.auc and learned.auc[1:3],

@@ -14,7 +14,7 @@ from opauc.core.kernels.compile import kernel
 from opauc.core.kernels.simd import FEW, few_at, plus, put_lanes
 
 # The terms of a row; one more of them is always zero, so that all fit a register.
-PULL, CURVATURE, WEIGHT = range(3)
+RESIDUAL, CURVATURE, WEIGHT = range(3)
 N_TERMS = FEW
 # A split that gains less than this is what rounding leaves of none.
 LEAST_GAIN = 1e-9
@@ -70,12 +70,12 @@ def add_leaf_sums(rows, order, terms, table, totals):
 def best_split(rows, table, total, limits):
     """Return the gain, the input and the code of the split of a leaf that gains most; no gain if none may be made."""
     best, best_input, best_code = 0.0, -1, 0
-    whole = total[PULL] ** 2 / (total[CURVATURE] + limits.ridge)
+    whole = total[RESIDUAL] ** 2 / (total[CURVATURE] + limits.ridge)
     for j in range(rows.usual.size):
         first, last = rows.starts[j], rows.starts[j + 1]
-        rest_pull, rest_curvature, rest_weight = total[PULL], total[CURVATURE], total[WEIGHT]
+        rest_pull, rest_curvature, rest_weight = total[RESIDUAL], total[CURVATURE], total[WEIGHT]
         for place in range(first, last):
-            rest_pull -= table[place, PULL]
+            rest_pull -= table[place, RESIDUAL]
             rest_curvature -= table[place, CURVATURE]
             rest_weight -= table[place, WEIGHT]
         pull, curvature, weight = 0.0, 0.0, 0.0
@@ -85,12 +85,12 @@ def best_split(rows, table, total, limits):
                 curvature += rest_curvature
                 weight += rest_weight
             else:
-                pull += table[first + code, PULL]
+                pull += table[first + code, RESIDUAL]
                 curvature += table[first + code, CURVATURE]
                 weight += table[first + code, WEIGHT]
             if weight < limits.least_weight or total[WEIGHT] - weight < limits.least_weight:
                 continue
-            other = total[PULL] - pull
+            other = total[RESIDUAL] - pull
             beside = max(total[CURVATURE] - curvature, 0.0) + limits.ridge
             gain = pull * pull / (max(curvature, 0.0) + limits.ridge) + other * other / beside - whole
             if gain > best:
@@ -222,6 +222,6 @@ def write_terms(some, scores, labels, weight, turn, terms):
         if abs(pull) < LITTLE:
             met += 1
             own_weight = ONE_IN * own_weight if met % ONE_IN == 0 else 0.0
-        terms[i, PULL] = own_weight * pull
+        terms[i, RESIDUAL] = own_weight * pull
         terms[i, CURVATURE] = own_weight * chance * (1.0 - chance)
         terms[i, WEIGHT] = own_weight
