@@ -21,7 +21,7 @@ from opauc.additive.boosting import (
     tried,
 )
 from opauc.additive.kernels.trees import TreeLimits, write_leaves
-from tests.kernels.trees.test_grown_tree import literal_tree
+from tests.additive.kernels.test_trees import literal_tree
 
 seeds = st.integers(0, 2**32 - 1)
 N_CODES = 6

@@ -119,8 +119,8 @@ def test_rows_that_judge_were_seen_by_no_fit(n_rows):
 def test_trees_are_taken_where_three_inputs_act_together(seed, rare, more_rows):
     basis, _ = searched(sample(seed, "three", 4000 if rare == 0.0 else 8000, rare), more_rows)
     assert isinstance(basis.trees, LeafIndicators)
-    assert taken(basis.probe, more_rows)
-    assert basis.probe.share > (0.2 if rare else 0.4)
+    assert taken(basis.validation_gain, more_rows)
+    assert basis.validation_gain.share > (0.2 if rare else 0.4)
 
 
 @pytest.mark.parametrize("more_rows", [False, True])
@@ -132,8 +132,8 @@ def test_they_are_refused_where_inputs_act_alone_or_in_pairs_or_not_at_all(seed,
     assert kind != "noise" or rare == 0.0 or 0.04 < some.labels.mean() < 0.06
     basis, _ = searched(some, more_rows)
     assert basis.trees is None
-    assert basis.probe is not None
-    assert not taken(basis.probe, more_rows)
+    assert basis.validation_gain is not None
+    assert not taken(basis.validation_gain, more_rows)
 
 
 @pytest.mark.parametrize("more_rows", [False, True])
@@ -141,7 +141,7 @@ def test_a_small_gain_that_is_beyond_doubt_is_taken(monkeypatch, more_rows):
     some = sample(1, "faint three", 16_000)
     basis, _ = searched(some, more_rows)
     assert isinstance(basis.trees, LeafIndicators)
-    assert SMALLER_SHARE < basis.probe.share < SMALLEST_SHARE
+    assert SMALLER_SHARE < basis.validation_gain.share < SMALLEST_SHARE
     monkeypatch.setattr(tree_search, "FEWEST_ERRORS" if more_rows else "BEYOND_DOUBT", 20.0)
     assert searched(some, more_rows)[0].trees is None
 
@@ -194,7 +194,7 @@ def test_there_are_no_trees_without_room_for_them(beside, taken):
     mains = Basis.of(some.numbers, some.mass, np.zeros(5, bool), n_knots=8).n_columns
     beside += search.FEWEST_LEAVES
     basis, _ = searched(some, max_columns=mains + beside)
-    assert (basis.trees is not None) == (basis.probe is not None) == taken
+    assert (basis.trees is not None) == (basis.validation_gain is not None) == taken
     if taken:
         assert basis.trees.n_entries <= beside // FREER.limits.n_leaves
 
@@ -203,7 +203,7 @@ def test_there_are_no_trees_without_room_for_them(beside, taken):
 def test_there_are_none_where_pairs_were_asked_for(interactions):
     basis, _ = searched(sample(0, "three"), interactions=interactions)
     assert basis.trees is None
-    assert basis.probe is None
+    assert basis.validation_gain is None
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_there_are_none_where_rows_are_too_few_to_try_them_on(n_rows, rare, trie
     some = sample(0, "three", n_rows, rare)
     assert n_rows == 399 or (some.rarer >= 200) == tried
     basis, _ = searched(some)
-    assert (basis.probe is not None) == tried
+    assert (basis.validation_gain is not None) == tried
     assert tried or basis.trees is None
 
 
@@ -255,7 +255,7 @@ def test_the_trees_of_a_card_are_grown_on_all_rows_from_its_fit(stay):
     after, found = tries.fitted(basis, fit, Trial(worse, np.zeros(9), USUAL, stay), ValidationGain(5.0, 0.3))
     assert after.trees.n_entries == 4
     assert after.trees.frozen is stay
-    assert after.probe == (5.0, 0.3)
+    assert after.validation_gain == (5.0, 0.3)
     assert_array_equal(found.weights, np.concatenate([weights, *(tree.values for tree in trees)]))
     assert_array_equal(found.lambdas, np.append(strengths, FIRST_STRENGTH))
     assert_allclose(found.scores, trees[-1].scores, rtol=1e-12, atol=1e-12)
@@ -325,4 +325,4 @@ def test_the_order_of_levels_does_not_tell_trees_of_the_rows_that_judge_them(see
     effects = main_effects(numbers, some.mass, ones, words, 8, 450)
     basis, _ = search.InteractionSearch(Basis.of_effects(effects), effects, some, AdditiveSettings()).fitted()
     assert basis.trees is None
-    assert basis.probe.share < 0.01
+    assert basis.validation_gain.share < 0.01

@@ -1,4 +1,4 @@
-"""Trees grown from sums over codes, held against a few lines that look at every split of every leaf."""
+"""Trees grown from sums over codes, against a few lines that try every split of every leaf."""
 
 import numpy as np
 import pytest
@@ -18,11 +18,11 @@ from opauc.additive.kernels.trees import (
 
 
 def coded_rows(codes, n_codes):
-    usual = np.array([np.bincount(column, minlength=n_codes).argmax() for column in codes.T], np.uint8)
+    frequent = np.array([np.bincount(column, minlength=n_codes).argmax() for column in codes.T], np.uint8)
     starts = (np.arange(codes.shape[1] + 1) * n_codes).astype(np.int32)
     ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
-    write_entries(codes, usual, starts, ends, entries)
-    return CodedRows(np.asfortranarray(codes), usual, starts, entries, ends)
+    write_entries(codes, frequent, starts, ends, entries)
+    return CodedRows(np.asfortranarray(codes), frequent, starts, entries, ends)
 
 
 def grown(codes, terms, limits, n_codes):
@@ -50,7 +50,7 @@ def literal_tree(codes, terms, limits, n_codes):
                 for cut in range(n_codes - 1):
                     low = codes[rows, j] <= cut
                     sides = rows[low], rows[~low]
-                    if min(terms[side, 2].sum() for side in sides) < limits.least_weight:
+                    if min(terms[side, 2].sum() for side in sides) < limits.min_weight:
                         continue
                     gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
                     if gain > best[0] * (1 + 1e-9):
