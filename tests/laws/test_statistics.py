@@ -142,7 +142,7 @@ def test_features_that_turn_up_late_were_zero_before(kind):
 @everyone
 def test_what_does_not_belong_together_is_refused(kind):
     one, two, _ = three(kind, 5)
-    for join in (one.merge, one.without):
+    for join in (one.merge, one.subtract):
         with pytest.raises(IncompatibleMomentsError, match=r"3 features.* of 4"):
             join(kind.empty(4))
     with pytest.raises(IncompatibleMomentsError, match="cannot take out"):
