@@ -141,7 +141,7 @@ class FeatureDrift(UserWarning):
     --------
     >>> from opauc.additive.drift import FeatureDrift
     >>> str(FeatureDrift("age", 0.8))[:51]
-    'age: later rows do not look like those of the basis '
+    'age: later rows do not look like those of the basis'
     """
 
     def __init__(self, name: str, index: float) -> None:
