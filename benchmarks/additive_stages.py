@@ -36,7 +36,7 @@ STAGES = {
         ("opauc.additive.model", "AdditiveLogistic", "with_ladder"),
         ("opauc.additive.selection", "CandidateModels", "update"),
     ],
-    "final": [("opauc.additive.model", "AdditiveLogistic", "final")],
+    "final": [("opauc.additive.model", "AdditiveLogistic", "solve")],
 }
 
 
@@ -101,7 +101,7 @@ def _columns(scores_of):
     """Return how many columns the model has, and how many of them are main effects and leaves."""
     [model] = [cell.cell_contents for cell in scores_of.__closure__]
     basis = model.basis_
-    return f"{basis.n_columns} ({basis.main_columns()}, {basis.together.size if basis.together else 0})"
+    return f"{basis.n_columns} ({basis.main_columns()}, {basis.trees.size if basis.trees else 0})"
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def main():
         basis = model.basis_
         entries = basis.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
-        leaves = basis.together.size if basis.together else 0
+        leaves = basis.trees.size if basis.trees else 0
         print(f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries a row: {best:.1f} µs a row")
 
 

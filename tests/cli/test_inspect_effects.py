@@ -44,7 +44,7 @@ def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(mode
 
 def test_the_guard_and_the_shifts_are_listed(model, file, opauc):
     printed = opauc("inspect", file).out
-    assert f"AUC {model.selection_.aucs[model.selection_.rung]:.4f}  ← taken" in printed
+    assert f"AUC {model.selection_.aucs[model.selection_.model]:.4f}  ← taken" in printed
     assert "shifted features" in printed
 
 
@@ -54,7 +54,7 @@ def test_a_machine_gets_all_of_it(model, file, opauc):
     assert {effect["name"]: effect["importance"] for effect in found["effects"]} == pytest.approx(
         model.term_importances_
     )
-    assert found["guard"] == {"taken": model.selection_.rung, "aucs": model.selection_.aucs}
+    assert found["guard"] == {"taken": model.selection_.model, "aucs": model.selection_.aucs}
     assert found["shifted"] == {}
 
 

@@ -1,13 +1,15 @@
 """What trees of a `OnePassGAM` do is divided among the features that they split on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc import OnePassGAM
-from opauc.additive import fit as penalized_fit
-from opauc.additive.basis.leaves import Leaves
+from opauc.additive.basis.leaf_indicators import LeafIndicators
+from opauc.additive.policy import SMOOTHING_POLICY
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
 
@@ -27,14 +29,14 @@ TEST, _ = stream(1, 500)
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
-    monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
-    monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
+    policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
+    monkeypatch.setattr("opauc.additive.search.SMOOTHING_POLICY", policy)
 
 
 def begun():
     model = OnePassGAM(init_size=3000, random_state=0, max_columns=400)
     model.partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
-    assert isinstance(model.basis_.together, Leaves)
+    assert isinstance(model.basis_.trees, LeafIndicators)
     return model
 
 
@@ -58,7 +60,7 @@ def test_features_that_act_together_have_large_shares_and_the_one_that_acts_alon
 
 def test_a_feature_has_a_share_if_some_split_is_on_it():
     model = learned()
-    split_on = np.unique(model.basis_.together.splits.inputs)
+    split_on = np.unique(model.basis_.trees.splits.inputs)
     assert 4 not in split_on
     shares = [name for name in model.term_importances_ if name.endswith(" (trees)")]
     assert shares == [f"x{j} (trees)" for j in split_on]

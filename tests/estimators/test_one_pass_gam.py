@@ -87,7 +87,7 @@ def test_sixteen_shards_with_one_card_are_one_stream():
         merged.merge(shard)
     assert merged._fitted.counts == one._fitted.counts
     assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
-    assert merged.selection_.rung == one.selection_.rung
+    assert merged.selection_.model == one.selection_.model
 
 
 def test_forgetting_a_third_is_never_having_seen_it():

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import OnePassGAM
-from opauc.additive.shifts import FeatureDrift
+from opauc.additive.drift import FeatureDrift
 from opauc.errors import UnreadableFileError
 from tests.estimators.test_one_pass_gam import gam, stream, table
 
@@ -132,7 +132,7 @@ def test_a_stream_sorted_by_label_waits_for_both_classes():
     model.partial_fit(ROWS[order[:3500]], LABELS[order[:3500]], classes=[0, 1])
     with pytest.warns(FeatureDrift):  # all rows after the basis are of one class
         model.partial_fit(ROWS[order[3500:]], LABELS[order[3500:]])
-    assert model.selection_.rung == "sample"
+    assert model.selection_.model == "sample"
     test, truth = stream(9)
     assert roc_auc_score(truth, model.decision_function(test)) > 0.84
 
@@ -154,7 +154,7 @@ def test_a_shuffled_stream_is_not_warned_of():
         for part in np.array_split(np.arange(6000), 6):
             model.partial_fit(rows[part], labels[part], classes=[0, 1])
         assert model.drift_ == []
-        assert model.selection_.rung == "full"
+        assert model.selection_.model == "full"
 
 
 def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
@@ -166,8 +166,8 @@ def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
     )
     labels = (rng.random(9000) < expit(score)).astype(np.int8)
     model = gam(init_size=2000).fit(rows[:2500], labels[:2500])
-    assert model.selection_.rung != "full"
-    assert model.selection_.aucs[model.selection_.rung] > model.selection_.aucs["full"]
+    assert model.selection_.model != "full"
+    assert model.selection_.aucs[model.selection_.model] > model.selection_.aucs["full"]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_files_that_were_changed_are_refused(tmp_path):
         write_checksummed(tmp_path / "changed", kind, {**header, **change}, arrays)
         with pytest.raises(UnreadableFileError, match="cannot be used"):
             opauc.load(tmp_path / "changed")
-    for name in ("model.sums.gram", "basis.cells", "basis.columns", "model.strengths", "waiting.labels"):
+    for name in ("model.sums.gram", "basis.cells", "basis.columns", "model.lambdas", "waiting.labels"):
         write_checksummed(tmp_path / "changed", kind, header, {k: v for k, v in arrays.items() if k != name})
         with pytest.raises(UnreadableFileError, match="cannot be used"):
             opauc.load(tmp_path / "changed")

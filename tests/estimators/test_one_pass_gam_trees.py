@@ -13,7 +13,6 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import IncompatibleMomentsError, OnePassGAM
-from opauc.additive import fit as penalized_fit
 from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaves import Leaves
 from opauc.additive.initial_fit import fit_basis
@@ -40,8 +39,8 @@ TEST, TRUTH = stream(1)
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
-    monkeypatch.setattr(penalized_fit, "MANY_ROWS", 1500)
-    monkeypatch.setattr(penalized_fit, "LEAST_PART", 700)
+    policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
+    monkeypatch.setattr("opauc.additive.search.SMOOTHING_POLICY", policy)
 
 
 @pytest.fixture(params=[False, True])
@@ -58,7 +57,7 @@ def gam(**settings):
 
 def begun():
     model = gam().partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
-    assert isinstance(model.basis_.together, Leaves)
+    assert isinstance(model.basis_.trees, LeafIndicators)
     return model
 
 
@@ -72,10 +71,10 @@ def grown_values(model):
 
 def test_trees_are_grown_where_pairs_do_not_suffice_and_pay():
     model, plain = gam().fit(ROWS, LABELS), gam(interactions=3).fit(ROWS, LABELS)
-    assert isinstance(model.basis_.together, Leaves)
-    assert model.basis_.probe.share > 0.1
-    assert plain.basis_.together is None
-    assert plain.basis_.probe is None
+    assert isinstance(model.basis_.trees, LeafIndicators)
+    assert model.basis_.validation_gain.share > 0.1
+    assert plain.basis_.trees is None
+    assert plain.basis_.validation_gain is None
     aucs = [roc_auc_score(TRUTH, each.decision_function(TEST)) for each in (model, plain)]
     assert aucs[0] > aucs[1] + 0.1
     assert model.basis_.n_columns <= 400
@@ -93,25 +92,25 @@ def test_they_are_refused_where_features_act_alone_and_the_card_says_so():
 @pytest.mark.parametrize(("max_columns", "taken"), [(30, False), (100, False), (200, True)])
 def test_there_are_no_trees_without_room_for_them(max_columns, taken):
     model = gam(max_columns=max_columns).fit(ROWS, LABELS)
-    assert (model.basis_.together is not None) == taken
+    assert (model.basis_.trees is not None) == taken
     assert model.basis_.n_columns <= max_columns
 
 
 def test_shards_with_leaves_are_one_stream(stay):
     model = begun()
-    assert model.basis_.together.stay is stay
+    assert model.basis_.trees.frozen is stay
     one = model.empty_copy().partial_fit(ROWS, LABELS)
     shards = [model.empty_copy().partial_fit(ROWS[i::16], LABELS[i::16]) for i in range(16)]
     merged = shards[0]
     for shard in shards[1:]:
         merged.merge(shard)
     assert_allclose(merged.decision_function(TEST), one.decision_function(TEST), atol=1e-8, rtol=0)
-    assert merged.selection_.rung == one.selection_.rung
+    assert merged.selection_.model == one.selection_.model
 
 
 def test_forgetting_with_leaves_is_never_having_seen(stay):
     model = begun()
-    assert model.basis_.together.stay is stay
+    assert model.basis_.trees.frozen is stay
     kept, gone = slice(3000, 5500), slice(5500, 8000)  # the line of twice the basis's rows is crossed and crossed back
     never = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1]).partial_fit(ROWS[kept], LABELS[kept])
     model.partial_fit(ROWS[3000:], LABELS[3000:])
@@ -126,7 +125,7 @@ def test_any_cut_of_the_rows_gives_what_fit_gives(cuts, stay):
     whole, parts = gam().fit(ROWS, LABELS), gam()
     for part in np.split(np.arange(8000), cuts):
         parts.partial_fit(ROWS.iloc[part], LABELS[part], classes=[0, 1])
-    assert parts.basis_.together.stay is stay
+    assert parts.basis_.trees.frozen is stay
     assert_allclose(parts.decision_function(TEST), whole.decision_function(TEST), atol=1e-8, rtol=0)
 
 
@@ -148,7 +147,7 @@ def test_leaves_keep_the_values_they_were_grown_with_until_there_are_twice_the_r
 @pytest.mark.parametrize("way", ["merge", "cuts", "forget"])
 def test_however_twice_the_rows_are_reached_the_model_is_that_of_one_stream(way, stay):
     model, direct = begun(), begun().partial_fit(ROWS[3000:6000], LABELS[3000:6000])
-    assert model.basis_.together.stay is stay
+    assert model.basis_.trees.frozen is stay
     if way == "merge":
         for part in (slice(3000, 4000), slice(4000, 6000)):
             model.merge(model.empty_copy().partial_fit(ROWS[part], LABELS[part]))
@@ -175,7 +174,7 @@ def test_weights_of_rows_that_are_rounded_do_not_decide_on_which_side_of_the_lin
         for part in np.split(np.arange(6000), cuts):
             model.partial_fit(ROWS.iloc[part], LABELS[part], classes=[0, 1], sample_weight=weight[part])
         found.append(model.decision_function(TEST))
-    assert model.basis_.together.stay is stay
+    assert model.basis_.trees.frozen is stay
     for scores in found[1:]:
         assert_allclose(scores, found[0], atol=1e-8, rtol=0)
 
@@ -184,8 +183,8 @@ def test_a_saved_model_with_leaves_goes_on_to_the_same_bits(tmp_path, stay):
     model = gam().fit(ROWS[:4000], LABELS[:4000])
     opauc.save(model, tmp_path / "model")
     again = opauc.load(tmp_path / "model")
-    assert again.basis_.probe == model.basis_.probe
-    assert again.basis_.together.stay is stay
+    assert again.basis_.validation_gain == model.basis_.validation_gain
+    assert again.basis_.trees.frozen is stay
     assert_array_equal(again.decision_function(TEST), model.decision_function(TEST))
     for each in (again, model):
         each.partial_fit(ROWS[4000:], LABELS[4000:])
@@ -223,7 +222,7 @@ def test_models_that_differ_in_one_split_do_not_merge(monkeypatch):
 
 def test_explanations_name_what_each_feature_does_with_others_and_add_up(stay):
     model = gam().fit(ROWS[:5000], LABELS[:5000])
-    assert model.basis_.together.stay is stay
+    assert model.basis_.trees.frozen is stay
     explained = model.explain(TEST[:50])
     assert_allclose(explained.scores(), model.decision_function(TEST[:50]), atol=1e-9)
     shares = ["a (trees)", "b (trees)", "c (trees)"]
@@ -239,8 +238,8 @@ def test_the_guard_has_a_rung_without_leaves(stay):
     wrong = 1 - LABELS[3000:]  # what was learned of the first rows misleads: the simplest rung is the least wrong
     for last in (5000, 8000):
         fooled = begun().partial_fit(ROWS[3000:last], wrong[: last - 3000])
-        assert fooled.basis_.together.stay is stay
-        assert fooled.selection_.rung != "full"
+        assert fooled.basis_.trees.frozen is stay
+        assert fooled.selection_.model != "full"
         assert not leaf_weights(fooled).any()
 
 
@@ -251,6 +250,6 @@ def test_few_rows_that_trees_explain_whole_stay_explained(seed):
     rows = rng.integers(0, 3, (1500, 6)).astype(float)
     labels = ((rows[:, :3] == 2).any(axis=1) ^ (rows[:, 3:].sum(axis=1) > 3)).astype(np.int8)
     model = OnePassGAM(random_state=0).fit(rows[:1000], labels[:1000])
-    assert isinstance(model.basis_.together, Leaves)
+    assert isinstance(model.basis_.trees, LeafIndicators)
     assert roc_auc_score(labels[1000:], model.decision_function(rows[1000:])) > 0.99
     assert np.mean(model.predict(rows[1000:]) == labels[1000:]) > 0.95

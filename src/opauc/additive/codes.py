@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from opauc.additive.basis.levels import LARGEST_WHOLE
 from opauc.additive.basis.main_effects import MainEffect
+from opauc.additive.basis.random_effects import LARGEST_WHOLE
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
 from opauc.additive.policy import CODE_POLICY, CodePolicy

@@ -1,9 +1,10 @@
-"""How rows spread over the columns of a basis, and whether later rows spread as the first did."""
+"""Bin counts on the columns of a basis, and the features whose later rows are distributed differently."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +12,28 @@ from scipy.sparse import csr_array
 from scipy.special import gammaincc
 
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
+from opauc.additive.policy import DRIFT_POLICY, DriftPolicy
+from opauc.core.mergeable import Mergeable
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
-# Groups whose columns add up to one in every row that has a value.
-PARTITIONS = (GroupKind.HATS, GroupKind.LEVELS, GroupKind.BINARY)
-# A shift is told from this population stability index on (.25 is the usual mark of a major one) ...
-MAJOR = 0.25
-# ... if chance would bring such a chi-square in less than one of so many groups.
-CHANCE = 1e-6
-FEWEST_ROWS = 500.0
+if TYPE_CHECKING:
+    from opauc.additive.state import AdditiveFit
+
+# Groups whose columns add up to one in every row with a value, or are a column and its complement.
+PARTITIONS = (GroupKind.SPLINE, GroupKind.CATEGORICAL, GroupKind.BINARY)
 
 
-class Shift(NamedTuple):
-    """A group whose columns are occupied otherwise than when the basis was made, and by how much."""
+class GroupDrift(NamedTuple):
+    """A group of columns whose bin counts have changed, and its population stability index."""
 
     group: int
-    stability: float
+    psi: float
 
 
 @dataclass(frozen=True, eq=False)
-class BinCounts:
-    """Sums of the columns over the rows of the basis, and over those that came after it.
+class BinCounts(Mergeable):
+    """Sums of the columns over the rows that the basis was made from, and over the rows after them.
 
     Examples
     --------
@@ -40,10 +41,10 @@ class BinCounts:
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.drift import BinCounts
-    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 2)])
-    >>> seen = BinCounts.of(csr_array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]] * 500))
-    >>> [shift] = seen.update(csr_array([[1.0, 0.0, 1.0]] * 1000)).shifts(groups)
-    >>> shift.group, shift.stability > 1.0
+    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 2)])
+    >>> counts = BinCounts.of(csr_array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]] * 500))
+    >>> [drift] = counts.update(csr_array([[1.0, 0.0, 1.0]] * 1000)).find_drift(groups)
+    >>> drift.group, drift.psi > 1.0
     (1, True)
     """
 
@@ -52,41 +53,45 @@ class BinCounts:
 
     @classmethod
     def of(cls, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the bin_counts of the rows of the basis."""
-        nothing = np.zeros(rows.shape[1])
-        return cls(nothing, nothing).with_first(rows, weight)
+        """Return the bin counts of the rows that the basis was made from."""
+        return cls.empty(rows.shape[1]).update_initial(rows, weight)
 
-    def with_first(self, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the bin_counts with more rows that the basis is made of."""
-        return replace(self, first=self.first + _sums(rows, weight))
+    @classmethod
+    def empty(cls, n_columns: int) -> Self:
+        """Return the bin counts of no rows."""
+        return cls(np.zeros(n_columns), np.zeros(n_columns))
+
+    def update_initial(self, rows: csr_array, weight: Floats | None = None) -> Self:
+        """Return the bin counts with more rows that the basis was made from."""
+        return replace(self, first=self.first + _sum_columns(rows, weight))
 
     def empty_copy(self) -> Self:
-        """Return the same basis before any later row."""
+        """Return the bin counts of the same basis without later rows."""
         return replace(self, later=np.zeros_like(self.later))
 
     def update(self, rows: csr_array, weight: Floats | None = None) -> Self:
-        """Return the bin_counts with later rows."""
-        return replace(self, later=self.later + _sums(rows, weight))
+        """Return the bin counts with later rows added."""
+        return replace(self, later=self.later + _sum_columns(rows, weight))
 
-    def merge(self, other: BinCounts) -> Self:
-        """Return the bin_counts of the later rows of both."""
-        self._refuse_other(other)
+    def merge(self, other: Self) -> Self:
+        """Return the bin counts with the later rows of both."""
+        self._check_same_basis(other)
         return replace(self, later=self.later + other.later)
 
-    def subtract(self, other: BinCounts) -> Self:
-        """Return the bin_counts without the later rows of `other`."""
-        self._refuse_other(other)
+    def subtract(self, other: Self) -> Self:
+        """Return the bin counts without the later rows of `other`."""
+        self._check_same_basis(other)
         return replace(self, later=self.later - other.later)
 
-    def shifts(self, groups: ColumnGroups) -> list[Shift]:
-        """Return the main effects that later rows occupy otherwise than the rows of the basis, the worst first."""
-        found = []
+    def find_drift(self, groups: ColumnGroups, policy: DriftPolicy = DRIFT_POLICY) -> list[GroupDrift]:
+        """Return the groups of main effects whose bin counts have changed, the largest change first."""
+        drifts = []
         for number, (kind, start, size) in enumerate(zip(*groups, strict=True)):
-            if kind in PARTITIONS and self.later[0] >= FEWEST_ROWS and self.first[0] >= FEWEST_ROWS:
-                index = self._index(slice(start, start + size), kind == GroupKind.BINARY)
-                if index is not None:
-                    found.append(Shift(number, index))
-        return sorted(found, key=lambda shift: -shift.stability)
+            if kind in PARTITIONS and min(self.later[0], self.first[0]) >= policy.min_rows:
+                psi = self._significant_psi(slice(start, start + size), kind == GroupKind.BINARY, policy)
+                if psi is not None:
+                    drifts.append(GroupDrift(number, psi))
+        return sorted(drifts, key=lambda drift: -drift.psi)
 
     def to_arrays(self) -> Arrays:
         """Return copies of the sums, for a file or the network."""
@@ -94,15 +99,15 @@ class BinCounts:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the bin_counts that gave these arrays, refused unless one can have."""
+        """Return the bin counts from `to_arrays`; raise IncompatibleMomentsError if they are invalid."""
         first, later = (np.asarray(arrays[name]) for name in ("first", "later"))
         sound = all(part.ndim == 1 and part.dtype == np.float64 and np.isfinite(part).all() for part in (first, later))
         if not sound or first.shape != later.shape:
             raise IncompatibleMomentsError("bin_counts: expected two vectors of finite numbers of one length")
         return cls(first, later)
 
-    def _index(self, columns: slice, binary: bool) -> float | None:
-        """Return the population stability index of a group, None where it is small or could be chance."""
+    def _significant_psi(self, columns: slice, binary: bool, policy: DriftPolicy) -> float | None:
+        """Return the population stability index of a group; None if it is small or may be random."""
         shares, totals = [], []
         for sums in (self.first, self.later):
             counts = np.maximum(sums[columns], 0.0)
@@ -110,21 +115,55 @@ class BinCounts:
                 counts = np.append(counts, max(0.0, sums[0] - counts.sum()))
             totals.append(counts.sum())
             shares.append((counts + 0.5) / (totals[-1] + 0.5 * counts.size))
-        if min(totals) < FEWEST_ROWS:
+        if min(totals) < policy.min_rows:
             return None
         old, new = shares
-        index = float(((new - old) * np.log(new / old)).sum())
-        chi_square = index / (1.0 / totals[0] + 1.0 / totals[1])
-        chance = gammaincc(0.5 * (old.size - 1), 0.5 * chi_square)
-        return index if index > MAJOR and chance < CHANCE else None
+        psi = float(((new - old) * np.log(new / old)).sum())
+        chi_square = psi / (1.0 / totals[0] + 1.0 / totals[1])
+        p_value = gammaincc(0.5 * (old.size - 1), 0.5 * chi_square)
+        return psi if psi > policy.min_psi and p_value < policy.max_p_value else None
 
-    def _refuse_other(self, other: BinCounts) -> None:
+    def _check_same_basis(self, other: Self) -> None:
         if not np.array_equal(self.first, other.first):
-            raise IncompatibleMomentsError("occupancies of different bases do not belong together")
+            raise IncompatibleMomentsError("bin counts of different bases cannot be merged")
 
 
-def _sums(rows: csr_array, weight: Floats | None) -> Floats:
-    """Return the sums of the columns."""
+def _sum_columns(rows: csr_array, weight: Floats | None) -> Floats:
     ones: NDArray[np.float64] = np.ones(rows.shape[0]) if weight is None else weight
     sums: Floats = rows.T @ ones
     return sums
+
+
+class FeatureDrift(UserWarning):
+    """A feature whose values after the initial sample are distributed differently.
+
+    Examples
+    --------
+    >>> from opauc.additive.drift import FeatureDrift
+    >>> str(FeatureDrift("age", 0.8))[:51]
+    'age: later rows do not look like those of the basis'
+    """
+
+    def __init__(self, name: str, index: float) -> None:
+        self.name, self.index = name, index
+        super().__init__(
+            f"{name}: later rows do not look like those of the basis (stability index {index:.2f}, above .25 is much); "
+            "give the first rows in random order"
+        )
+
+
+def find_drift(solution: AdditiveFit, names: Sequence[str]) -> list[FeatureDrift]:
+    """Return the features that have drifted since the initial sample, the largest change first."""
+    if solution.fixed is None:
+        return []
+    basis, model = solution.fixed
+    drifts: dict[str, float] = {}
+    starts = basis.groups.starts
+    for group, psi in model.bin_counts.find_drift(basis.groups):
+        (name,) = (
+            names[inputs[0]]
+            for inputs, columns in basis.effects.items()
+            if len(inputs) == 1 and columns.start <= starts[group] < columns.stop
+        )
+        drifts.setdefault(name, psi)
+    return [FeatureDrift(name, psi) for name, psi in drifts.items()]

@@ -15,12 +15,11 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.column_names import (
     CATEGORICAL_SUFFIX,
     OTHERS,
-    TOGETHER,
     TREES_SUFFIX,
     level_names,
     place_names,
 )
-from opauc.additive.basis.leaves import Leaves
+from opauc.additive.basis.leaf_indicators import LeafIndicators
 from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.additive.kernels.trees import TreeSplits
@@ -104,7 +103,7 @@ class Terms:
         means, column_weights, level_weights = self._term_means(), self._column_weights, self._level_weights
         contributions = np.empty((rows.shape[0], means.size))
         for part, block in self.basis.blocks(rows):
-            levels = self.basis.finer.rows(rows[part])
+            levels = self.basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
         roots = 0.0 if self._leaf_shares is None else self._leaf_shares.roots
         intercept = self.solution.final.weights[0] + roots
@@ -118,19 +117,16 @@ class Terms:
         for inputs, columns in self.basis.effects.items():
             if inputs:
                 has_levels = len(inputs) == 1 and inputs[0] not in coded
-                levels = self.basis.finer.of_input(inputs[0]) if has_levels else NO_COLUMNS
+                levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_COLUMNS
                 name = " × ".join(self.inputs[j] for j in inputs)
                 terms.append(TermColumns(name, inputs, inputs, columns, weights[columns], levels))
         for j in coded:
-            name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.finer.of_input(j)
+            name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
             terms.append(TermColumns(name, (j,), (j,), NO_COLUMNS, np.empty(0), levels))
         if self._leaf_shares is not None:
             columns = self.basis.effects[()]
             for j, share in zip(self._leaf_shares.inputs.tolist(), self._leaf_shares.shares.T, strict=True):
                 terms.append(TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), columns, share, NO_COLUMNS))
-        elif self.basis.together is not None:
-            columns, all_inputs = self.basis.effects[()], tuple(range(self.basis.n_inputs))
-            terms.append(TermColumns(TOGETHER, all_inputs, (), columns, weights[columns], NO_COLUMNS))
         return terms
 
     def _describe(self, term: TermColumns, deviation: float, mean: float) -> Term:
@@ -140,7 +136,7 @@ class Terms:
             return Term(term.name, inputs, (), np.empty(0), np.empty(0), deviation)
         at, rows = self._code_grid(term.inputs[0]) if term.is_code else self._grid(term.grid_inputs)
         columns = np.asarray(self.basis.rows(rows)[:, term.columns].todense())
-        levels = self.basis.finer.rows(rows)[:, term.levels]
+        levels = self.basis.random_effects.rows(rows)[:, term.levels]
         value = columns @ term.weights + levels @ self._all_level_weights[term.levels] - mean
         columns -= self._column_means[term.columns]  # the error of the centered term: the intercept has the rest
         variance = np.einsum("ia,ab,ib->i", columns, self._covariance[term.columns, term.columns], columns)
@@ -168,11 +164,11 @@ class Terms:
     @cached_property
     def _leaf_shares(self) -> LeafShares | None:
         """The leaf weights, divided among the inputs; None where there are no trees."""
-        if not isinstance(self.basis.together, Leaves):
+        if not isinstance(self.basis.trees, LeafIndicators):
             return None
         columns = self.basis.effects[()]
         weights, mass = self.solution.final.weights[columns], self._column_means[columns]
-        return divide_leaf_weights(self.basis.together.splits, weights, mass)
+        return divide_leaf_weights(self.basis.trees.splits, weights, mass)
 
     @cached_property
     def _column_weights(self) -> csr_array:
@@ -183,7 +179,7 @@ class Terms:
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
         parts = [(term.levels, self._all_level_weights[term.levels]) for term in self.term_columns]
-        return _stack_columns(parts, self.basis.finer.size)
+        return _stack_columns(parts, self.basis.random_effects.size)
 
     @cached_property
     def _all_level_weights(self) -> Floats:
@@ -193,12 +189,12 @@ class Terms:
     @cached_property
     def _level_shares(self) -> Floats:
         """The share of the rows that has each random effect."""
-        shares: Floats = self.solution.current.model.levels.curvature / max(self._gram[0, 0], 1e-300)
+        shares: Floats = self.solution.current.model.random_effects.curvature / max(self._gram[0, 0], 1e-300)
         return shares
 
     @cached_property
     def _level_variances(self) -> Floats:
-        return self.solution.current.model.level_variances(self.solution.final)
+        return self.solution.current.model.random_effect_variances(self.solution.final)
 
     @cached_property
     def _covariance(self) -> Floats:
@@ -216,7 +212,7 @@ class Terms:
 
     def _code_grid(self, j: int) -> Grid:
         """Return the values of a coded input, and rows that have them."""
-        numbers = self.basis.finer.numbers_of(j)
+        numbers = self.basis.random_effects.numbers_of(j)
         rows = np.full((numbers.size, self.basis.n_inputs), np.nan)
         rows[:, j] = numbers
         return (tuple(map(str, numbers.tolist())),), rows
@@ -250,7 +246,7 @@ class Terms:
         """Return the categories of an input, and a category number for each."""
         names = level_names(self.basis, j, self.categories[j])
         numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
-        random_effects = self.basis.finer.numbers_of(j)
+        random_effects = self.basis.random_effects.numbers_of(j)
         names += [self.categories[j].get(number, str(number)) for number in random_effects.tolist()]
         numbers = np.append(numbers, random_effects)
         if self.basis.tables.columns[j, MISSING] >= 0:
@@ -362,7 +358,7 @@ def row_shares(basis: Basis, bin_counts: BinCounts, level_counts: Floats, j: int
     total = max(float(sums[0]), 1e-300)
     n_missing = sums[missing : missing + 1] if missing >= 0 else np.empty(0)
     if kind == CATEGORICAL:
-        random_effects = level_counts[basis.finer.of_input(j)]
+        random_effects = level_counts[basis.random_effects.of_input(j)]
         counts = np.concatenate([sums[first : first + tables.n_levels[j]], random_effects])
         counts[int(tables.n_levels[j]) - 1] -= random_effects.sum()  # the pooled column counts these too
     elif kind == BINARY:

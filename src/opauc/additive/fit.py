@@ -1,4 +1,4 @@
-"""The penalized logistic likelihood of a sample, maximized together with the strengths of its penalties."""
+"""The penalized logistic likelihood of the initial sample, maximized together with its smoothing parameters."""
 
 from __future__ import annotations
 
@@ -8,142 +8,149 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.additive.newton import PenalizedLoss, newton_descent
+from opauc.additive.newton import PenalizedLoss, minimize_loss
 from opauc.additive.penalties import Penalties
-from opauc.additive.smoothing import smoothed
+from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
+from opauc.additive.smoothing import smooth
 from opauc.additive.sums import LinearizedSums
 from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels
 
-# Of many rows the first steps see a part only, and of fewer all but one in so many if asked to; the last ones see all.
-MANY_ROWS, LEAST_PART, PART, STEPS_ON_PART = 6144, 4096, 4, 2
-LEFT_OUT, STEPS_ON_ALL = 4, 5
-# Products of so many rows may be made in float32.
-ENOUGH_FOR_NARROW = 4096
-# A step that gains less than this share of the loss is the last.
-SMALLEST_GAIN = 1e-4
-SHORTEST_STEP = 0.1
-
 
 class PenalizedFit(NamedTuple):
-    """Weights, strengths of the penalties, and the scores of the rows."""
+    """Weights, smoothing parameters, and the scores of the rows."""
 
     weights: Floats
-    strengths: Floats
+    lambdas: Floats
     scores: Floats
 
 
-class StartedFit(NamedTuple):
-    """A fit, the Gram matrix of all rows as far as the part tells it, and whether it is of a part only."""
+class PartialFit(NamedTuple):
+    """A fit, an estimate of the Gram matrix of all rows, and whether a subset of the rows was used."""
 
     fit: PenalizedFit
     gram: Floats
-    of_part: bool
+    of_subset: bool
 
 
-def started_fit(
+def start_fit(
     rows: csr_array,
     labels: Labels,
     weight: Floats,
     penalties: Penalties,
-    begin: PenalizedFit,
-    most_steps: int,
-    part: NDArray[np.int64],
-) -> StartedFit:
-    """Return the fit to a part of weighted sparse rows, or to all, with the scores of all of them.
+    initial: PenalizedFit,
+    max_steps: int,
+    subset: NDArray[np.int64],
+    policy: SmoothingPolicy = SMOOTHING_POLICY,
+) -> PartialFit:
+    """Return the fit to a subset of weighted sparse rows, or to all, with the scores of all rows.
 
-    It begins with weights and strengths; new columns follow the known. Each
-    step linearizes the likelihood at the weights and solves for new ones and new
-    strengths; it is halved until the penalized loss falls.
+    It starts from the weights and smoothing parameters of `initial`, whose columns
+    come first. Each step linearizes the likelihood at the weights, solves for new
+    weights and smoothing parameters, and is halved until the penalized loss falls.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.additive.fit import beginning, finished_fit, started_fit
+    >>> from opauc.additive.fit import finish_fit, fit_intercept, start_fit
     >>> from opauc.additive.penalties import Penalties
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
-    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 1)])
+    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 1)])
     >>> penalties, ones = Penalties(groups, (None, None)), np.ones(100)
-    >>> started = started_fit(rows, labels, ones, penalties, beginning(labels, ones), 4, np.arange(60))
-    >>> fit = finished_fit(rows, labels, ones, penalties, started)
+    >>> started = start_fit(rows, labels, ones, penalties, fit_intercept(labels, ones), 4, np.arange(60))
+    >>> fit = finish_fit(rows, labels, ones, penalties, started)
     >>> bool(3.0 < fit.weights[1] < started.fit.weights[1])
     True
     """
-    if part.size == labels.size:
-        return StartedFit(*_steps(rows, labels, weight, penalties, begin, most_steps), False)
-    steps = most_steps if labels.size < MANY_ROWS else min(most_steps, STEPS_ON_PART)
-    fit, gram = _steps(rows[part], labels[part], weight[part], penalties, begin, steps)
-    share = weight[part].sum() / weight.sum()
-    return StartedFit(fit._replace(scores=rows @ fit.weights), gram / share, True)
+    if subset.size == labels.size:
+        return PartialFit(*_iterate(rows, labels, weight, penalties, initial, max_steps, policy), False)
+    steps = max_steps if labels.size < policy.many_rows else min(max_steps, policy.subset_steps)
+    fit, gram = _iterate(rows[subset], labels[subset], weight[subset], penalties, initial, steps, policy)
+    share = weight[subset].sum() / weight.sum()
+    return PartialFit(fit._replace(scores=rows @ fit.weights), gram / share, True)
 
 
-def finished_fit(
-    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, started: StartedFit
+def finish_fit(
+    rows: csr_array,
+    labels: Labels,
+    weight: Floats,
+    penalties: Penalties,
+    started: PartialFit,
+    policy: SmoothingPolicy = SMOOTHING_POLICY,
 ) -> PenalizedFit:
-    """Return the fit to all rows, of many with the strengths that the part gave; the Gram matrix of that is used up."""
+    """Return the fit to all rows, with the smoothing parameters of the subset if rows are many.
+
+    `started.gram` is overwritten.
+    """
     fit = started.fit
-    if not started.of_part:
+    if not started.of_subset:
         return fit
-    if labels.size < MANY_ROWS:
-        return _steps(rows, labels, weight, penalties, fit, STEPS_ON_ALL)[0]
-    loss = PenalizedLoss(rows, labels, weight, penalties.matrix(fit.strengths))
-    weights = newton_descent(loss, fit.weights, started.gram)
-    return PenalizedFit(weights, fit.strengths, rows @ weights)
+    if labels.size < policy.many_rows:
+        return _iterate(rows, labels, weight, penalties, fit, policy.all_rows_steps, policy)[0]
+    loss = PenalizedLoss(rows, labels, weight, penalties.matrix(fit.lambdas))
+    weights = minimize_loss(loss, fit.weights, started.gram, policy)
+    return PenalizedFit(weights, fit.lambdas, rows @ weights)
 
 
-def part_of(n_rows: int, some_left_out: bool) -> NDArray[np.int64]:
-    """Return the rows that a fit begins with, evenly among all: some of many; of fewer all, unless some are left out.
+def choose_subset(n_rows: int, leave_some_out: bool, policy: SmoothingPolicy = SMOOTHING_POLICY) -> NDArray[np.int64]:
+    """Return the rows that a fit starts with, evenly spaced: a subset of many rows, else all but those left out.
 
     Examples
     --------
-    >>> from opauc.additive.fit import part_of
-    >>> [[part_of(n_rows, left_out).size for n_rows in (500, 8000, 40_000)] for left_out in (False, True)]
+    >>> from opauc.additive.fit import choose_subset
+    >>> [[choose_subset(n_rows, left_out).size for n_rows in (500, 8000, 40_000)] for left_out in (False, True)]
     [[500, 4096, 10000], [375, 4096, 10000]]
     """
-    if n_rows < MANY_ROWS:
-        everyone = np.arange(n_rows)
-        return everyone[everyone % LEFT_OUT != LEFT_OUT - 1] if some_left_out else everyone
-    wanted = max(LEAST_PART, n_rows // PART)
-    return np.arange(wanted) * n_rows // wanted
+    if n_rows < policy.many_rows:
+        rows, divisor = np.arange(n_rows), policy.left_out_divisor
+        return rows[rows % divisor != divisor - 1] if leave_some_out else rows
+    size = max(policy.min_subset, n_rows // policy.subset_divisor)
+    return np.arange(size) * n_rows // size
 
 
-def _steps(
-    rows: csr_array, labels: Labels, weight: Floats, penalties: Penalties, begin: PenalizedFit, most_steps: int
+def _iterate(
+    rows: csr_array,
+    labels: Labels,
+    weight: Floats,
+    penalties: Penalties,
+    initial: PenalizedFit,
+    max_steps: int,
+    policy: SmoothingPolicy,
 ) -> tuple[PenalizedFit, Floats]:
-    """Return the fit after at most so many outer steps, and the Gram matrix that the last of them was made with."""
-    weights = np.pad(begin.weights, (0, rows.shape[1] - begin.weights.size))
-    more = penalties.groups.kinds.size - begin.strengths.size
-    strengths = np.pad(begin.strengths, (0, more), constant_values=1.0)
+    """Return the fit after at most so many steps, and the Gram matrix of the last one."""
+    weights = np.pad(initial.weights, (0, rows.shape[1] - initial.weights.size))
+    n_new_groups = penalties.groups.kinds.size - initial.lambdas.size
+    lambdas = np.pad(initial.lambdas, (0, n_new_groups), constant_values=1.0)
     scores = rows @ weights
-    for _ in range(most_steps):
-        start = LinearizedSums.at(weights)
-        sums = start.update(rows, labels, weight, narrow=labels.size >= ENOUGH_FOR_NARROW)
+    for _ in range(max_steps):
+        empty = LinearizedSums.at(weights)
+        sums = empty.update(rows, labels, weight, narrow=labels.size >= policy.float32_rows)
         try:
-            found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
-        except StatisticsOverflowError:  # columns so alike that six digits do not tell them apart
-            sums = start.update(rows, labels, weight)
-            found = smoothed(sums.gram, sums.moment, penalties, strengths, 1)
-        strengths = found.strengths
+            solution = smooth(sums.gram, sums.rhs, penalties, lambdas, 1, policy)
+        except StatisticsOverflowError:  # columns so similar that six digits do not separate them
+            sums = empty.update(rows, labels, weight)
+            solution = smooth(sums.gram, sums.rhs, penalties, lambdas, 1, policy)
+        lambdas = solution.lambdas
 
-        def loss(weights: Floats, scores: Floats, strengths: Floats = strengths) -> float:
-            penalty = 0.5 * float(strengths @ penalties.sizes_of(weights))
+        def loss(weights: Floats, scores: Floats, lambdas: Floats = lambdas) -> float:
+            penalty = 0.5 * float(lambdas @ penalties.quadratic_forms(weights))
             return penalty + float(weight @ np.logaddexp(0.0, np.where(labels == 1, -scores, scores)))
 
         before, length = loss(weights, scores), 1.0
-        after, after_scores = found.weights, rows @ found.weights
-        while loss(after, after_scores) > before * (1.0 + 1e-6) and length > SHORTEST_STEP:
+        after, after_scores = solution.weights, rows @ solution.weights
+        while loss(after, after_scores) > before * (1.0 + 1e-6) and length > policy.min_step:
             length /= 2.0
             after, after_scores = 0.5 * (weights + after), 0.5 * (scores + after_scores)
-        gained = before - loss(after, after_scores)
+        gain = before - loss(after, after_scores)
         weights, scores = after, after_scores
-        if abs(gained) < SMALLEST_GAIN * before:
+        if abs(gain) < policy.min_gain * before:
             break
-    return PenalizedFit(weights, strengths, scores), sums.gram
+    return PenalizedFit(weights, lambdas, scores), sums.gram
 
 
-def beginning(labels: Labels, weight: Floats) -> PenalizedFit:
+def fit_intercept(labels: Labels, weight: Floats) -> PenalizedFit:
     """Return the fit of the intercept alone."""
     negative, positive = np.bincount(labels, weight, minlength=2).tolist()
     log_odds = np.log((positive + 0.5) / (negative + 0.5))

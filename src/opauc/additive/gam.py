@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.file_sample import enough_rows
 from opauc.additive.input import KnownRows, first_rows, next_rows
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import with_init_size
-from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer

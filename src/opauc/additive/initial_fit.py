@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.knots import balanced_mass
-from opauc.additive.basis.leaves import Leaves
-from opauc.additive.basis.levels import RandomEffects
+from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
+from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
@@ -40,8 +39,8 @@ class BasisModel(NamedTuple):
 
 def basis_columns(basis: Basis) -> BasisColumns:
     """Return the penalties and the column groups that a model needs from a basis."""
-    penalties, owners = Penalties(basis.groups, basis.roughness), basis.finer.owners()
-    frozen = isinstance(basis.together, Leaves) and basis.together.stay
+    penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
+    frozen = basis.trees is not None and basis.trees.frozen
     return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, frozen)
 
 
@@ -72,7 +71,7 @@ def fit_basis(
     init_size = int(with_init_size(settings, 0).init_size)
     drawn = buffer.sample(init_size, seed)
     at = drawn.rows
-    mass = balanced_mass(labels[at], weights[at])
+    mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _choose_main_effects(sample, settings, categorical, search_policy)
     effects = _drop_weak_effects(effects, sample, settings.smooth_columns)
@@ -82,10 +81,10 @@ def fit_basis(
     )
     basis, fit = search.fit()
     coded = find_coded_inputs(effects, sample, fit.scores, code_policy)
-    basis = replace(basis, finer=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
+    basis = replace(basis, random_effects=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    model = AdditiveLogistic.begin(basis_columns(basis), initial)
-    return BasisModel(basis, model.earlier(encode_rows(basis, rows, labels, weights)).with_ladder())
+    model = AdditiveLogistic.start(basis_columns(basis), initial)
+    return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
 
 
 def encode_rows(
@@ -94,7 +93,7 @@ def encode_rows(
     """Yield the columns of labeled rows in blocks of a few thousand rows."""
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
-        levels = basis.finer.rows(rows[part]) if basis.finer.size else None
+        levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
         yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
 
 

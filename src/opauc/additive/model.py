@@ -1,4 +1,4 @@
-"""A penalized logistic model of the columns of a basis, from plain sums."""
+"""A penalized logistic model of the columns of a basis, made of sums that merge."""
 
 from __future__ import annotations
 
@@ -15,34 +15,49 @@ from opauc.additive.basis.groups import GroupKind
 from opauc.additive.drift import BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
-from opauc.additive.random_effects import BorderedSystem, LevelAdding, LevelFit, LevelSums, smoothed_with_levels
-from opauc.additive.selection import FULL, SAMPLE, CandidateModels, ModelSelection, rung_columns, rung_weights
-from opauc.additive.smoothing import factored, smoothed, solved
-from opauc.additive.sums import LabelledRows, LinearizedSums
+from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
+from opauc.additive.random_effects import (
+    BorderedSystem,
+    MixedFit,
+    RandomEffectAccumulator,
+    RandomEffectSums,
+    smooth_with_random_effects,
+)
+from opauc.additive.selection import (
+    FULL,
+    SAMPLE,
+    CandidateModels,
+    ModelSelection,
+    candidate_columns,
+    candidate_weights,
+)
+from opauc.additive.smoothing import factorize, smooth, solve
+from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
-NO_LEVELS = np.empty(0, np.int64)
+NO_GROUPS = np.empty(0, np.int64)
 
 
 class BasisRows(NamedTuple):
-    """The columns of rows, their labels, their weights, and which of them the basis was not made of: all unless said.
+    """Rows as a model takes them: their columns, labels and sample weights (None means one each).
 
-    `levels` are their finer levels, where the basis has such.
+    `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
+    with random effects, if the basis has any.
     """
 
     columns: csr_array
     labels: Labels
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
-    levels: csr_array | None = None
+    indicators: csr_array | None = None
 
     @property
-    def labeled(self) -> LabelledRows:
-        """All rows, as sums take them."""
+    def labeled(self) -> LabeledRows:
+        """Columns, labels and sample weights of all rows."""
         return self.columns, self.labels, self.weight
 
     def only_fresh(self) -> BasisRows:
-        """Return the rows that the basis was not made of."""
+        """Return the rows that the basis was not made from."""
         if self.fresh is None or self.fresh.all():
             return self
         weight = None if self.weight is None else self.weight[self.fresh]
@@ -50,126 +65,118 @@ class BasisRows(NamedTuple):
 
 
 class BasisColumns(NamedTuple):
-    """The columns of a basis: their penalties, how many are main effects, and how many come before doubtful pairs.
+    """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
-    `owners` has the input of each finer level, the first that has such being zero. `leaves_stay` says whether leaves
-    keep the values they were grown with until there are enough rows.
+    `group_index` has the input of each random effect, counted among the inputs that have any. `frozen_leaves` says
+    whether leaves keep the values they were grown with until there are enough rows.
     """
 
     penalties: Penalties
     main: int
     certain: int
-    owners: NDArray[np.int64] = NO_LEVELS
-    leaves_stay: bool = False
+    group_index: NDArray[np.int64] = NO_GROUPS
+    frozen_leaves: bool = False
 
     @property
     def n_columns(self) -> int:
-        """Columns in all."""
+        """Number of columns."""
         return self.penalties.groups.n_columns
 
     @property
     def first_leaf(self) -> int:
-        """How many columns come before the leaves of trees; all where there are none."""
+        """Number of columns before the leaf indicators; all columns if there are none."""
         groups = self.penalties.groups
         leaves = groups.starts[groups.kinds == GroupKind.LEAVES]
         return int(leaves[0]) if leaves.size else self.n_columns
 
-    def rungs(self) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of each rung of the ladder."""
-        return rung_columns(self.penalties.groups, self.main, self.certain)
-
-
-LAST_STEPS = 4
-# Where the log-odds of the classes have moved farther since the basis, one step from its point leads astray:
-# the fit to the basis's sample serves, its intercept moved as far.
-FARTHEST_PRIOR = 1.5
-# Leaves get weights of their own when there are so many times the rows of the basis, however their weights are rounded.
-ENOUGH_FOR_LEAVES = 2.0 - 1e-9
-# What rows are summed up in.
-STATES = ("sums", "levels", "ladder", "bin_counts")
-STATES_WITHOUT_LEVELS = ("sums", "ladder", "bin_counts")
+    def candidates(self) -> dict[str, NDArray[np.int64]]:
+        """Return the columns of each candidate model."""
+        return candidate_columns(self.penalties.groups, self.main, self.certain)
 
 
 class FinalWeights(NamedTuple):
-    """The weights, of columns and then of finer levels, the strengths of their penalties, and the guard's selection."""
+    """Weights of the columns followed by those of the random effects, their smoothing parameters, and the selection."""
 
     weights: Floats
-    strengths: Floats
+    lambdas: Floats
     selection: ModelSelection
-    level_strengths: Floats  # one for each input that has finer levels
+    effect_lambdas: Floats  # one per input with random effects
 
 
 @dataclass(frozen=True, eq=False)
 class AdditiveLogistic:
-    """Sums over rows of a basis's columns: any order of rows, merging and forgetting come free.
+    """Sums over rows of the columns of a basis: rows may come in any order, models merge, and rows can be subtracted.
 
-    Unlike the learners beside it this one is no `Solver`: its weights are
-    those of columns that a basis makes of the rows, and it cannot know the
-    variances of the scores.
+    Unlike the linear models, this is no `Solver`: its weights belong to the columns of a basis, and it does not know
+    the variances of the scores.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.additive.fit import beginning
+    >>> from opauc.additive.fit import PenalizedFit
     >>> from opauc.additive.penalties import Penalties
-    >>> from opauc.additive.model import BasisColumns, BasisRows
-    >>> from opauc.additive.model import AdditiveLogistic
+    >>> from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])
-    >>> point = beginning(labels, np.ones(100))._replace(weights=np.zeros(2), strengths=np.array([0.0, 1.0]))
+    >>> fit = PenalizedFit(np.zeros(2), np.array([0.0, 1.0]), np.zeros(100))
     >>> columns = BasisColumns(Penalties(groups, (None, None)), 2, 2)
-    >>> model = AdditiveLogistic.begin(columns, point).earlier([BasisRows(rows, labels)]).with_ladder()
-    >>> model.later([BasisRows(rows, labels)]).counts
+    >>> model = AdditiveLogistic.start(columns, fit).update_initial([BasisRows(rows, labels)]).with_candidates()
+    >>> model.update([BasisRows(rows, labels)]).counts
     ClassCounts(negative=100.0, positive=100.0)
     """
 
     columns: BasisColumns
-    strengths: Floats
-    first_counts: Floats  # (2,): of the rows that waited for the basis
+    lambdas: Floats  # smoothing parameters of the fit to the initial sample
+    first_counts: Floats  # (2,): rows of each class in the warm-up buffer
     sums: LinearizedSums
-    levels: LevelSums
-    ladder: CandidateModels
+    random_effects: RandomEffectSums
+    candidates: CandidateModels
     bin_counts: BinCounts
 
     @classmethod
-    def begin(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
-        """Return the model before any row, to be linearized at the fit to a sample."""
-        sums, nothing = LinearizedSums.at(fit.weights), np.zeros(columns.n_columns)
-        levels = LevelSums.empty(columns.owners.size, columns.n_columns)
-        ladder = CandidateModels.of(np.tile(fit.weights, (len(columns.rungs()), 1)))
-        return cls(columns, fit.strengths, np.zeros(2), sums, levels, ladder, BinCounts(nothing, nothing))
+    def start(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
+        """Return the model of no rows, whose expansion point is the fit to the initial sample."""
+        return cls(
+            columns,
+            fit.lambdas,
+            np.zeros(2),
+            LinearizedSums.at(fit.weights),
+            RandomEffectSums.empty(columns.group_index.size, columns.n_columns),
+            CandidateModels.of(np.tile(fit.weights, (len(columns.candidates()), 1))),
+            BinCounts.empty(columns.n_columns),
+        )
 
-    def earlier(self, parts: Iterable[BasisRows]) -> Self:
-        """Return the model after rows that waited for the basis."""
-        bin_counts, adding = self.bin_counts, LevelAdding(self.levels, self.sums.point)
+    def update_initial(self, batches: Iterable[BasisRows]) -> Self:
+        """Return the model with the rows of the warm-up buffer added."""
+        bin_counts, effects = self.bin_counts, RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
-        def met() -> Iterator[LabelledRows]:
+        def labeled() -> Iterator[LabeledRows]:
             nonlocal bin_counts
-            for part in parts:
-                bin_counts = bin_counts.with_first(part.columns, part.weight)
-                if part.levels is not None:
-                    adding.add(part.labeled, part.levels)
-                yield part.labeled
+            for batch in batches:
+                bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
+                if batch.indicators is not None:
+                    effects.add(batch.labeled, batch.indicators)
+                yield batch.labeled
 
-        sums = self.sums.update_all(met())
-        first = sums.class_counts
-        return replace(self, sums=sums, levels=adding.finish(), first_counts=first, bin_counts=bin_counts)
+        sums = self.sums.update_all(labeled())
+        counts = sums.class_counts
+        return replace(self, sums=sums, random_effects=effects.finish(), first_counts=counts, bin_counts=bin_counts)
 
-    def with_ladder(self) -> Self:
-        """Return the model with the rungs that its rows, all of which waited for the basis, give."""
-        penalties, some, point = self.columns.penalties, self.columns.rungs(), self.sums.point
-        del some[FULL]
-        first = self.columns.first_leaf
-        rungs = [
-            # Trees were grown from a fit without them.
-            np.where(np.arange(point.size) < first, point, 0.0)
-            if columns.size == first < point.size
-            else rung_weights(self.sums, penalties, self.strengths, columns)
-            for columns in some.values()
+    def with_candidates(self) -> Self:
+        """Return the model with the candidates that the rows of the warm-up buffer give."""
+        penalties, columns, point = self.columns.penalties, self.columns.candidates(), self.sums.expansion_point
+        del columns[FULL]
+        first_leaf = self.columns.first_leaf
+        weights = [
+            # Trees were grown from a fit without them: that fit is the candidate without trees.
+            np.where(np.arange(point.size) < first_leaf, point, 0.0)
+            if kept.size == first_leaf < point.size
+            else candidate_weights(self.sums, penalties, self.lambdas, kept)
+            for kept in columns.values()
         ]
-        return replace(self, ladder=CandidateModels.of(np.stack([*rungs, point])))
+        return replace(self, candidates=CandidateModels.of(np.stack([*weights, point])))
 
     @property
     def counts(self) -> ClassCounts:
@@ -177,148 +184,184 @@ class AdditiveLogistic:
         return self.sums.counts
 
     def empty_copy(self) -> Self:
-        """Return the model of the same basis and point that has seen no row."""
-        parts = {name: getattr(self, name).empty_copy() for name in STATES}
-        return replace(self, **parts)
+        """Return the model of no rows with the same basis and expansion point."""
+        return replace(
+            self,
+            sums=self.sums.empty_copy(),
+            random_effects=self.random_effects.empty_copy(),
+            candidates=self.candidates.empty_copy(),
+            bin_counts=self.bin_counts.empty_copy(),
+        )
 
-    def later(self, parts: Iterable[BasisRows]) -> Self:
-        """Return the model after rows that came after the basis, each scored before it is learned if it is fresh."""
-        ladder, bin_counts, adding = self.ladder, self.bin_counts, LevelAdding(self.levels, self.sums.point)
+    def update(self, batches: Iterable[BasisRows]) -> Self:
+        """Return the model with later rows added; the candidates score fresh rows first."""
+        candidates, bin_counts = self.candidates, self.bin_counts
+        effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
-        def met() -> Iterator[LabelledRows]:
-            nonlocal ladder, bin_counts
-            for part in parts:
-                ladder = ladder.update(*part.only_fresh().labeled)
-                bin_counts = bin_counts.update(part.columns, part.weight)
-                if part.levels is not None:
-                    adding.add(part.labeled, part.levels)
-                yield part.labeled
+        def labeled() -> Iterator[LabeledRows]:
+            nonlocal candidates, bin_counts
+            for batch in batches:
+                candidates = candidates.update(*batch.only_fresh().labeled)
+                bin_counts = bin_counts.update(batch.columns, batch.weight)
+                if batch.indicators is not None:
+                    effects.add(batch.labeled, batch.indicators)
+                yield batch.labeled
 
-        sums = self.sums.update_all(met())
-        return replace(self, sums=sums, levels=adding.finish(), ladder=ladder, bin_counts=bin_counts)
+        sums = self.sums.update_all(labeled())
+        return replace(self, sums=sums, random_effects=effects.finish(), candidates=candidates, bin_counts=bin_counts)
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same basis."""
-        return replace(self, **{name: getattr(self, name).merge(getattr(other, name)) for name in STATES})
-
-    def subtract(self, parts: Iterable[BasisRows]) -> Self:
-        """Return the model as if these rows, which came after the basis, had never been seen."""
-        gone = self.empty_copy().later(parts)
-        return replace(self, **{name: getattr(self, name).subtract(getattr(gone, name)) for name in STATES})
-
-    def final(self) -> FinalWeights:
-        """Return the weights: one step from the point, with strengths that suit all rows."""
-        selection, nothing = self.ladder.selection(), np.zeros(self.columns.owners.size)
-        held = np.ones(np.unique(self.columns.owners).size)
-        if not self.counts.both:
-            none = np.zeros(self.sums.n_features + nothing.size)
-            return FinalWeights(none, self.strengths, selection, held)
-        moved = self._moved_log_odds()
-        if abs(moved) > FARTHEST_PRIOR:
-            point = np.concatenate([self.sums.point, nothing])
-            point[0] += moved
-            return FinalWeights(point, self.strengths, selection._replace(rung=SAMPLE), held)
-        weights, of_levels, strengths, held = self._fit_at_leaves() if self._leaves_stay else self._fit()
-        if selection.rung != FULL and self.columns.first_leaf < self.columns.n_columns:
-            # Sums at a point with trees say little of what is best without them: the rung that was judged serves.
-            weights, of_levels = self.ladder.rungs[list(self.columns.rungs()).index(selection.rung)], nothing
-        elif selection.rung != FULL:
-            rest = replace(self.sums, moment=self.sums.moment - self.levels.products.T @ of_levels)
-            some = self.columns.rungs()[selection.rung]
-            weights = rung_weights(rest, self.columns.penalties, strengths, some)
-        return FinalWeights(np.concatenate([weights, of_levels]), strengths, selection, held)
-
-    @property
-    def _leaves_stay(self) -> bool:
-        """Whether leaves keep the values they were grown with: the rows they were grown on would flatter others."""
-        few = self.sums.class_counts.sum() < ENOUGH_FOR_LEAVES * self.first_counts.sum()
-        return self.columns.leaves_stay and bool(few)
-
-    def _fit_at_leaves(self) -> LevelFit:
-        """Return the weights of the full model with those of the leaves as they are at the point.
-
-        Strengths stay too: to rows that leaves explain nearly whole, curves would seem to say nothing.
-        """
-        groups, point = self.columns.penalties.groups, self.sums.point
-        first = self.columns.first_leaf
-        others, values = np.arange(first), point[first:]
-        moment = self.sums.moment - np.append(values @ self.sums.gram[first:, :first], np.zeros(values.size))
-        sums = replace(self.sums, moment=moment).restrict(others)
-        levels = replace(
-            self.levels,
-            products=self.levels.products[:, :first],
-            moment=self.levels.moment - self.levels.products[:, first:] @ values,
+        return replace(
+            self,
+            sums=self.sums.merge(other.sums),
+            random_effects=self.random_effects.merge(other.random_effects),
+            candidates=self.candidates.merge(other.candidates),
+            bin_counts=self.bin_counts.merge(other.bin_counts),
         )
-        penalties = self.columns.penalties.restricted(np.flatnonzero(groups.kinds != GroupKind.LEAVES))
+
+    def subtract(self, batches: Iterable[BasisRows]) -> Self:
+        """Return the model without these rows, which were added after the basis was fixed."""
+        other = self.empty_copy().update(batches)
+        return replace(
+            self,
+            sums=self.sums.subtract(other.sums),
+            random_effects=self.random_effects.subtract(other.random_effects),
+            candidates=self.candidates.subtract(other.candidates),
+            bin_counts=self.bin_counts.subtract(other.bin_counts),
+        )
+
+    def solve(self, policy: SmoothingPolicy = SMOOTHING_POLICY) -> FinalWeights:
+        """Return the weights of the selected model: one Newton step from the expansion point, smoothed for all rows."""
+        selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
+        initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
+        if not self.counts.both:
+            zeros = np.zeros(self.sums.n_features + no_effects.size)
+            return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
+        prior_shift = self._prior_shift()
+        if abs(prior_shift) > policy.max_prior_shift:
+            # One step from the expansion point would mislead: use the fit to the initial sample, its intercept moved.
+            weights = np.concatenate([self.sums.expansion_point, no_effects])
+            weights[0] += prior_shift
+            return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
+        fit = self._fit_with_frozen_leaves(policy) if self._leaves_are_frozen(policy) else self._fit(policy)
+        weights, effects = fit.weights, fit.effects
+        if selection.model != FULL and self.columns.first_leaf < self.columns.n_columns:
+            # Sums expanded at a model with trees say little about models without them: use the scored candidate.
+            weights = self.candidates.weights[list(self.columns.candidates()).index(selection.model)]
+            effects = no_effects
+        elif selection.model != FULL:
+            rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
+            kept = self.columns.candidates()[selection.model]
+            weights = candidate_weights(rest, self.columns.penalties, fit.lambdas, kept)
+        return FinalWeights(np.concatenate([weights, effects]), fit.lambdas, selection, fit.effect_lambdas)
+
+    def _leaves_are_frozen(self, policy: SmoothingPolicy) -> bool:
+        """Tell whether leaves keep the values they were grown with: new ones would overfit the rows they grew on."""
+        enough = policy.leaf_refit_factor * self.first_counts.sum()
+        return self.columns.frozen_leaves and bool(self.sums.class_counts.sum() < enough)
+
+    def _fit_with_frozen_leaves(self, policy: SmoothingPolicy) -> MixedFit:
+        """Return the fit of the full model with the leaf weights of the expansion point.
+
+        Smoothing parameters are kept too: to rows that leaves explain almost entirely, curves would seem irrelevant.
+        """
+        groups, first_leaf = self.columns.penalties.groups, self.columns.first_leaf
+        leaf_values = self.sums.expansion_point[first_leaf:]
+        of_leaves = np.append(leaf_values @ self.sums.gram[first_leaf:, :first_leaf], np.zeros(leaf_values.size))
+        sums = replace(self.sums, rhs=self.sums.rhs - of_leaves).restrict(np.arange(first_leaf))
+        random_effects = replace(
+            self.random_effects,
+            products=self.random_effects.products[:, :first_leaf],
+            rhs=self.random_effects.rhs - self.random_effects.products[:, first_leaf:] @ leaf_values,
+        )
+        penalties = self.columns.penalties.restrict(np.flatnonzero(groups.kinds != GroupKind.LEAVES))
         columns = self.columns._replace(penalties=penalties)
-        rest = replace(self, columns=columns, strengths=self.strengths[:-1], sums=sums, levels=levels)
-        fit = rest._fit(steps=0)
-        strengths = np.append(fit.strengths, self.strengths[-1])
-        return fit._replace(weights=np.concatenate([fit.weights, values]), strengths=strengths)
+        rest = replace(self, columns=columns, lambdas=self.lambdas[:-1], sums=sums, random_effects=random_effects)
+        fit = rest._fit(policy, max_steps=0)
+        lambdas = np.append(fit.lambdas, self.lambdas[-1])
+        return fit._replace(weights=np.concatenate([fit.weights, leaf_values]), lambdas=lambdas)
 
-    def _fit(self, steps: int = LAST_STEPS) -> LevelFit:
-        """Return the weights of the full model, and strengths that suit all rows after so many steps."""
-        penalties, gram, moment = self.columns.penalties, self.sums.gram, self.sums.moment
-        if self.levels.size:
-            return smoothed_with_levels(self.sums, self.levels, self.columns.owners, penalties, self.strengths)
-        strengths = smoothed(gram, moment, penalties, self.strengths, steps).strengths
-        return LevelFit(solved(gram, moment, penalties, strengths), np.empty(0), strengths, np.empty(0))
+    def _fit(self, policy: SmoothingPolicy, max_steps: int | None = None) -> MixedFit:
+        """Return the fit of the full model, with smoothing parameters after so many steps."""
+        penalties, gram, rhs = self.columns.penalties, self.sums.gram, self.sums.rhs
+        if self.random_effects.size:
+            return smooth_with_random_effects(
+                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy
+            )
+        steps = policy.final_steps if max_steps is None else max_steps
+        lambdas = smooth(gram, rhs, penalties, self.lambdas, steps, policy).lambdas
+        return MixedFit(solve(gram, rhs, penalties, lambdas), np.empty(0), lambdas, np.empty(0))
 
-    def _moved_log_odds(self) -> float:
-        """Return by how much the log-odds of the classes are others now than when the basis was made."""
+    def _prior_shift(self) -> float:
+        """Return the change of the log-odds of the classes since the initial sample."""
         now, then = self.sums.class_counts, self.first_counts
         return float(np.log(now[1] / now[0]) - np.log(then[1] / then[0])) if then.all() else 0.0
 
     def covariance(self, final: FinalWeights) -> Floats:
-        """Return the covariance matrix of the weights of the columns, (gram + penalties)^-1; both triangles."""
-        gram = self._system(final).eliminated[0] if self.levels.size else self.sums.gram
-        upper = factored(self.columns.penalties.added_to(gram, final.strengths))
+        """Return the covariance matrix of the column weights, (gram + penalties)^-1, with both triangles."""
+        gram = self._system(final).eliminated[0] if self.random_effects.size else self.sums.gram
+        upper = factorize(self.columns.penalties.add_to(gram, final.lambdas))
         inverse, _ = lapack.dpotri(upper, lower=0, overwrite_c=1)
         full: Floats = np.triu(inverse) + np.triu(inverse, 1).T
         return full
 
-    def level_variances(self, final: FinalWeights) -> Floats:
-        """Return the variance of the weight of each finer level, all other weights given."""
-        variances: Floats = 1.0 / (self.levels.curvature + final.level_strengths[self.columns.owners])
+    def random_effect_variances(self, final: FinalWeights) -> Floats:
+        """Return the variance of each random effect, given all other weights."""
+        variances: Floats = 1.0 / (self.random_effects.curvature + final.effect_lambdas[self.columns.group_index])
         return variances
 
     def _system(self, final: FinalWeights) -> BorderedSystem:
-        of_levels = final.level_strengths[self.columns.owners]
-        penalties, n_inputs = self.columns.penalties, final.level_strengths.size
-        return BorderedSystem(self.sums, self.levels, penalties, final.strengths, of_levels, n_inputs)
+        effect_lambdas = final.effect_lambdas[self.columns.group_index]
+        penalties, n_inputs = self.columns.penalties, final.effect_lambdas.size
+        return BorderedSystem(self.sums, self.random_effects, penalties, final.lambdas, effect_lambdas, n_inputs)
 
     def to_arrays(self) -> Arrays:
-        """Return all there is but the basis, under flat names."""
-        arrays = {name: getattr(self, name).copy() for name in ("strengths", "first_counts")}
-        for part in STATES if self.levels.size else STATES_WITHOUT_LEVELS:
-            arrays |= {f"{part}.{name}": array for name, array in getattr(self, part).to_arrays().items()}
-        return arrays
+        """Return all arrays but those of the basis, under flat names."""
+        arrays: Arrays = {"lambdas": self.lambdas.copy(), "first_counts": self.first_counts.copy()}
+        arrays |= _prefix("sums.", self.sums.to_arrays())
+        if self.random_effects.size:
+            arrays |= _prefix("random_effects.", self.random_effects.to_arrays())
+        arrays |= _prefix("candidates.", self.candidates.to_arrays())
+        return arrays | _prefix("bin_counts.", self.bin_counts.to_arrays())
 
     @classmethod
     def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
-        """Return the model of that basis that gave these arrays, refused unless one can have."""
-        sums, levels, ladder, bin_counts = (
-            {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
-            for part in STATES
-        )
+        """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
+        effects = _with_prefix("random_effects.", arrays)
         model = cls(
             columns,
-            arrays["strengths"],
+            arrays["lambdas"],
             arrays["first_counts"],
-            LinearizedSums.from_arrays(sums),
-            LevelSums.from_arrays(levels) if levels else LevelSums.empty(0, columns.n_columns),
-            CandidateModels.from_arrays(ladder),
-            BinCounts.from_arrays(bin_counts),
+            LinearizedSums.from_arrays(_with_prefix("sums.", arrays)),
+            RandomEffectSums.from_arrays(effects) if effects else RandomEffectSums.empty(0, columns.n_columns),
+            CandidateModels.from_arrays(_with_prefix("candidates.", arrays)),
+            BinCounts.from_arrays(_with_prefix("bin_counts.", arrays)),
         )
-        widths = model.sums.n_features, model.ladder.rungs.shape[1], model.bin_counts.first.size
-        if model.levels.products.shape != (columns.owners.size, columns.n_columns):
-            raise ValueError(f"levels: expected {columns.owners.size} of them, got {model.levels.size}")
-        if len(model.ladder.rungs) != len(columns.rungs()):
-            raise ValueError(f"ladder: expected {len(columns.rungs())} rungs, got {len(model.ladder.rungs)}")
-        if widths != (columns.n_columns,) * 3 or model.strengths.shape != columns.penalties.groups.kinds.shape:
-            raise ValueError(f"expected sums of {columns.n_columns} columns, got {widths}")
-        for name in ("strengths", "first_counts"):
-            found = getattr(model, name)
-            if not (np.isfinite(found).all() and (found >= 0).all() and (name == "strengths" or found.shape == (2,))):
-                raise ValueError(f"{name}: expected finite numbers that are not negative")
+        model._check_shapes()
         return model
+
+    def _check_shapes(self) -> None:
+        """Raise ValueError unless all arrays fit the columns of the basis."""
+        columns, n_columns, n_models = self.columns, self.columns.n_columns, len(self.columns.candidates())
+        widths = self.sums.n_features, self.candidates.weights.shape[1], self.bin_counts.first.size
+        n_effects = columns.group_index.size
+        if self.random_effects.products.shape != (n_effects, n_columns):
+            raise ValueError(f"random effects: expected {n_effects} of them, got {self.random_effects.size}")
+        if len(self.candidates.weights) != n_models:
+            raise ValueError(f"candidates: expected {n_models} models, got {len(self.candidates.weights)}")
+        if widths != (n_columns,) * 3 or self.lambdas.shape != columns.penalties.groups.kinds.shape:
+            raise ValueError(f"expected sums of {n_columns} columns, got {widths}")
+        if not (np.isfinite(self.lambdas).all() and (self.lambdas >= 0).all()):
+            raise ValueError("lambdas: expected finite numbers that are not negative")
+        counts = self.first_counts
+        if not (np.isfinite(counts).all() and (counts >= 0).all() and counts.shape == (2,)):
+            raise ValueError("first_counts: expected finite numbers that are not negative")
+
+
+def _prefix(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def _with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

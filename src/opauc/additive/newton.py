@@ -1,4 +1,4 @@
-"""The penalized logistic likelihood of sparse rows at fixed penalties, maximized without the Gram matrix of all."""
+"""The penalized logistic likelihood of sparse rows at fixed penalties, minimized without a Gram matrix of all rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from opauc.additive.sums import linearized
+from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
+from opauc.additive.sums import linearize
 from opauc.core.blas import one_blas_thread
 from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels
 
-MOST_STEPS = 3
-# A step is good enough when its residual has fallen to this share, in the norm of the preconditioner.
-MOST_PRODUCTS, SMALL_RESIDUAL = 10, 0.1
-# A step that gains less than this share of the loss is the last.
-SMALLEST_GAIN = 1e-3
-SHORTEST_STEP = 0.02
-# Shares of the diagonal that the preconditioner gets in addition until it has a factor.
-MORE_ON_DIAGONAL = (1e-5, 1e-3, 0.1)
+# Conjugate gradients stop when the residual, in the norm of the preconditioner, has fallen by this factor: an inexact
+# Newton step suffices.
+MAX_ITERATIONS, RELATIVE_RESIDUAL = 10, 0.1
+# Shortest fraction of a step that the line search tries.
+MIN_STEP = 0.02
+# Shares of the diagonal that are added to the preconditioner, one after the other, until it has a factor.
+DIAGONAL_SHIFTS = (1e-5, 1e-3, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,54 +33,55 @@ class PenalizedLoss:
     penalty: csr_array
 
     def value(self, weights: Floats, scores: Floats) -> float:
-        """Return the loss at these weights, whose scores of the rows are known."""
+        """Return the loss at these weights, which give the rows these scores."""
         losses = np.logaddexp(0.0, np.where(self.labels == 1, -scores, scores))
         return 0.5 * float(weights @ (self.penalty @ weights)) + float(self.weight @ losses)
 
 
-def newton_descent(loss: PenalizedLoss, weights: Floats, gram: Floats) -> Floats:
-    """Return the weights at which the loss is least, from weights nearby.
+def minimize_loss(
+    loss: PenalizedLoss, weights: Floats, gram: Floats, policy: SmoothingPolicy = SMOOTHING_POLICY
+) -> Floats:
+    """Return the weights that minimize the loss, by Newton steps from weights nearby.
 
-    Each step solves for the next weights by conjugate gradients, products with
-    the rows taking the place of their Gram matrix. `gram`, of which the lower
-    triangle is used up, is about that matrix: it preconditions, and plays no
-    part in what is found.
+    Conjugate gradients solve for each step, with products with the rows in place
+    of their Gram matrix. `gram` approximates that matrix: it preconditions and has
+    no influence on the solution. Its lower triangle is overwritten.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array, eye_array
-    >>> from opauc.additive.newton import PenalizedLoss, newton_descent
+    >>> from opauc.additive.newton import PenalizedLoss, minimize_loss
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> loss = PenalizedLoss(rows, labels, np.ones(100), csr_array(eye_array(2)))
-    >>> newton_descent(loss, np.zeros(2), np.array([[25.0, 0.0], [12.5, 12.5]])).round(2).tolist()
+    >>> minimize_loss(loss, np.zeros(2), np.array([[25.0, 0.0], [12.5, 12.5]])).round(2).tolist()
     [-1.74, 3.77]
     """
     with one_blas_thread():
-        factor = _preconditioner(gram, loss.penalty)
+        factor = _factorize_preconditioner(gram, loss.penalty)
         scores = loss.rows @ weights
         value = loss.value(weights, scores)
-        for _ in range(MOST_STEPS):
-            step = _step(loss, weights, scores, factor)
+        for _ in range(policy.newton_steps):
+            step = _newton_step(loss, weights, scores, factor)
             change, length = loss.rows @ step, 1.0
             while (after := loss.value(weights + length * step, scores + length * change)) > value:
                 length /= 2.0
-                if length < SHORTEST_STEP:
+                if length < MIN_STEP:
                     return weights
             weights, scores, before, value = weights + length * step, scores + length * change, value, after
-            if before - value < SMALLEST_GAIN * before:
+            if before - value < policy.newton_min_gain * before:
                 break
     return weights
 
 
-def _preconditioner(gram: Floats, penalty: csr_array) -> Floats:
-    """Return the upper Cholesky factor of the penalized matrix; six digits serve."""
+def _factorize_preconditioner(gram: Floats, penalty: csr_array) -> Floats:
+    """Return the upper Cholesky factor of the penalized matrix in float32: six digits suffice."""
     entries = penalty.tocoo()
     np.add.at(gram, (entries.row, entries.col), entries.data)
     narrow = gram.T.astype(np.float32, order="F")
     diagonal = np.diagonal(narrow).copy()
-    for more in MORE_ON_DIAGONAL:
-        np.fill_diagonal(narrow, diagonal * (1.0 + more))
+    for shift in DIAGONAL_SHIFTS:
+        np.fill_diagonal(narrow, diagonal * (1.0 + shift))
         factor, failed = lapack.spotrf(narrow, lower=0, clean=0)
         if not failed:
             upper: Floats = factor
@@ -88,22 +89,22 @@ def _preconditioner(gram: Floats, penalty: csr_array) -> Floats:
     raise StatisticsOverflowError(f"the sums of the rows are not positive definite at column {failed - 1}")
 
 
-def _step(loss: PenalizedLoss, weights: Floats, scores: Floats, factor: Floats) -> Floats:
-    """Return about the Newton step: conjugate gradients on the penalized Hessian."""
-    curvature, pull = linearized(scores, loss.labels)
+def _newton_step(loss: PenalizedLoss, weights: Floats, scores: Floats, factor: Floats) -> Floats:
+    """Return an approximate Newton step, by conjugate gradients on the penalized Hessian."""
+    curvature, row_residuals = linearize(scores, loss.labels)
     curvature *= loss.weight
-    residual = loss.rows.T @ (loss.weight * pull) - loss.penalty @ weights
+    residual = loss.rows.T @ (loss.weight * row_residuals) - loss.penalty @ weights
     step = np.zeros_like(weights)
-    direction = conditioned = lapack.spotrs(factor, residual.astype(np.float32), lower=0)[0].astype(np.float64)
-    size = first = float(residual @ conditioned)
-    for _ in range(MOST_PRODUCTS):
-        if size <= SMALL_RESIDUAL**2 * first or size <= 0.0:
+    direction = preconditioned = lapack.spotrs(factor, residual.astype(np.float32), lower=0)[0].astype(np.float64)
+    squared_norm = initial = float(residual @ preconditioned)
+    for _ in range(MAX_ITERATIONS):
+        if squared_norm <= RELATIVE_RESIDUAL**2 * initial or squared_norm <= 0.0:
             break
         product = loss.rows.T @ (curvature * (loss.rows @ direction)) + loss.penalty @ direction
-        length = size / float(direction @ product)
+        length = squared_norm / float(direction @ product)
         step = step + length * direction
         residual = residual - length * product
-        conditioned = lapack.spotrs(factor, residual.astype(np.float32), lower=0)[0].astype(np.float64)
-        before, size = size, float(residual @ conditioned)
-        direction = conditioned + (size / before) * direction
+        preconditioned = lapack.spotrs(factor, residual.astype(np.float32), lower=0)[0].astype(np.float64)
+        before, squared_norm = squared_norm, float(residual @ preconditioned)
+        direction = preconditioned + (squared_norm / before) * direction
     return step

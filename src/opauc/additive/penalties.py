@@ -1,4 +1,4 @@
-"""Quadratic penalties on groups of columns."""
+"""Quadratic penalties of groups of columns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from opauc.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class Penalties:
-    """The penalty strength * w.S w / 2 of each group, S being its matrix, or the identity where that is None.
+    """The penalty lambda * w.S w / 2 of each group, S being its matrix, or the identity if that is None.
 
-    The intercept is free.
+    The intercept is not penalized.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.penalties import Penalties
-    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 2)])
-    >>> Penalties(groups, (None, None)).sizes_of(np.array([9.0, 1.0, 2.0])).tolist()
+    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 2)])
+    >>> Penalties(groups, (None, None)).quadratic_forms(np.array([9.0, 1.0, 2.0])).tolist()
     [0.0, 5.0]
     """
 
@@ -37,50 +37,50 @@ class Penalties:
         """Which groups are not penalized."""
         return np.asarray(self.groups.kinds == GroupKind.INTERCEPT)
 
-    def sizes_of(self, weights: Floats) -> Floats:
+    def quadratic_forms(self, weights: Floats) -> Floats:
         """Return w.S w of each group."""
-        sizes = self._summed(weights * weights)
+        forms = self._sum_groups(weights * weights)
         for number, columns, matrix in self._blocks():
-            sizes[number] = weights[columns] @ matrix @ weights[columns]
-        return sizes
+            forms[number] = weights[columns] @ matrix @ weights[columns]
+        return forms
 
-    def traces_of(self, factor: Floats) -> Floats:
-        """Return the trace of S V of each group, V being factor^T factor; only its lower triangle is not zero."""
-        traces = self._summed(np.einsum("rc,rc->c", factor, factor, dtype=np.float64))
+    def traces(self, factor: Floats) -> Floats:
+        """Return the trace of S V of each group, where V = factor^T factor and `factor` is lower triangular."""
+        traces = self._sum_groups(np.einsum("rc,rc->c", factor, factor, dtype=np.float64))
         for number, columns, matrix in self._blocks():
             part = factor[columns.start :, columns]
             traces[number] = np.sum((part.T @ part) * matrix)
         return traces
 
-    def added_to(self, lower: Floats, strengths: Floats) -> Floats:
+    def add_to(self, lower: Floats, lambdas: Floats) -> Floats:
         """Return the lower triangle of a matrix with the penalties added."""
         total = lower.copy()
-        plain = np.array([matrix is None for matrix in self.matrices]) & ~self.free
-        total.flat[:: total.shape[0] + 1] += (strengths * plain)[self.groups.of_columns()]
+        is_identity = np.array([matrix is None for matrix in self.matrices]) & ~self.free
+        total.flat[:: total.shape[0] + 1] += (lambdas * is_identity)[self.groups.of_columns()]
         for number, columns, matrix in self._blocks():
-            total[columns, columns] += strengths[number] * np.tril(matrix)
+            total[columns, columns] += lambdas[number] * np.tril(matrix)
         return total
 
-    def matrix(self, strengths: Floats) -> csr_array:
-        """Return the matrix of all penalties together, each with its strength."""
-        plain = np.array([matrix is None for matrix in self.matrices]) & ~self.free
+    def matrix(self, lambdas: Floats) -> csr_array:
+        """Return the sum of all penalty matrices, each times its smoothing parameter."""
+        is_identity = np.array([matrix is None for matrix in self.matrices]) & ~self.free
         diagonal = np.arange(self.groups.n_columns)
-        places, values = [(diagonal, diagonal)], [(strengths * plain)[self.groups.of_columns()]]
+        positions, values = [(diagonal, diagonal)], [(lambdas * is_identity)[self.groups.of_columns()]]
         for number, columns, matrix in self._blocks():
-            down, across = np.nonzero(matrix)
-            places.append((down + columns.start, across + columns.start))
-            values.append(strengths[number] * matrix[down, across])
-        at = tuple(np.concatenate(side) for side in zip(*places, strict=True))
-        return csr_array((np.concatenate(values), at), shape=(diagonal.size,) * 2)
+            at = np.nonzero(matrix)
+            positions.append((at[0] + columns.start, at[1] + columns.start))
+            values.append(lambdas[number] * matrix[at])
+        indices = tuple(np.concatenate(axis) for axis in zip(*positions, strict=True))
+        return csr_array((np.concatenate(values), indices), shape=(diagonal.size,) * 2)
 
-    def restricted(self, kept: NDArray[np.int64]) -> Penalties:
-        """Return the penalties of some groups, whose columns then follow each other."""
+    def restrict(self, kept: NDArray[np.int64]) -> Penalties:
+        """Return the penalties of the given groups only, with their columns renumbered consecutively."""
         sizes = self.groups.sizes[kept]
         groups = ColumnGroups(self.groups.kinds[kept], np.append(0, np.cumsum(sizes)[:-1]), sizes)
         return Penalties(groups, [self.matrices[number] for number in kept])
 
     def _blocks(self) -> list[tuple[int, slice, Floats]]:
-        """Return the groups that have a matrix."""
+        """Return number, columns and matrix of the groups that have a matrix."""
         starts, sizes = self.groups.starts.tolist(), self.groups.sizes.tolist()
         return [
             (number, slice(starts[number], starts[number] + sizes[number]), matrix)
@@ -88,6 +88,6 @@ class Penalties:
             if matrix is not None
         ]
 
-    def _summed(self, squares: Floats) -> Floats:
+    def _sum_groups(self, squares: Floats) -> Floats:
         sums: Floats = np.add.reduceat(squares, self.groups.starts)
         return np.where(self.free, 0.0, sums)

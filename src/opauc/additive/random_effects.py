@@ -1,9 +1,9 @@
-"""Sums over the rows of each of very many levels, beside those of the columns of a basis."""
+"""Random effects of very many categories: their sums over rows, and their joint solution with the columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self, TypeAlias
 
@@ -13,315 +13,346 @@ from scipy.linalg import blas, lapack
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
-from opauc.additive.kernels.gram import add_level_products
+from opauc.additive.kernels.gram import add_category_products
 from opauc.additive.penalties import Penalties
-from opauc.additive.smoothing import STRONGEST, WEAKEST, factored, smoothed
-from opauc.additive.sums import LabelledRows, LinearizedSums, linearized_rows
+from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
+from opauc.additive.smoothing import factorize, smooth
+from opauc.additive.sums import LabeledRows, LinearizedSums, linearize_rows
 from opauc.core.kernels.sparse_rows import CsrRows
-from opauc.core.mergeable import ROUNDING
+from opauc.core.mergeable import ROUNDING, Mergeable
 from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
-PARTS = ("products", "curvature", "moment", "squares", "counts")
-SHARED = ("data", "indices", "indptr")
-# Labeled rows of a basis's columns, and their levels as rows of zeros and ones.
-LevelRows: TypeAlias = tuple[LabelledRows, csr_array]
+VECTORS = ("curvature", "rhs", "squares", "counts")
+SHARED = ("shared.data", "shared.indices", "shared.indptr")
+# Labeled rows of a basis's columns, and the indicators of their categories.
+IndicatorRows: TypeAlias = tuple[LabeledRows, csr_array]
 
 
 @dataclass(frozen=True, eq=False)
-class LevelSums:
-    """What a Gram matrix has of the columns of levels, which are zero or one and of which few are one at once.
+class RandomEffectSums(Mergeable):
+    """The part of the Gram matrix that belongs to random effects, whose columns are indicators of categories.
 
-    A row z with curvature c that has a level adds c to the level's `curvature`,
-    c z to its line of `products`, to its `moment` what `LinearizedSums` adds to
-    that of a column, the square of its pull to `squares`, and its weight to
-    `counts`; two levels that it has add c to their entry of `shared`, whose
-    diagonal is left out.
+    A row z with curvature c that has a category adds c to the `curvature` of the
+    category, c z to its row of `products`, to `rhs` what `LinearizedSums` adds for
+    a column, the square of its residual to `squares`, and its sample weight to
+    `counts`. Two categories of the same row add c to their entry of `shared`,
+    whose diagonal is left out.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from opauc.additive.random_effects import LevelSums
+    >>> from opauc.additive.random_effects import RandomEffectSums
     >>> rows, labels = csr_array([[1.0, 2.0], [1.0, 0.0]]), np.array([1, 0], np.int8)
-    >>> levels = csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
-    >>> sums = LevelSums.empty(3, 2).update_all([((rows, labels, None), levels)], point=np.zeros(2))
+    >>> indicators = csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+    >>> sums = RandomEffectSums.empty(3, 2).update_all([((rows, labels, None), indicators)], np.zeros(2))
     >>> sums.curvature.tolist(), sums.products[1].tolist(), sums.shared.toarray()[1].tolist()
     ([0.0, 0.5, 0.25], [0.5, 0.5], [0.0, 0.0, 0.25])
     """
 
-    products: Floats  # (n_levels, n_columns)
+    products: Floats  # (n_categories, n_columns)
     curvature: Floats
-    moment: Floats
+    rhs: Floats
     squares: Floats
     counts: Floats
     shared: csr_array  # symmetric
 
     @classmethod
-    def empty(cls, n_levels: int, n_columns: int) -> Self:
+    def empty(cls, n_categories: int, n_columns: int) -> Self:
         """Return the sums of no rows."""
-        curvature, moment, squares, counts = np.zeros((4, n_levels))
-        shared = csr_array((n_levels, n_levels))
-        return cls(np.zeros((n_levels, n_columns)), curvature, moment, squares, counts, shared)
+        curvature, rhs, squares, counts = np.zeros((4, n_categories))
+        shared = csr_array((n_categories, n_categories))
+        return cls(np.zeros((n_categories, n_columns)), curvature, rhs, squares, counts, shared)
 
     @property
     def size(self) -> int:
-        """How many levels there are."""
+        """Number of categories."""
         return self.counts.size
 
     def empty_copy(self) -> Self:
         """Return the sums of no rows."""
         return self.empty(*self.products.shape)
 
-    def update_all(self, parts: Iterable[LevelRows], point: Floats) -> LevelSums:
-        """Return the sums of the rows so far and of all parts of more, linearized at that point."""
-        adding = LevelAdding(self, point)
-        for part, levels in parts:
-            adding.add(part, levels)
-        return adding.finish()
+    def update_all(self, batches: Iterable[IndicatorRows], expansion_point: Floats) -> RandomEffectSums:
+        """Return the sums with batches of rows added, linearized at these weights."""
+        accumulator = RandomEffectAccumulator(self, expansion_point)
+        for rows, indicators in batches:
+            accumulator.add(rows, indicators)
+        return accumulator.finish()
 
-    def merge(self, other: LevelSums) -> Self:
+    def merge(self, other: Self) -> Self:
         """Return the sums of both sets of rows."""
-        self._refuse_other(other)
-        summed = {name: getattr(self, name) + getattr(other, name) for name in PARTS}
-        return replace(self, **summed, shared=csr_array(self.shared + other.shared))
+        self._check_same_categories(other)
+        return type(self)(
+            self.products + other.products,
+            self.curvature + other.curvature,
+            self.rhs + other.rhs,
+            self.squares + other.squares,
+            self.counts + other.counts,
+            csr_array(self.shared + other.shared),
+        )
 
-    def subtract(self, other: LevelSums) -> Self:
-        """Return the sums of the rows that are not in `other`; none of a level counts for less than nothing."""
-        self._refuse_other(other)
-        left = {name: getattr(self, name) - getattr(other, name) for name in PARTS}
-        gone = left["counts"] <= ROUNDING * self.counts
-        for part in left.values():
-            part[gone] = 0.0
-        there = np.where(gone, 0.0, 1.0)
-        shared = csr_array((self.shared - other.shared) * there[:, None] * there)
+    def subtract(self, other: Self) -> Self:
+        """Return the sums of the rows that are not in `other`; a category without rows left has sums of zero."""
+        self._check_same_categories(other)
+        counts = self.counts - other.counts
+        is_empty = counts <= ROUNDING * self.counts
+        remaining = (
+            self.products - other.products,
+            self.curvature - other.curvature,
+            self.rhs - other.rhs,
+            self.squares - other.squares,
+            counts,
+        )
+        for array in remaining:
+            array[is_empty] = 0.0
+        has_rows = np.where(is_empty, 0.0, 1.0)
+        shared = csr_array((self.shared - other.shared) * has_rows[:, None] * has_rows)
         shared.eliminate_zeros()
-        return replace(self, **left, shared=shared)
+        return type(self)(*remaining, shared)
 
     def to_arrays(self) -> Arrays:
         """Return copies of the sums, for a file or the network."""
-        arrays = {name: getattr(self, name).copy() for name in PARTS}
-        return arrays | {f"shared.{name}": np.array(getattr(self.shared, name)) for name in SHARED}
+        return {
+            "products": self.products.copy(),
+            "curvature": self.curvature.copy(),
+            "rhs": self.rhs.copy(),
+            "squares": self.squares.copy(),
+            "counts": self.counts.copy(),
+            "shared.data": np.array(self.shared.data),
+            "shared.indices": np.array(self.shared.indices),
+            "shared.indptr": np.array(self.shared.indptr),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the sums that gave these arrays, refused unless rows can have."""
-        expected = {*PARTS, *(f"shared.{name}" for name in SHARED)}
+        """Return the sums from `to_arrays`; raise IncompatibleMomentsError if they cannot be sums of rows."""
+        expected = {"products", *VECTORS, *SHARED}
         if set(arrays) != expected:
             raise IncompatibleMomentsError(
-                f"levels: expected {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}"
+                f"random effects: expected {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}"
             )
-        sums = {name: np.array(arrays[name]) for name in PARTS}
-        data, indices, indptr = (np.array(arrays[f"shared.{name}"]) for name in SHARED)
-        size = sums["counts"].size
-        if sums["products"].shape[:-1] != (size,) or any(sums[name].shape != (size,) for name in PARTS[1:]):
-            shapes = ", ".join(str(part.shape) for part in sums.values())
-            raise IncompatibleMomentsError(f"levels: expected sums of {size} levels, got shapes {shapes}")
-        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (*sums.values(), data)):
-            raise IncompatibleMomentsError("levels: expected finite float64 numbers")
-        if (sums["counts"] < 0).any() or (sums["curvature"] < 0).any():
-            raise IncompatibleMomentsError("levels: expected counts and curvature that are not negative")
+        products = np.array(arrays["products"])
+        curvature, rhs, squares, counts = vectors = tuple(np.array(arrays[name]) for name in VECTORS)
+        data, indices, indptr = (np.array(arrays[name]) for name in SHARED)
+        size = counts.size
+        if products.shape[:-1] != (size,) or any(vector.shape != (size,) for vector in vectors):
+            shapes = ", ".join(str(part.shape) for part in (products, *vectors))
+            raise IncompatibleMomentsError(f"random effects: expected sums of {size} categories, got shapes {shapes}")
+        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (products, *vectors, data)):
+            raise IncompatibleMomentsError("random effects: expected finite float64 numbers")
+        if (counts < 0).any() or (curvature < 0).any():
+            raise IncompatibleMomentsError("random effects: expected counts and curvature that are not negative")
         try:
             shared = csr_array((data, indices, indptr), shape=(size, size))
             shared.check_format()
         except ValueError as error:
-            raise IncompatibleMomentsError(f"levels: shared: {error}") from error
-        if abs(shared - shared.T).max() > ROUNDING * max(1.0, float(sums["curvature"].max(initial=0.0))):
-            raise IncompatibleMomentsError("levels: shared: expected a symmetric matrix")
-        return cls(**sums, shared=shared)
+            raise IncompatibleMomentsError(f"random effects: shared: {error}") from error
+        if abs(shared - shared.T).max() > ROUNDING * max(1.0, float(curvature.max(initial=0.0))):
+            raise IncompatibleMomentsError("random effects: shared: expected a symmetric matrix")
+        return cls(products, curvature, rhs, squares, counts, shared)
 
-    def _refuse_other(self, other: LevelSums) -> None:
+    def _check_same_categories(self, other: Self) -> None:
         if self.products.shape != other.products.shape:
-            raise IncompatibleMomentsError("sums of different levels do not belong together")
+            raise IncompatibleMomentsError("sums of different categories cannot be merged")
 
 
-class LevelAdding:
-    """Sums to which parts of rows are added one after the other, copied once."""
+class RandomEffectAccumulator:
+    """Sums to which batches of rows are added in place; the given sums are copied once."""
 
-    def __init__(self, sums: LevelSums, point: Floats) -> None:
-        self._sums = {name: getattr(sums, name).copy() for name in PARTS}
-        self._before, self._shared = sums.shared, csr_array(sums.shared.shape)
-        self._point = point
+    def __init__(self, sums: RandomEffectSums, expansion_point: Floats) -> None:
+        self._products, self._curvature, self._rhs = sums.products.copy(), sums.curvature.copy(), sums.rhs.copy()
+        self._squares, self._counts = sums.squares.copy(), sums.counts.copy()
+        self._shared_before, self._shared = sums.shared, csr_array(sums.shared.shape)
+        self._expansion_point = expansion_point
 
-    def add(self, part: LabelledRows, levels: csr_array) -> None:
-        """Add labeled rows that have these levels."""
-        rows, labels, weight = part
+    def add(self, batch: LabeledRows, indicators: csr_array) -> None:
+        """Add labeled rows with the indicators of their categories."""
+        rows, labels, weight = batch
         sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-        curvature, target = linearized_rows(sparse, labels, weight, self._point)
-        add_level_products(_entries(levels), _entries(sparse), curvature, self._sums["products"])
-        self._sums["curvature"] += levels.T @ curvature
-        self._sums["moment"] += levels.T @ target
-        self._sums["squares"] += levels.T @ (target - curvature * (sparse @ self._point)) ** 2
-        self._sums["counts"] += levels.T @ (np.ones(labels.size) if weight is None else weight)
-        if levels.nnz > np.count_nonzero(np.diff(levels.indptr)):  # some rows have two
-            both = (levels.T @ (levels * curvature[:, None])).tocoo()
-            apart = both.row != both.col
-            entries = both.data[apart], (both.row[apart], both.col[apart])
+        curvature, target = linearize_rows(sparse, labels, weight, self._expansion_point)
+        add_category_products(_entries(indicators), _entries(sparse), curvature, self._products)
+        self._curvature += indicators.T @ curvature
+        self._rhs += indicators.T @ target
+        self._squares += indicators.T @ (target - curvature * (sparse @ self._expansion_point)) ** 2
+        self._counts += indicators.T @ (np.ones(labels.size) if weight is None else weight)
+        if indicators.nnz > np.count_nonzero(np.diff(indicators.indptr)):  # a row has two categories
+            both = (indicators.T @ (indicators * curvature[:, None])).tocoo()
+            off_diagonal = both.row != both.col
+            entries = both.data[off_diagonal], (both.row[off_diagonal], both.col[off_diagonal])
             self._shared = self._shared + csr_array(entries, shape=self._shared.shape)
 
-    def finish(self) -> LevelSums:
+    def finish(self) -> RandomEffectSums:
         """Return the sums of all rows."""
-        shared = csr_array(self._before + self._shared)
-        return LevelSums(**self._sums, shared=shared)
+        shared = csr_array(self._shared_before + self._shared)
+        return RandomEffectSums(self._products, self._curvature, self._rhs, self._squares, self._counts, shared)
 
 
 def _entries(rows: csr_array) -> CsrRows:
     return csr_rows(rows.data, rows.indices, rows.indptr)
 
 
-# Each finds strengths anew from weights at those before.
-STEPS = 3
-# Conjugate gradients end when the residual has fallen to this share, in the norm of the preconditioner.
-MOST_PRODUCTS, SMALL_RESIDUAL = 100, 1e-10
+# Conjugate gradients stop when the residual, in the norm of the preconditioner, has fallen by this factor.
+MAX_ITERATIONS, RELATIVE_RESIDUAL = 100, 1e-10
 
 
-class LevelFit(NamedTuple):
-    """Weights of the columns, those of the levels, and the strengths of the penalties on both."""
+class MixedFit(NamedTuple):
+    """Weights of columns and random effects, and the smoothing parameters of both."""
 
     weights: Floats
-    of_levels: Floats
-    strengths: Floats
-    level_strengths: Floats  # one an input
+    effects: Floats
+    lambdas: Floats
+    effect_lambdas: Floats  # one per input with random effects
 
 
-def smoothed_with_levels(
-    sums: LinearizedSums, levels: LevelSums, owners: NDArray[np.int64], penalties: Penalties, strengths: Floats
-) -> LevelFit:
-    """Return the penalized minimizer over columns and levels together, and strengths that suit it.
+def smooth_with_random_effects(
+    sums: LinearizedSums,
+    effects: RandomEffectSums,
+    group_index: NDArray[np.int64],
+    penalties: Penalties,
+    lambdas: Floats,
+    policy: SmoothingPolicy = SMOOTHING_POLICY,
+) -> MixedFit:
+    """Return the penalized minimizer over columns and random effects, and its smoothing parameters.
 
     Parameters
     ----------
     sums : LinearizedSums
-        Of the columns.
-    levels : LevelSums
-        Of the levels, over the same rows.
-    owners : ndarray of shape (n_levels,)
-        The input of each level, counted from zero; those of an input are penalized together.
+        Sums of the columns.
+    effects : RandomEffectSums
+        Sums of the random effects over the same rows.
+    group_index : ndarray of shape (n_categories,)
+        The input of each category, counted from zero; those of an input share a smoothing parameter.
     penalties : Penalties
-        Groups of the columns.
-    strengths : ndarray of shape (n_groups,)
-        To begin with.
+        Penalties of the columns.
+    lambdas : ndarray of shape (n_groups,)
+        Initial smoothing parameters of the columns.
+    policy : SmoothingPolicy
+        Rounds and bounds of the smoothing parameters.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.additive.random_effects import smoothed_with_levels
-    >>> from opauc.additive.random_effects import LevelSums
+    >>> from opauc.additive.random_effects import RandomEffectSums, smooth_with_random_effects
     >>> from opauc.additive.penalties import Penalties
     >>> from opauc.additive.sums import LinearizedSums
     >>> labels = np.array([1, 1, 1, 0, 0, 0] * 20, np.int8)
-    >>> rows, levels = csr_array(np.ones((120, 1))), csr_array(np.repeat(np.eye(2), 3, axis=0).tolist() * 20)
+    >>> rows, indicators = csr_array(np.ones((120, 1))), csr_array(np.repeat(np.eye(2), 3, axis=0).tolist() * 20)
     >>> sums = LinearizedSums.empty(1).update(rows, labels)
-    >>> of_levels = LevelSums.empty(2, 1).update_all([((rows, labels, None), levels)], sums.point)
+    >>> effects = RandomEffectSums.empty(2, 1).update_all([((rows, labels, None), indicators)], np.zeros(1))
     >>> penalties = Penalties(ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1)]), (None,))
-    >>> fit = smoothed_with_levels(sums, of_levels, np.zeros(2, int), penalties, np.zeros(1))
-    >>> fit.of_levels.round(1).tolist()
+    >>> fit = smooth_with_random_effects(sums, effects, np.zeros(2, int), penalties, np.zeros(1))
+    >>> fit.effects.round(1).tolist()
     [2.0, -2.0]
     """
-    n_inputs = int(owners.max()) + 1
-    of_inputs = np.ones(n_inputs)
-    for _ in range(STEPS):
-        system = BorderedSystem(sums, levels, penalties, strengths, of_inputs[owners], n_inputs)
-        of_inputs = _next_strengths(levels, owners, system.solved())
-        strengths = smoothed(*system.eliminated, penalties, strengths, 1).strengths
-    system = BorderedSystem(sums, levels, penalties, strengths, of_inputs[owners], n_inputs)
-    return LevelFit(*system.solved(), strengths, of_inputs)
+    n_inputs = int(group_index.max()) + 1
+    effect_lambdas = np.ones(n_inputs)
+    for _ in range(policy.random_effect_rounds):
+        system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
+        effect_lambdas = _next_effect_lambdas(effects, group_index, system.solve(), policy)
+        lambdas = smooth(*system.eliminated, penalties, lambdas, 1, policy).lambdas
+    system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
+    return MixedFit(*system.solve(), lambdas, effect_lambdas)
 
 
 @dataclass(frozen=True, eq=False)
 class BorderedSystem:
-    """The equations of columns and levels at given strengths; a row has at most one level of each input."""
+    """The normal equations of columns and random effects; a row has at most one category of each input."""
 
     sums: LinearizedSums
-    levels: LevelSums
+    effects: RandomEffectSums
     penalties: Penalties
-    strengths: Floats
-    level_strengths: Floats  # one a level
+    lambdas: Floats
+    effect_lambdas: Floats  # one per category
     n_inputs: int
 
     @cached_property
     def eliminated(self) -> tuple[Floats, Floats]:
-        """The matrix, its lower triangle, and the other side of the columns when the levels are eliminated.
+        """The lower triangle and the right-hand side of the columns after eliminating the random effects.
 
-        That is so to the last bit with the levels of one input. With those of
-        k inputs, which rows share, k times the diagonal stands for their
-        matrix: it is no less, so that what is left stays positive definite.
+        With categories of one input, the elimination is exact. With those of k
+        inputs, k times the diagonal replaces their matrix, because rows share
+        categories: it is an upper bound, so that the Schur complement stays
+        positive definite.
         """
-        products, diagonal = self.levels.products, self._diagonal
+        products, diagonal = self.effects.products, self._diagonal
         scaled = products / np.sqrt(diagonal)[:, None]
         gram = self.sums.gram - np.tril(blas.dsyrk(1.0, scaled.T, lower=1))
-        return gram, self.sums.moment - products.T @ (self.levels.moment / diagonal)
+        return gram, self.sums.rhs - products.T @ (self.effects.rhs / diagonal)
 
-    def solved(self) -> tuple[Floats, Floats]:
-        """Return the weights of the columns and of the levels: conjugate gradients that eliminating preconditions."""
-        rest = self.sums.moment, self.levels.moment
-        columns, levels = np.zeros_like(rest[0]), np.zeros_like(rest[1])
-        direction = conditioned = self._conditioned(*rest)
-        size = first = _product(rest, conditioned)
-        for _ in range(MOST_PRODUCTS):
-            if size <= SMALL_RESIDUAL**2 * first or size <= 0.0:
+    def solve(self) -> tuple[Floats, Floats]:
+        """Return the weights of columns and random effects, by conjugate gradients preconditioned by elimination."""
+        residual = self.sums.rhs, self.effects.rhs
+        columns, effects = np.zeros_like(residual[0]), np.zeros_like(residual[1])
+        direction = preconditioned = self._precondition(*residual)
+        squared_norm = initial = _dot(residual, preconditioned)
+        for _ in range(MAX_ITERATIONS):
+            if squared_norm <= RELATIVE_RESIDUAL**2 * initial or squared_norm <= 0.0:
                 break
-            image = self._times(*direction)
-            length = size / _product(direction, image)
-            columns, levels = columns + length * direction[0], levels + length * direction[1]
-            rest = rest[0] - length * image[0], rest[1] - length * image[1]
-            conditioned = self._conditioned(*rest)
-            before, size = size, _product(rest, conditioned)
-            share = size / before
-            direction = conditioned[0] + share * direction[0], conditioned[1] + share * direction[1]
-        return columns, levels
+            image = self._multiply(*direction)
+            length = squared_norm / _dot(direction, image)
+            columns, effects = columns + length * direction[0], effects + length * direction[1]
+            residual = residual[0] - length * image[0], residual[1] - length * image[1]
+            preconditioned = self._precondition(*residual)
+            before, squared_norm = squared_norm, _dot(residual, preconditioned)
+            ratio = squared_norm / before
+            direction = preconditioned[0] + ratio * direction[0], preconditioned[1] + ratio * direction[1]
+        return columns, effects
 
     @cached_property
     def _diagonal(self) -> Floats:
-        diagonal: Floats = self.n_inputs * self.levels.curvature + self.level_strengths
+        diagonal: Floats = self.n_inputs * self.effects.curvature + self.effect_lambdas
         return diagonal
 
     @cached_property
     def _factor(self) -> Floats:
-        return factored(self.penalties.added_to(self.eliminated[0], self.strengths))
+        return factorize(self.penalties.add_to(self.eliminated[0], self.lambdas))
 
     @cached_property
     def _lower(self) -> Floats:
-        return self.penalties.added_to(self.sums.gram, self.strengths)
+        return self.penalties.add_to(self.sums.gram, self.lambdas)
 
-    def _conditioned(self, columns: Floats, levels: Floats) -> tuple[Floats, Floats]:
-        """Return the solution with the diagonal in the place of the levels' matrix."""
-        products, diagonal = self.levels.products, self._diagonal
-        found: Floats = lapack.dpotrs(self._factor, columns - products.T @ (levels / diagonal), lower=0)[0]
-        return found, (levels - products @ found) / diagonal
+    def _precondition(self, columns: Floats, effects: Floats) -> tuple[Floats, Floats]:
+        """Return the solution with the diagonal in place of the matrix of the random effects."""
+        products, diagonal = self.effects.products, self._diagonal
+        weights: Floats = lapack.dpotrs(self._factor, columns - products.T @ (effects / diagonal), lower=0)[0]
+        return weights, (effects - products @ weights) / diagonal
 
-    def _times(self, columns: Floats, levels: Floats) -> tuple[Floats, Floats]:
-        """Return the product of the whole matrix with weights."""
-        own = blas.dsymv(1.0, self._lower.T, columns, lower=0) + self.levels.products.T @ levels
-        theirs = self.levels.products @ columns + self.levels.shared @ levels
-        return own, theirs + (self.levels.curvature + self.level_strengths) * levels
+    def _multiply(self, columns: Floats, effects: Floats) -> tuple[Floats, Floats]:
+        """Return the product of the whole matrix with weights of columns and random effects."""
+        of_columns = blas.dsymv(1.0, self._lower.T, columns, lower=0) + self.effects.products.T @ effects
+        of_effects = self.effects.products @ columns + self.effects.shared @ effects
+        return of_columns, of_effects + (self.effects.curvature + self.effect_lambdas) * effects
 
 
-def _product(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> float:
+def _dot(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> float:
     return float(one[0] @ other[0] + one[1] @ other[1])
 
 
-def _next_strengths(levels: LevelSums, owners: NDArray[np.int64], fit: tuple[Floats, Floats]) -> Floats:
-    """Return the strength of each input at which what all other weights leave to its levels is likeliest."""
-    weights, of_levels = fit
-    left = levels.moment - levels.products @ weights - levels.shared @ of_levels
-    noise = levels.squares.sum() / max(float(levels.curvature.sum()), 1e-300)
-    found = []
-    for own in (owners == k for k in range(int(owners.max()) + 1)):
-        has_rows = own & (levels.curvature > 0.0)
-        found.append(_likeliest(levels.curvature[has_rows], left[has_rows] ** 2, float(noise)))
-    return np.array(found)
+def _next_effect_lambdas(
+    effects: RandomEffectSums, group_index: NDArray[np.int64], fit: tuple[Floats, Floats], policy: SmoothingPolicy
+) -> Floats:
+    """Return the maximum likelihood smoothing parameter of each input, given all other weights."""
+    column_weights, effect_weights = fit
+    residual = effects.rhs - effects.products @ column_weights - effects.shared @ effect_weights
+    noise = effects.squares.sum() / max(float(effects.curvature.sum()), 1e-300)
+    lambdas = []
+    for group in range(int(group_index.max()) + 1):
+        has_rows = (group_index == group) & (effects.curvature > 0.0)
+        lambdas.append(_likeliest_lambda(effects.curvature[has_rows], residual[has_rows] ** 2, float(noise), policy))
+    return np.array(lambdas)
 
 
-def _likeliest(curvature: Floats, squares: Floats, noise: float) -> float:
-    """Return the strength s that is likeliest if what a level of curvature c is left has variance c noise + c c / s."""
+def _likeliest_lambda(curvature: Floats, squares: Floats, noise: float, policy: SmoothingPolicy) -> float:
+    """Return the likeliest smoothing parameter s if a residual sum of curvature c has variance c noise + c c / s."""
 
-    def deviance(log_strength: float) -> float:
-        variance = curvature * (noise + curvature / np.exp(log_strength))
+    def deviance(log_lambda: float) -> float:
+        variance = curvature * (noise + curvature / np.exp(log_lambda))
         return float((np.log(variance) + squares / variance).sum())
 
-    found = minimize_scalar(deviance, bounds=(np.log(WEAKEST), np.log(STRONGEST)), method="bounded")
-    return float(np.exp(found.x))
+    bounds = np.log(policy.min_lambda), np.log(policy.max_lambda)
+    return float(np.exp(minimize_scalar(deviance, bounds=bounds, method="bounded").x))

@@ -1,4 +1,4 @@
-"""Scores that are linear in what a map makes of the rows."""
+"""Scores that are linear in the mapped rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class RowMap(Protocol):
         """Length of a row."""
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the product of the weights with what each row is mapped to."""
+        """Return the product of the weights with each mapped row."""
 
 
 @dataclass(frozen=True, eq=False)
 class MappedScorer:
-    """A score weights.map(row), which is the log-odds of the positive class.
+    """The score weights.map(row): the log-odds of the positive class.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class MappedScorer:
         return self.map.n_inputs
 
     def to_arrays(self) -> Arrays:
-        """Return the weights; the map is known."""
+        """Return the weights; the map is stored elsewhere."""
         return {"weights": self.weights}
 
     def scores(self, rows: Rows) -> Floats:
@@ -52,6 +52,6 @@ class MappedScorer:
         return self.map.products(rows, self.weights)
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return the probability of the positive class for rows of these scores."""
+        """Return the probability of the positive class of rows with these scores."""
         probabilities: Floats = expit(scores)
         return probabilities

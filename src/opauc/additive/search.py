@@ -14,9 +14,9 @@ from scipy.special import chdtrc, expit
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
-from opauc.additive.basis.pair_columns import Candidates, PairRoom, with_found_pairs
+from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
-from opauc.additive.fit import PenalizedFit, StartedFit, beginning, finished_fit, part_of, started_fit
+from opauc.additive.fit import PartialFit, PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
@@ -167,13 +167,13 @@ def _gains_by_input(tests: PairTests, n_inputs: int) -> Floats:
     return np.asarray(np.bincount(tests.pairs.ravel(), np.repeat(gains, 2), minlength=n_inputs), np.float64)
 
 
-class PartialFit(NamedTuple):
+class CandidateFit(NamedTuple):
     """A basis, its columns of the sample with their penalties, and the fit to a part of the rows."""
 
     basis: Basis
     rows: csr_array
     penalties: Penalties
-    started: StartedFit
+    started: PartialFit
 
     @property
     def scores(self) -> Floats:
@@ -182,7 +182,7 @@ class PartialFit(NamedTuple):
 
     def finish(self, sample: SampleRows) -> PenalizedFit:
         """Return the fit to all rows."""
-        return finished_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started)
+        return finish_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +223,7 @@ class InteractionSearch:
            competes with the best pairs only, a small one with all pairs.
         """
         main_fit = self._start_fit(
-            self.main_basis, beginning(self.sample.labels, self.sample.weight), self.policy.additive_steps
+            self.main_basis, fit_intercept(self.sample.labels, self.sample.weight), self.policy.additive_steps
         )
         additive = main_fit.finish(self.sample)
         candidates = self._find_candidates(additive)
@@ -239,7 +239,7 @@ class InteractionSearch:
         is_large = search.accepts(gain, self.tree_policy.min_share)
         min_share = self.tree_policy.min_share if is_large else self.tree_policy.min_share_over_all_pairs
         if not search.accepts(gain, min_share):
-            return all_pairs.with_together(None, gain), self._start_fit(all_pairs, additive).finish(self.sample)
+            return all_pairs.with_trees(None, gain), self._start_fit(all_pairs, additive).finish(self.sample)
         pairs = self._reduce_pairs(candidates, all_pairs) if is_large else all_pairs
         return self._compare_with_pairs(search, trees, pairs, all_pairs, additive, min_share)
 
@@ -273,7 +273,7 @@ class InteractionSearch:
         if trees_accepted or search.accepts(joint_gain, min_share):
             return search.add_trees(pairs, pair_fit.finish(self.sample), trees_on_pairs, joint_gain)
         winner = pair_fit if pairs is all_pairs else self._start_fit(all_pairs, additive)
-        return all_pairs.with_together(None, tree_gain), winner.finish(self.sample)
+        return all_pairs.with_trees(None, tree_gain), winner.finish(self.sample)
 
     def _pairs_stay(self, trees: TreeCandidate, trees_on_pairs: TreeCandidate) -> bool:
         """Tell whether pairs stay in a model that has trees, by what they bring in standard errors."""
@@ -303,14 +303,14 @@ class InteractionSearch:
     @cached_property
     def _fitted_rows(self) -> NDArray[np.int64]:
         """The rows that fits begin with; where trees are evaluated, other rows validate them."""
-        return part_of(self.sample.labels.size, self._trees_may_join())
+        return choose_subset(self.sample.labels.size, self._trees_may_join())
 
-    def _start_fit(self, basis: Basis, initial: PenalizedFit, n_steps: int | None = None) -> PartialFit:
+    def _start_fit(self, basis: Basis, initial: PenalizedFit, n_steps: int | None = None) -> CandidateFit:
         """Return the fit of a basis to the first part of the rows."""
         n_steps = self.policy.final_steps if n_steps is None else n_steps
         rows, penalties, sample = basis.rows(self.sample.numbers), Penalties(basis.groups, basis.roughness), self.sample
-        started = started_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows)
-        return PartialFit(basis, rows, penalties, started)
+        started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows)
+        return CandidateFit(basis, rows, penalties, started)
 
     def _add_pairs(self, candidates: Candidates, max_columns: int) -> Basis:
         """Return the basis of main effects with the candidates that fit into so many columns in all."""
@@ -320,7 +320,7 @@ class InteractionSearch:
             int(min(max_columns - self.main_basis.n_columns, n_rare)),
             self.policy.max_pair_knots if is_large else self.policy.min_pair_knots,
         )
-        return with_found_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
+        return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
 
     def _find_candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that pass the test, or the pairs of the settings."""

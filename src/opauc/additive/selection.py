@@ -1,4 +1,4 @@
-"""The guard: simpler models that score every later row beside the full one, and take over where they rank better."""
+"""Model selection by progressive validation: simpler candidate models score every later row before it is trained on."""
 
 from __future__ import annotations
 
@@ -11,147 +11,149 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
 from opauc.additive.penalties import Penalties
-from opauc.additive.smoothing import solved
+from opauc.additive.policy import SELECTION_POLICY, SelectionPolicy
+from opauc.additive.smoothing import solve
 from opauc.additive.sums import LinearizedSums
+from opauc.core.mergeable import Mergeable
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, Labels, NamedArrays
 
-# The rungs from the simplest model to the full one; the one without leaves is there where these are.
-LINEAR, ADDITIVE, CERTAIN_PAIRS, PAIRS, FULL = RUNGS = ("linear", "additive", "certain pairs", "pairs", "full")
-WITHOUT_LEAVES = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
-# The fit to the basis's sample, taken where the classes come in far other shares after the basis than before.
+# The candidate models from the simplest to the full one; a basis without trees has no candidate "pairs".
+LINEAR, ADDITIVE, CERTAIN_PAIRS, PAIRS, FULL = MODELS = ("linear", "additive", "certain pairs", "pairs", "full")
+MODELS_WITHOUT_TREES = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
+# The fit to the initial sample: the fallback if the class proportions have changed too much since then.
 SAMPLE = "sample"
-# What all features together become.
-TOGETHER = (GroupKind.LANDMARKS, GroupKind.LEAVES)
-# Scores are counted in so many bins between these log-odds.
-N_BINS, FARTHEST = 4096, 16.0
-# A rung must rank better by this many standard errors.
-ERRORS = 0.5
-# In the linear rung a straight line is not to be held back by what curves need.
-STRONGEST_LINE = 1.0
+# Scores are counted in equal bins between plus and minus so many log-odds.
+N_BINS, MAX_SCORE = 4096, 16.0
 
 
-def rung_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of each rung: straight and binary ones, main effects, certain pairs too, all pairs, all."""
+def candidate_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of each candidate: no curves, main effects, certain pairs too, all pairs, everything."""
     of_columns = groups.kinds[groups.of_columns()]
-    straight = (GroupKind.INTERCEPT, GroupKind.BINARY, GroupKind.LINEAR, GroupKind.LEVELS)
-    n_paired = groups.n_columns - int(np.isin(of_columns, TOGETHER).sum())
-    rungs = {
-        LINEAR: np.flatnonzero(np.isin(of_columns, straight)),
+    linear = (GroupKind.INTERCEPT, GroupKind.BINARY, GroupKind.LINEAR, GroupKind.CATEGORICAL)
+    first_leaf = groups.n_columns - int((of_columns == GroupKind.LEAVES).sum())
+    columns = {
+        LINEAR: np.flatnonzero(np.isin(of_columns, linear)),
         ADDITIVE: np.arange(main_columns),
         CERTAIN_PAIRS: np.arange(certain_columns),
-        PAIRS: np.arange(n_paired),
+        PAIRS: np.arange(first_leaf),
         FULL: np.arange(groups.n_columns),
     }
-    if n_paired == groups.n_columns:
-        del rungs[PAIRS]
-    return rungs
+    if first_leaf == groups.n_columns:
+        del columns[PAIRS]
+    return columns
 
 
-def rung_weights(sums: LinearizedSums, penalties: Penalties, strengths: Floats, columns: NDArray[np.int64]) -> Floats:
-    """Return the weights of the model that has the columns of some groups only, zero for the others."""
+def candidate_weights(
+    sums: LinearizedSums,
+    penalties: Penalties,
+    lambdas: Floats,
+    columns: NDArray[np.int64],
+    policy: SelectionPolicy = SELECTION_POLICY,
+) -> Floats:
+    """Return the weights of the model that has only these columns, zero for the others."""
     kept = np.unique(penalties.groups.of_columns()[columns])
-    part, held = penalties.restricted(kept), strengths[kept]
-    if not np.isin(part.groups.kinds, (GroupKind.HATS, GroupKind.PAIR, *TOGETHER)).any():
-        held = np.minimum(held, STRONGEST_LINE)
-    some = sums if columns.size == sums.n_features else sums.restrict(columns)
+    restricted, kept_lambdas = penalties.restrict(kept), lambdas[kept]
+    if not np.isin(restricted.groups.kinds, (GroupKind.SPLINE, GroupKind.PAIR, GroupKind.LEAVES)).any():
+        kept_lambdas = np.minimum(kept_lambdas, policy.max_linear_lambda)
+    kept_sums = sums if columns.size == sums.n_features else sums.restrict(columns)
     weights = np.zeros(sums.n_features)
-    weights[columns] = solved(some.gram, some.moment, part, held)
+    weights[columns] = solve(kept_sums.gram, kept_sums.rhs, restricted, kept_lambdas)
     return weights
 
 
 class ModelSelection(NamedTuple):
-    """The rung taken, the AUC of each on the rows that came after the basis, and how many positive rows those were."""
+    """The selected model, the AUC of each candidate on the later rows, and the number of rows of each class."""
 
-    rung: str
+    model: str
     aucs: dict[str, float]
     rows: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateModels:
-    """How the rungs, fixed when the basis was, score the rows that came after it: sums that merge.
+class CandidateModels(Mergeable):
+    """Score histograms of candidate models, fixed with the basis, on the rows after it: counts that merge.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.selection import CandidateModels
-    >>> rungs = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> weights = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, -1.0]])
     >>> rows, labels = csr_array([[1.0, 2.0], [1.0, -2.0]]), np.array([1, 0], np.int8)
-    >>> CandidateModels.of(rungs).update(rows, labels).selection().rung
+    >>> CandidateModels.of(weights).update(rows, labels).select().model
     'additive'
     """
 
-    rungs: Floats  # (n_rungs, n_columns)
-    counts: Floats  # (n_rungs, 2, N_BINS): rows of each class by their score
+    weights: Floats  # (n_models, n_columns)
+    counts: Floats  # (n_models, 2, N_BINS): rows of each class by their score
 
     @classmethod
-    def of(cls, rungs: Floats) -> Self:
-        """Return the ladder before any row."""
-        return cls(rungs, np.zeros((len(rungs), 2, N_BINS)))
+    def of(cls, weights: Floats) -> Self:
+        """Return the candidates before any row."""
+        return cls(weights, np.zeros((len(weights), 2, N_BINS)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what the rungs are."""
-        return RUNGS if len(self.rungs) == len(RUNGS) else WITHOUT_LEAVES
+        """Names of the candidates."""
+        return MODELS if len(self.weights) == len(MODELS) else MODELS_WITHOUT_TREES
 
     def empty_copy(self) -> Self:
-        """Return the ladder before any row."""
-        return self.of(self.rungs)
+        """Return the candidates before any row."""
+        return self.of(self.weights)
 
     def update(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
-        """Return the ladder with rows scored that have not been learned."""
-        scores = rows @ self.rungs.T
-        bins = np.clip((scores / FARTHEST + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
+        """Return the candidates after scoring rows that no candidate was trained on."""
+        scores = rows @ self.weights.T
+        bins = np.clip((scores / MAX_SCORE + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
         counts = self.counts.copy()
-        for rung, places in enumerate(bins.T):
-            found = np.bincount(labels.astype(np.int64) * N_BINS + places, weight, minlength=2 * N_BINS)
-            counts[rung] += found.reshape(2, N_BINS)
+        for model, model_bins in enumerate(bins.T):
+            histogram = np.bincount(labels.astype(np.int64) * N_BINS + model_bins, weight, minlength=2 * N_BINS)
+            counts[model] += histogram.reshape(2, N_BINS)
         return replace(self, counts=counts)
 
-    def merge(self, other: CandidateModels) -> Self:
-        """Return the ladder that has scored the rows of both."""
-        self._refuse_other(other)
+    def merge(self, other: Self) -> Self:
+        """Return the candidates with the scored rows of both."""
+        self._check_same_candidates(other)
         return replace(self, counts=self.counts + other.counts)
 
-    def subtract(self, other: CandidateModels) -> Self:
-        """Return the ladder that has not scored the rows of `other`; no count falls below zero."""
-        self._refuse_other(other)
+    def subtract(self, other: Self) -> Self:
+        """Return the candidates without the scored rows of `other`; no count falls below zero."""
+        self._check_same_candidates(other)
         return replace(self, counts=np.maximum(self.counts - other.counts, 0.0))
 
-    def selection(self) -> ModelSelection:
-        """Return which rung to take: the full one, unless another is better by more than chance allows."""
+    def select(self, policy: SelectionPolicy = SELECTION_POLICY) -> ModelSelection:
+        """Return the selection: the full model, unless a candidate has a significantly larger AUC."""
         negative, positive = self.counts[-1].sum(axis=1).tolist()
         if not (negative > 0 and positive > 0):
             return ModelSelection(FULL, {}, (negative, positive))
         aucs = [_auc(*counts) for counts in self.counts]
         best = int(np.argmax(aucs))
-        margin = ERRORS * np.sqrt((1.0 - aucs[-1]) / (2.0 * min(positive, negative)))
-        taken = self.names[best] if aucs[best] > aucs[-1] + margin else FULL
-        return ModelSelection(taken, dict(zip(self.names, aucs, strict=True)), (negative, positive))
+        margin = policy.min_z * np.sqrt((1.0 - aucs[-1]) / (2.0 * min(positive, negative)))
+        model = self.names[best] if aucs[best] > aucs[-1] + margin else FULL
+        return ModelSelection(model, dict(zip(self.names, aucs, strict=True)), (negative, positive))
 
     def to_arrays(self) -> Arrays:
-        """Return copies of all there is, for a file or the network."""
-        return {"rungs": self.rungs.copy(), "counts": self.counts.copy()}
+        """Return copies of weights and counts, for a file or the network."""
+        return {"weights": self.weights.copy(), "counts": self.counts.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the ladder that gave these arrays, refused unless one can have."""
-        rungs, counts = (np.asarray(arrays[name]) for name in ("rungs", "counts"))
-        known = rungs.ndim == 2 and len(rungs) in (len(RUNGS), len(WITHOUT_LEAVES))
-        fits = known and counts.shape == (len(rungs), 2, N_BINS)
-        sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (rungs, counts))
+        """Return the candidates from `to_arrays`; raise IncompatibleMomentsError if they are invalid."""
+        weights, counts = (np.asarray(arrays[name]) for name in ("weights", "counts"))
+        complete = weights.ndim == 2 and len(weights) in (len(MODELS), len(MODELS_WITHOUT_TREES))
+        fits = complete and counts.shape == (len(weights), 2, N_BINS)
+        sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (weights, counts))
         if not (fits and sound) or counts.min(initial=0.0) < 0:
-            raise IncompatibleMomentsError("ladder: expected four or five rungs and counts of their scores")
-        return cls(rungs, counts)
+            raise IncompatibleMomentsError("candidates: expected four or five models and counts of their scores")
+        return cls(weights, counts)
 
-    def _refuse_other(self, other: CandidateModels) -> None:
-        if not np.array_equal(self.rungs, other.rungs):
-            raise IncompatibleMomentsError("ladders of different rungs do not belong together")
+    def _check_same_candidates(self, other: Self) -> None:
+        if not np.array_equal(self.weights, other.weights):
+            raise IncompatibleMomentsError("score counts of different candidate models cannot be merged")
 
 
 def _auc(negative: Floats, positive: Floats) -> float:
-    """Return the AUC of counts in bins, ties counting half."""
+    """Return the AUC of binned scores, ties counting half."""
     below = np.cumsum(negative) - 0.5 * negative
     return float(positive @ below / (positive.sum() * negative.sum()))

@@ -1,4 +1,4 @@
-"""How strong each group's penalty is, from the sums alone: restricted maximum likelihood by Fellner and Schall."""
+"""Smoothing parameters from the sums alone: restricted maximum likelihood by the Fellner-Schall iteration."""
 
 from __future__ import annotations
 
@@ -9,80 +9,87 @@ from scipy.linalg import blas, lapack
 
 from opauc.additive.basis.groups import GroupKind
 from opauc.additive.penalties import Penalties
+from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
 from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats
 
-WEAKEST, STRONGEST = 0.02, 1e5
-# Groups of several columns count as if so many columns of their kind had been seen beside them.
-BORROWED = 3.0
-SHARED = (GroupKind.HATS, GroupKind.LEVELS, GroupKind.PAIR)
-# Strengths are good enough when their logarithms move by less than this, on average over the columns.
-STILL = 0.15
-# Of more columns the steps are made in float32, and the solution is refined so many times.
-FEW_COLUMNS, REFINEMENTS = 400, 3
+# Kinds whose groups have a smoothing parameter each, shrunk towards that of their kind; other kinds have one in common.
+GROUPWISE = (GroupKind.SPLINE, GroupKind.CATEGORICAL, GroupKind.PAIR)
+# Iterative refinements of a solution with a float32 factor: three reach float64 accuracy.
+REFINEMENTS = 3
 
 
 class Smoothed(NamedTuple):
-    """Weights, and the strengths that the next step would take."""
+    """Weights, and the smoothing parameters for the next step."""
 
     weights: Floats
-    strengths: Floats
+    lambdas: Floats
 
 
-def smoothed(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floats, most_steps: int) -> Smoothed:
-    """Return the penalized minimizer of w.gram w / 2 - moment.w and strengths that suit it.
+def smooth(
+    gram: Floats,
+    rhs: Floats,
+    penalties: Penalties,
+    lambdas: Floats,
+    max_steps: int,
+    policy: SmoothingPolicy = SMOOTHING_POLICY,
+) -> Smoothed:
+    """Return the penalized minimizer of w.gram w / 2 - rhs.w, and its smoothing parameters.
 
-    A step solves for the weights and puts each strength to the value at which
-    the penalty of the weights is what it should be on average, given the
-    columns that the data leave undecided.
+    A step solves for the weights, then sets each smoothing parameter to the value
+    at which the penalty of the weights equals its expectation, given the
+    effective degrees of freedom (Fellner and Schall).
 
     Parameters
     ----------
     gram : ndarray of shape (d, d)
-        Its lower triangle; zero above the diagonal.
-    moment : ndarray of shape (d,)
-        The other side.
+        Lower triangle; zero above the diagonal.
+    rhs : ndarray of shape (d,)
+        Right-hand side.
     penalties : Penalties
-        Groups of the columns.
-    strengths : ndarray of shape (n_groups,)
-        To begin with.
-    most_steps : int
-        Each costs a Cholesky factor and its inverse.
+        Penalties of the groups of columns.
+    lambdas : ndarray of shape (n_groups,)
+        Initial smoothing parameters.
+    max_steps : int
+        Maximum number of steps; each costs a Cholesky factor and its inverse.
+    policy : SmoothingPolicy
+        Bounds and tolerance of the smoothing parameters.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-    >>> from opauc.additive.smoothing import smoothed
+    >>> from opauc.additive.smoothing import smooth
     >>> from opauc.additive.penalties import Penalties
-    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEVELS, 1, 2)])
+    >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 2)])
     >>> penalties = Penalties(groups, (None, None))
-    >>> found = smoothed(np.diag([9.0, 9.0, 9.0]), np.array([9.0, 9.0, -9.0]), penalties, np.ones(2), 50)
-    >>> found.weights.round(2).tolist()
+    >>> fit = smooth(np.diag([9.0, 9.0, 9.0]), np.array([9.0, 9.0, -9.0]), penalties, np.ones(2), 50)
+    >>> fit.weights.round(2).tolist()
     [1.0, 0.9, -0.9]
     """
     free = penalties.free
     shares = np.where(free, 0, penalties.groups.sizes) / max(1, penalties.groups.sizes[~free].sum())
-    weights = np.zeros_like(moment)
-    for _ in range(most_steps):
-        total = penalties.added_to(gram, strengths)
-        weights, inverse = _narrow_solution(total, moment) if moment.size > FEW_COLUMNS else _solution(total, moment)
-        before, strengths = strengths, _next_strengths(penalties, strengths, inverse, weights)
-        moved = np.abs(np.log(np.where(free, 1.0, strengths) / np.where(free, 1.0, before)))
-        if moved @ shares < STILL:
+    weights = np.zeros_like(rhs)
+    for _ in range(max_steps):
+        total = penalties.add_to(gram, lambdas)
+        narrow = rhs.size > policy.float32_columns
+        weights, inverse = _solve_in_float32(total, rhs) if narrow else _solve_with_inverse(total, rhs)
+        before, lambdas = lambdas, _next_lambdas(penalties, lambdas, inverse, weights, policy)
+        changes = np.abs(np.log(np.where(free, 1.0, lambdas) / np.where(free, 1.0, before)))
+        if changes @ shares < policy.lambda_tolerance:
             break
-    return Smoothed(weights, strengths)
+    return Smoothed(weights, lambdas)
 
 
-def solved(gram: Floats, moment: Floats, penalties: Penalties, strengths: Floats) -> Floats:
-    """Return the penalized minimizer at given strengths."""
-    weights: Floats = lapack.dpotrs(factored(penalties.added_to(gram, strengths)), moment, lower=0)[0]
+def solve(gram: Floats, rhs: Floats, penalties: Penalties, lambdas: Floats) -> Floats:
+    """Return the penalized minimizer at given smoothing parameters."""
+    weights: Floats = lapack.dpotrs(factorize(penalties.add_to(gram, lambdas)), rhs, lower=0)[0]
     return weights
 
 
-def factored(lower: Floats) -> Floats:
-    """Return the upper Cholesky factor of a matrix whose lower triangle is used up; the other is left as it is."""
-    # Read column by column, as LAPACK does, the lower triangle is an upper one: nothing is copied.
+def factorize(lower: Floats) -> Floats:
+    """Return the upper Cholesky factor of a matrix; its lower triangle is overwritten, the other one kept."""
+    # LAPACK reads column by column, so that the lower triangle is an upper one to it: nothing is copied.
     upper, failed = lapack.dpotrf(lower.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise StatisticsOverflowError(f"the sums of the rows are not positive definite at column {failed - 1}")
@@ -90,29 +97,29 @@ def factored(lower: Floats) -> Floats:
     return factor
 
 
-def _solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
-    """Return the solution of a system and the transposed inverse of its upper factor.
+def _solve_with_inverse(lower: Floats, rhs: Floats) -> tuple[Floats, Floats]:
+    """Return the solution of a system, and the transposed inverse of its upper factor.
 
-    `lower` is used up, and must be zero above the diagonal, as what is returned is.
+    `lower` is overwritten, and must be zero above the diagonal, as the inverse then is.
     """
-    upper = factored(lower)
-    weights: Floats = lapack.dpotrs(upper, moment, lower=0)[0]
+    upper = factorize(lower)
+    weights: Floats = lapack.dpotrs(upper, rhs, lower=0)[0]
     inverse, _ = lapack.dtrtri(upper, lower=0, overwrite_c=1)
     return weights, inverse.T
 
 
-def _narrow_solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
-    """Return the same from a factor in float32, half the time: the solution is refined, traces need no more digits."""
+def _solve_in_float32(lower: Floats, rhs: Floats) -> tuple[Floats, Floats]:
+    """Return the same from a float32 factor in half the time: the solution is refined, traces need fewer digits."""
     scale = 1.0 / np.sqrt(np.diagonal(lower))
     narrow = np.empty(lower.shape, np.float32)
     np.multiply(lower, scale[:, None], out=narrow, casting="same_kind")
     narrow *= scale.astype(np.float32)
     upper, failed = lapack.spotrf(narrow.T, lower=0, clean=0, overwrite_a=1)
     if failed:
-        return _solution(lower, moment)
-    weights = np.zeros_like(moment)
+        return _solve_with_inverse(lower, rhs)
+    weights = np.zeros_like(rhs)
     for _ in range(REFINEMENTS):
-        residual = moment - blas.dsymv(1.0, lower.T, weights, lower=0)
+        residual = rhs - blas.dsymv(1.0, lower.T, weights, lower=0)
         size = max(float(np.abs(residual).max()), 1e-300)
         weights = weights + scale * (
             size * lapack.spotrs(upper, (scale * residual / size).astype(np.float32), lower=0)[0]
@@ -122,17 +129,20 @@ def _narrow_solution(lower: Floats, moment: Floats) -> tuple[Floats, Floats]:
     return weights, factor
 
 
-def _next_strengths(penalties: Penalties, strengths: Floats, factor: Floats, weights: Floats) -> Floats:
-    """Return the strengths after one step; factor^T factor is the inverse of the penalized matrix."""
+def _next_lambdas(
+    penalties: Penalties, lambdas: Floats, factor: Floats, weights: Floats, policy: SmoothingPolicy
+) -> Floats:
+    """Return the smoothing parameters after one step; factor^T factor is the inverse of the penalized matrix."""
     kinds, _, sizes = penalties.groups
-    decided = np.maximum(sizes - strengths * penalties.traces_of(factor), 1e-6)
-    used = penalties.sizes_of(weights) + 1e-12
-    after = np.zeros_like(strengths)
+    degrees_of_freedom = np.maximum(sizes - lambdas * penalties.traces(factor), 1e-6)
+    roughness = penalties.quadratic_forms(weights) + 1e-12
+    after = np.zeros_like(lambdas)
     for kind in np.unique(kinds[kinds != GroupKind.INTERCEPT]).tolist():
         of_kind = kinds == kind
-        common = decided[of_kind].sum() / used[of_kind].sum()
-        if kind in SHARED:
-            after[of_kind] = (decided[of_kind] + BORROWED) / (used[of_kind] + BORROWED / common)
+        common = degrees_of_freedom[of_kind].sum() / roughness[of_kind].sum()
+        if kind in GROUPWISE:
+            borrowed = policy.borrowed_columns
+            after[of_kind] = (degrees_of_freedom[of_kind] + borrowed) / (roughness[of_kind] + borrowed / common)
         else:
             after[of_kind] = common
-    return np.where(kinds == GroupKind.INTERCEPT, 0.0, np.clip(after, WEAKEST, STRONGEST))
+    return np.where(kinds == GroupKind.INTERCEPT, 0.0, np.clip(after, policy.min_lambda, policy.max_lambda))

@@ -85,7 +85,7 @@ class AdditiveFit(Fit):
         if self.fixed is None:
             return None
         basis, model = self.fixed
-        return MappedScorer(basis, model.sums.point) if n_rows < model.first_counts.sum() else self.scorer
+        return MappedScorer(basis, model.sums.expansion_point) if n_rows < model.first_counts.sum() else self.scorer
 
     def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Tell which rows are none of those that the basis was made of; None where all are new."""
@@ -107,7 +107,7 @@ class AdditiveFit(Fit):
     @cached_property
     def final(self) -> FinalWeights:
         """The weights of the columns."""
-        return self.current.model.final()
+        return self.current.model.solve()
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -261,7 +261,7 @@ class AdditiveFit(Fit):
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
         basis, model = fixed
-        return replace(self, fixed=BasisModel(basis, model.later(self._encoded(basis, rows, labels, weight))))
+        return replace(self, fixed=BasisModel(basis, model.update(self._encoded(basis, rows, labels, weight))))
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""

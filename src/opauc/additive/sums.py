@@ -1,4 +1,4 @@
-"""The logistic likelihood of labeled rows as plain sums, each row linearized once at a fixed point."""
+"""The logistic likelihood of labeled rows as sums that merge: each row is linearized once, at a fixed weight vector."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from opauc.additive.kernels.gram import (
     write_couples,
     write_split_rows,
 )
-from opauc.additive.kernels.rows import unpack_rows
+from opauc.additive.kernels.rows import densify_rows
 from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
-from opauc.core.mergeable import ROUNDING, Mergeable
+from opauc.core.mergeable import ROUNDING, FeatureSums
 from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Array, Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
 
-# Products of two couples of entries, and of an entry with a full column, cost so many times a product by BLAS.
+# Costs relative to a product by BLAS: of a product of two couples of entries, and of an entry with a dense column.
 COUPLE_COST, CROSS_COST = 40.0, 4.0
-# A column is as good as full that has entries in this share of the rows.
-NEARLY_FULL = 0.9
+# Share of the rows in which a column has entries if it is treated as dense.
+DENSE_SHARE = 0.9
+
+# Couples of neighboring entries: the first column of each, two values of each, and where those of each row end.
+Couples: TypeAlias = tuple[NDArray[np.uint32], Floats, NDArray[np.int64]]
 
 
 class RowProducts:
-    """A lower triangle to which curvature * row row^T of sparse rows is added, by the way that suits their entries.
+    """A lower triangle to which curvature * row row^T of sparse rows is added, by the fastest method for the rows.
 
-    What is above its diagonal is written over. Where it pays, by what the first
-    rows are like, columns that are full are treated apart until `finish`.
+    Whatever is above its diagonal is overwritten. If the first rows show that it
+    pays, products with dense columns are summed separately until `finish`.
     `narrow` lets BLAS multiply in float32.
 
     Examples
@@ -56,88 +59,88 @@ class RowProducts:
     def __init__(self, gram: Floats, narrow: bool = False) -> None:
         self._gram = gram
         self._real = np.float32 if narrow else np.float64
-        self._full: NDArray[np.int64] | None = None  # full columns, once rows have been seen
-        self._begin(np.empty(0, np.int64))
+        self._dense: NDArray[np.int64] | None = None  # dense columns, once the first rows have been added
+        self._clear(np.empty(0, np.int64))
 
     def add(self, rows: CsrRows, curvature: Floats) -> None:
-        """Add the products of some rows."""
-        if self._full is None:
-            self._full = _full_columns(rows, curvature.size, self._gram.shape[0])
-            self._begin(self._full)
-        if self._full.size:
+        """Add the products of rows."""
+        if self._dense is None:
+            self._dense = _find_dense_columns(rows, curvature.size, self._gram.shape[0])
+            self._clear(self._dense)
+        if self._dense.size:
             self._add_split(rows, curvature)
         else:
             self._add_sparse(rows, curvature)
 
     def finish(self) -> Floats:
-        """Return the triangle with all that was added."""
-        if self._full is not None and self._full.size:
-            full = self._full
-            self._gram[np.ix_(full, full)] += np.tril(self._between)
-            before = np.arange(len(self._gram))[:, None] < full
-            self._gram[:, full] += np.where(before, 0.0, self._cross)
-            self._gram[full] += np.where(before, self._cross, 0.0).T
-            self._begin(full)
+        """Return the triangle with all products."""
+        if self._dense is not None and self._dense.size:
+            dense = self._dense
+            self._gram[np.ix_(dense, dense)] += np.tril(self._between)
+            is_above = np.arange(len(self._gram))[:, None] < dense
+            self._gram[:, dense] += np.where(is_above, 0.0, self._cross)
+            self._gram[dense] += np.where(is_above, self._cross, 0.0).T
+            self._clear(dense)
         return self._gram
 
-    def _begin(self, full: NDArray[np.int64]) -> None:
-        """Set what stands apart to zero: products between full columns, and of them with the others."""
-        size = self._gram.shape[0] if full.size else 0
-        self._places = np.full(size, -1)
-        self._places[full] = np.arange(full.size)
-        self._between, self._cross = np.zeros((full.size, full.size)), np.zeros((size, full.size))
+    def _clear(self, dense: NDArray[np.int64]) -> None:
+        """Set the separate sums to zero: products between dense columns, and of sparse with dense columns."""
+        size = self._gram.shape[0] if dense.size else 0
+        self._positions = np.full(size, -1)
+        self._positions[dense] = np.arange(dense.size)
+        self._between, self._cross = np.zeros((dense.size, dense.size)), np.zeros((size, dense.size))
 
     def _add_split(self, rows: CsrRows, curvature: Floats) -> None:
-        """Add the products of rows of which some columns are full: these by BLAS, and what is sparse entry by entry."""
-        full, factors = np.zeros((curvature.size, len(self._between)), self._real), np.sqrt(curvature)
-        sparse = _split(rows, factors, self._places, full)
+        """Add the products of rows with dense columns: those between them by BLAS, the others entry by entry."""
+        dense, factors = np.zeros((curvature.size, len(self._between)), self._real), np.sqrt(curvature)
+        sparse = _split_rows(rows, factors, self._positions, dense)
         self._add_sparse(sparse, curvature)
-        column_ends, owners = np.zeros(2 * len(self._gram) + 1, np.int64), np.empty(sparse.data.size, np.uint32)
+        column_ends, row_numbers = np.zeros(2 * len(self._gram) + 1, np.int64), np.empty(sparse.data.size, np.uint32)
         values = np.empty((sparse.data.size, 2), self._real)
-        write_by_columns(sparse, factors, column_ends, owners, values)
-        add_cross_products(column_ends, owners, values, full, self._cross)
-        _add_dense_products(full, self._between)
+        write_by_columns(sparse, factors, column_ends, row_numbers, values)
+        add_cross_products(column_ends, row_numbers, values, dense, self._cross)
+        _add_dense_products(dense, self._between)
 
     def _add_sparse(self, rows: CsrRows, curvature: Floats) -> None:
         """Add the products of rows."""
-        couples = _couples(rows, curvature.size, self._gram.shape[0])
-        if _cost(couples, curvature.size) < self._gram.shape[0] ** 2:
+        couples = _couple_entries(rows, curvature.size, self._gram.shape[0])
+        if _cost_per_row(couples, curvature.size) < self._gram.shape[0] ** 2:
             add_couple_products(*couples, curvature, self._gram)
             return
         shape = curvature.size, self._gram.shape[0]
         dense: DenseRows = np.zeros(shape, np.float32) if self._real is np.float32 else np.zeros(shape)
-        unpack_rows(rows, np.sqrt(curvature), dense)
+        densify_rows(rows, np.sqrt(curvature), dense)
         _add_dense_products(dense, self._gram)
 
 
-def _full_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.int64]:
-    """Return the columns that are full in nearly all of some rows, none where treating them apart does not pay."""
-    counts, nothing = np.zeros(size, np.int64), np.empty(0, np.int64)
+def _find_dense_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.int64]:
+    """Return the columns with entries in nearly all rows, or none if treating them separately costs more."""
+    counts, none = np.zeros(size, np.int64), np.empty(0, np.int64)
     count_entries(rows, counts)
-    found = np.flatnonzero(counts >= NEARLY_FULL * n_rows)
-    if not found.size or found.size == size:
-        return nothing
-    places = np.full(size, -1)
-    places[found] = np.arange(found.size)
-    sparse = _split(rows, np.ones(n_rows), places, np.zeros((n_rows, found.size)))
-    cross = 2.0 * CROSS_COST * found.size * sparse.data.size / max(n_rows, 1)
-    apart = found.size**2 + cross + _cost(_couples(sparse, n_rows, size), n_rows)
-    return found if apart < min(size**2, _cost(_couples(rows, n_rows, size), n_rows)) else nothing
+    dense = np.flatnonzero(counts >= DENSE_SHARE * n_rows)
+    if not dense.size or dense.size == size:
+        return none
+    positions = np.full(size, -1)
+    positions[dense] = np.arange(dense.size)
+    sparse = _split_rows(rows, np.ones(n_rows), positions, np.zeros((n_rows, dense.size)))
+    cross = 2.0 * CROSS_COST * dense.size * sparse.data.size / max(n_rows, 1)
+    split_cost = dense.size**2 + cross + _cost_per_row(_couple_entries(sparse, n_rows, size), n_rows)
+    return dense if split_cost < min(size**2, _cost_per_row(_couple_entries(rows, n_rows, size), n_rows)) else none
 
 
-def _split(rows: CsrRows, factors: Floats, places: NDArray[np.int64], full: DenseRows) -> CsrRows:
-    """Write the full columns of rows, times a factor a row, into `full`, and return the others."""
+def _split_rows(rows: CsrRows, factors: Floats, positions: NDArray[np.int64], dense: DenseRows) -> CsrRows:
+    """Write the dense columns of rows, times a factor per row, into `dense`, and return the other columns."""
     n_entries = rows.data.size
     data, indices, ends = np.empty(n_entries), np.empty(n_entries, np.uint32), np.empty(factors.size + 1, np.int32)
-    n_sparse = write_split_rows(rows, factors, places, full, data, indices, ends)
+    n_sparse = write_split_rows(rows, factors, positions, dense, data, indices, ends)
     return csr_rows(data[:n_sparse], indices[:n_sparse], ends)
 
 
-def _couples(rows: CsrRows, n_rows: int, size: int) -> tuple[NDArray[np.uint32], Floats, NDArray[np.int64]]:
-    """Return the couples of neighboring entries of rows; none where they are many."""
+def _couple_entries(rows: CsrRows, n_rows: int, size: int) -> Couples:
+    """Return the couples of neighboring entries of rows; only an upper bound of their number if they are too many."""
     n_entries = rows.data.size
     starts, values, ends = np.empty(n_entries, np.uint32), np.empty((n_entries, 2)), np.zeros(n_rows + 1, np.int64)
-    # A couple has at most two entries: where half of them are too many, there is no need to count.
+    # A couple has at most two entries: if half as many couples as entries are too many, there is no need to count.
     if size < 2 or COUPLE_COST * (0.5 * n_entries / max(n_rows, 1)) ** 2 >= size**2:
         ends[-1] = n_rows * size
     else:
@@ -145,8 +148,8 @@ def _couples(rows: CsrRows, n_rows: int, size: int) -> tuple[NDArray[np.uint32],
     return starts, values, ends
 
 
-def _cost(couples: tuple[NDArray[np.uint32], Floats, NDArray[np.int64]], n_rows: int) -> float:
-    """Return what the products of couples cost a row."""
+def _cost_per_row(couples: Couples, n_rows: int) -> float:
+    """Return the cost per row of the products of couples."""
     return COUPLE_COST * (float(couples[2][-1]) / max(n_rows, 1)) ** 2
 
 
@@ -163,22 +166,23 @@ def _add_dense_products(dense: DenseRows, lower: Floats) -> None:
         lower += part
 
 
+# Rows whose products are added at a time, so that they stay in the cache.
 ROWS_PER_BLOCK = 1024
-# Below this margin the secant is a quarter to the last bit, and dividing by it would be dividing by zero.
-SMALLEST_MARGIN = 1e-6
-PARTS = ("point", "gram", "moment", "class_counts")
-# Rows, their labels, and their weights, one each where none are given.
-LabelledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
+# Below this margin the secant equals a quarter to the last bit; dividing by the margin would be dividing by zero.
+MIN_MARGIN = 1e-6
+ARRAYS = ("expansion_point", "gram", "rhs", "class_counts")
+# Rows, their labels, and their sample weights; None means one each.
+LabeledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearizedSums(Mergeable):
-    """Sums over rows z of curvature * z z^T and of (curvature * score + pull) z, the score being that at `point`.
+class LinearizedSums(FeatureSums):
+    """Sums over rows z of curvature * z z^T and of (curvature * score + residual) z, at one `expansion_point`.
 
-    The quadratic w.gram w / 2 - moment.w has the gradient of the logistic loss
-    at `point`, so that its minimizer is one Newton step from there. `gram` keeps
-    its lower triangle only. Rows enter at the one point whatever came before
-    them: sums merge, and rows can be taken out again.
+    The quadratic w.gram w / 2 - rhs.w has the gradient of the logistic loss at
+    the expansion point, so that its minimizer is one Newton step from there.
+    `gram` has only its lower triangle. All rows use the same expansion point:
+    sums merge, and rows can be subtracted again.
 
     Examples
     --------
@@ -186,35 +190,36 @@ class LinearizedSums(Mergeable):
     >>> from opauc.additive.sums import LinearizedSums
     >>> rows, labels = np.array([[1.0, 2.0], [1.0, -1.0]]), np.array([1, 0], np.int8)
     >>> sums = LinearizedSums.empty(2).update(rows, labels)
-    >>> sums.gram.tolist(), sums.moment.tolist()
+    >>> sums.gram.tolist(), sums.rhs.tolist()
     ([[0.5, 0.0], [0.25, 1.25]], [0.0, 1.5])
     >>> sums.counts
     ClassCounts(negative=1.0, positive=1.0)
     """
 
-    point: Floats
+    expansion_point: Floats
     gram: Floats
-    moment: Floats
-    class_counts: Floats  # (2,): weights of the negative and of the positive rows
+    rhs: Floats  # the right-hand side of the normal equations
+    class_counts: Floats  # (2,): sums of the sample weights of the negative and of the positive rows
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(np.diagonal(self.gram)).all() and np.isfinite(self.moment).all()):
+        if not (np.isfinite(np.diagonal(self.gram)).all() and np.isfinite(self.rhs).all()):
             raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
-        """Sums of no rows, at the point zero."""
+        """Return the sums of no rows, linearized at zero."""
         return cls.at(np.zeros(n_features))
 
     @classmethod
-    def at(cls, point: Floats) -> Self:
-        """Sums of no rows, to be linearized at that point."""
-        return cls(point, np.zeros((point.size, point.size)), np.zeros(point.size), np.zeros(2))
+    def at(cls, expansion_point: Floats) -> Self:
+        """Return the sums of no rows, linearized at these weights."""
+        size = expansion_point.size
+        return cls(expansion_point, np.zeros((size, size)), np.zeros(size), np.zeros(2))
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.point.size
+        return self.expansion_point.size
 
     @property
     def counts(self) -> ClassCounts:
@@ -222,41 +227,41 @@ class LinearizedSums(Mergeable):
         return ClassCounts(*self.class_counts.tolist())
 
     def empty_copy(self) -> Self:
-        """Sums of no rows at the same point."""
-        return self.at(self.point)
+        """Return the sums of no rows at the same expansion point."""
+        return self.at(self.expansion_point)
 
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None, narrow: bool = False) -> Self:
-        """Sums of the rows so far and these; `narrow` lets BLAS multiply in float32, good to six digits and faster."""
+        """Return the sums with rows added; `narrow` lets BLAS multiply in float32, faster and good to six digits."""
         if rows.shape[1] != self.n_features:
             raise IncompatibleMomentsError(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
         return self.update_all([(rows, labels, weight)], narrow)
 
-    def update_all(self, parts: Iterable[LabelledRows], narrow: bool = False) -> Self:
-        """Sums of the rows so far and of all parts of more: as `update` part by part, the sums copied once."""
-        moment, counts = self.moment.copy(), self.class_counts.copy()
+    def update_all(self, batches: Iterable[LabeledRows], narrow: bool = False) -> Self:
+        """Return the sums with batches added: as `update` batch by batch, but the sums are copied once."""
+        rhs, counts = self.rhs.copy(), self.class_counts.copy()
         products = RowProducts(self.gram.copy(), narrow)
         with one_blas_thread():
-            for rows, labels, weight in parts:
+            for rows, labels, weight in batches:
                 sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-                curvature, target = linearized_rows(sparse, labels, weight, self.point)
-                moment += sparse.T @ target
+                curvature, target = linearize_rows(sparse, labels, weight, self.expansion_point)
+                rhs += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
-                    part = slice(start, start + ROWS_PER_BLOCK)
-                    products.add(_entries(sparse, part), curvature[part])
+                    block = slice(start, start + ROWS_PER_BLOCK)
+                    products.add(_entries(sparse, block), curvature[block])
                 counts += np.bincount(labels, weight, minlength=2)
         gram = products.finish()
         clear_upper(gram)
-        return replace(self, gram=gram, moment=moment, class_counts=counts)
+        return replace(self, gram=gram, rhs=rhs, class_counts=counts)
 
     def merge(self, other: Self) -> Self:
-        """Sums of both sets of rows, which must have been linearized at the same point."""
-        self._refuse_other_point(other)
+        """Return the sums of both sets of rows, which must have the same expansion point."""
+        self._check_same_expansion(other)
         counts = self.class_counts + other.class_counts
-        return replace(self, gram=self.gram + other.gram, moment=self.moment + other.moment, class_counts=counts)
+        return replace(self, gram=self.gram + other.gram, rhs=self.rhs + other.rhs, class_counts=counts)
 
     def subtract(self, other: Self) -> Self:
-        """Sums of the rows that are not in `other`: the inverse of `merge`."""
-        self._refuse_other_point(other)
+        """Return the sums of the rows that are not in `other`: the inverse of `merge`."""
+        self._check_same_expansion(other)
         counts = self.class_counts - other.class_counts
         if (counts < -ROUNDING * self.class_counts).any():
             raise IncompatibleMomentsError(
@@ -266,113 +271,119 @@ class LinearizedSums(Mergeable):
         if (counts <= ROUNDING * self.class_counts).all():
             return self.empty_copy()
         gram = self.gram - other.gram
-        had, has = np.diagonal(self.gram), np.diagonal(gram)
-        if (has < -ROUNDING * had).any():
-            feature = int(np.argmin(has + ROUNDING * had))
+        before, after = np.diagonal(self.gram), np.diagonal(gram)
+        if (after < -ROUNDING * before).any():
+            feature = int(np.argmin(after + ROUNDING * before))
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        return replace(self, gram=gram, moment=self.moment - other.moment, class_counts=np.maximum(counts, 0.0))
+        return replace(self, gram=gram, rhs=self.rhs - other.rhs, class_counts=np.maximum(counts, 0.0))
 
     def widen(self, n_features: int) -> Self:
-        """Sums of the same rows with more features, which are zero in all of them and at the point."""
-        more = n_features - self.n_features
-        gram = np.pad(self.gram, (0, more))
-        return replace(self, point=np.pad(self.point, (0, more)), gram=gram, moment=np.pad(self.moment, (0, more)))
+        """Return the sums of the same rows with more features, zero in all rows and at the expansion point."""
+        padding = 0, n_features - self.n_features
+        point = np.pad(self.expansion_point, padding)
+        return replace(self, expansion_point=point, gram=np.pad(self.gram, padding), rhs=np.pad(self.rhs, padding))
 
     def restrict(self, features: ArrayLike) -> Self:
-        """Sums of the given features only, in the given order."""
+        """Return the sums of the given features only, in the given order."""
         at = np.asarray(features)
         gram = np.tril(self.full_gram()[np.ix_(at, at)])
-        return replace(self, point=self.point[at], gram=gram, moment=self.moment[at])
+        return replace(self, expansion_point=self.expansion_point[at], gram=gram, rhs=self.rhs[at])
 
     def full_gram(self) -> Floats:
-        """Return both triangles."""
+        """Return the Gram matrix with both triangles."""
         full = self.gram.copy()
         mirror_lower(full)
         return full
 
     def __reduce__(self) -> tuple[Callable[..., LinearizedSums], tuple[Array | None, ...]]:
-        """Travel as the lower triangle alone; that of no rows is not sent."""
+        """Pickle the lower triangle only, and no triangle if there are no rows."""
         triangle = self.gram[np.tril_indices(self.n_features)] if self.class_counts.any() else None
-        return _of_triangle, (self.point, triangle, self.moment, self.class_counts)
+        return _from_triangle, (self.expansion_point, triangle, self.rhs, self.class_counts)
 
     def to_arrays(self) -> Arrays:
-        """Copies of the point and the sums, for a file or the network."""
-        return {name: getattr(self, name).copy() for name in PARTS}
+        """Return copies of the expansion point and the sums, for a file or the network."""
+        return {
+            "expansion_point": self.expansion_point.copy(),
+            "gram": self.gram.copy(),
+            "rhs": self.rhs.copy(),
+            "class_counts": self.class_counts.copy(),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Sums from what `to_arrays` gave, refused unless rows could have led to them."""
-        if set(arrays) != set(PARTS):
-            raise IncompatibleMomentsError(f"expected arrays {', '.join(PARTS)}, got {', '.join(sorted(arrays))}")
-        point, gram, moment, counts = (np.array(arrays[name]) for name in PARTS)
+        """Return the sums from `to_arrays`; raise IncompatibleMomentsError if they cannot be sums of rows."""
+        if set(arrays) != set(ARRAYS):
+            raise IncompatibleMomentsError(f"expected arrays {', '.join(ARRAYS)}, got {', '.join(sorted(arrays))}")
+        point, gram, rhs, counts = (np.array(arrays[name]) for name in ARRAYS)
         size = point.size
-        shapes = tuple(part.shape for part in (point, gram, moment, counts))
+        shapes = tuple(part.shape for part in (point, gram, rhs, counts))
         if shapes != ((size,), (size, size), (size,), (2,)):
             raise IncompatibleMomentsError(
                 f"expected shapes (d,), (d, d), (d,) and (2,), got {', '.join(map(str, shapes))}"
             )
-        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (point, gram, moment, counts)):
-            raise IncompatibleMomentsError(f"{', '.join(PARTS)}: expected finite float64 numbers")
+        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (point, gram, rhs, counts)):
+            raise IncompatibleMomentsError(f"{', '.join(ARRAYS)}: expected finite float64 numbers")
         spread = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
         possible = (np.diagonal(gram) >= 0).all() and not np.triu(gram, 1).any() and (counts >= 0).all()
         if not possible or (np.abs(gram) > np.outer(spread, spread) * (1 + 1e-6) + 1e-300).any():
             raise IncompatibleMomentsError("gram: expected the lower triangle of a positive semi-definite matrix")
-        return cls(point, gram, moment, counts)
+        return cls(point, gram, rhs, counts)
 
-    def _refuse_other_point(self, other: Self) -> None:
-        """Raise unless both are linearized at the same point."""
+    def _check_same_expansion(self, other: Self) -> None:
+        """Raise unless both have the same expansion point."""
         if other.n_features != self.n_features:
             raise IncompatibleMomentsError(
-                f"statistics of {self.n_features} features and of {other.n_features} do not belong together"
+                f"statistics of {self.n_features} features and of {other.n_features} cannot be merged"
             )
-        if not np.array_equal(self.point, other.point):
-            raise IncompatibleMomentsError("sums that were linearized at different points do not belong together")
+        if not np.array_equal(self.expansion_point, other.expansion_point):
+            raise IncompatibleMomentsError("sums with different expansion points cannot be merged")
 
 
-def _of_triangle(point: Floats, triangle: Floats | None, moment: Floats, counts: Floats) -> LinearizedSums:
+def _from_triangle(point: Floats, triangle: Floats | None, rhs: Floats, counts: Floats) -> LinearizedSums:
     gram = np.zeros((point.size, point.size))
     if triangle is not None:
         gram[np.tril_indices(point.size)] = triangle
-    return LinearizedSums(point, gram, moment, counts)
+    return LinearizedSums(point, gram, rhs, counts)
 
 
-def linearized(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
-    """Return the curvature of each row's logistic loss and its pull, the negative gradient, at these scores.
+def linearize(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
+    """Return the curvature of each row's logistic loss at its score, and the residual, which is y - p.
 
-    For a row on the right side of zero the curvature is the second derivative;
-    for one on the wrong side it is the slope of the secant of the gradient from
-    the score to zero, which is never small there: a row far on the wrong side
-    would else throw the solution away, its gradient being one and its second
-    derivative nothing. The two meet at a quarter.
+    The residual is the negative gradient. The curvature of a row on the right
+    side of zero is the second derivative. On the wrong side it is the slope of
+    the secant of the gradient from the score to zero, which is never small: with
+    the second derivative, which vanishes there while the gradient stays near one,
+    a single row could move the solution arbitrarily far. Both are 1/4 at zero.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.sums import linearized
-    >>> curvature, pull = linearized(np.array([0.0, 9.0, -9.0]), np.ones(3, np.int8))
-    >>> curvature.round(4).tolist(), pull.round(4).tolist()
+    >>> from opauc.additive.sums import linearize
+    >>> curvature, residual = linearize(np.array([0.0, 9.0, -9.0]), np.ones(3, np.int8))
+    >>> curvature.round(4).tolist(), residual.round(4).tolist()
     ([0.25, 0.0001, 0.0555], [0.5, 0.0001, 0.9999])
     """
     sign = 2.0 * labels - 1.0
     margin = sign * scores
-    doubt = expit(-margin)
-    size = np.maximum(np.abs(margin), SMALLEST_MARGIN)
-    curvature = np.where(margin >= 0.0, doubt * (1.0 - doubt), np.tanh(0.5 * size) / (2.0 * size))
-    return curvature, sign * doubt
+    error_probability = expit(-margin)  # 1 - p of the row's own class
+    size = np.maximum(np.abs(margin), MIN_MARGIN)
+    second_derivative = error_probability * (1.0 - error_probability)
+    curvature = np.where(margin >= 0.0, second_derivative, np.tanh(0.5 * size) / (2.0 * size))
+    return curvature, sign * error_probability
 
 
-def linearized_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
-    """Return the curvature of each row, and what its score should be, times that."""
+def linearize_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted curvature of each row at an expansion point, and curvature * score + residual."""
     scores = rows @ point
-    curvature, pull = linearized(scores, labels)
-    target = curvature * scores + pull
+    curvature, residual = linearize(scores, labels)
+    target = curvature * scores + residual
     return (curvature, target) if weight is None else (weight * curvature, weight * target)
 
 
-def _entries(rows: csr_array, part: slice) -> CsrRows:
-    """Return the entries of some of the rows, not copied."""
-    ends = rows.indptr[part.start : part.stop + 1]
+def _entries(rows: csr_array, block: slice) -> CsrRows:
+    """Return the entries of a block of rows without copying them."""
+    ends = rows.indptr[block.start : block.stop + 1]
     begin, end = int(ends[0]), int(ends[-1])
     return csr_rows(np.asarray(rows.data[begin:end], np.float64), rows.indices[begin:end], ends - begin)

@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-from opauc.additive.basis.leaves import Leaves, Probe
+from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.trees import (
     CURVATURE,
     N_TERMS,
-    PULL,
+    RESIDUAL,
     CodedRows,
     TreeSplits,
     grow_tree,
@@ -30,7 +30,7 @@ from opauc.additive.kernels.trees import (
 )
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
-from opauc.additive.smoothing import smoothed
+from opauc.additive.smoothing import smooth
 from opauc.additive.sums import LinearizedSums
 from opauc.types import Floats, Labels
 
@@ -93,7 +93,7 @@ class BinnedRows(NamedTuple):
                 return
             used = slice(n_leaves - 1)
             splits = TreeSplits(inputs[used].copy(), codes[used].copy(), children[used].copy(), np.zeros(1, np.int32))
-            values = growth.learning_rate * totals[:n_leaves, PULL] / (totals[:n_leaves, CURVATURE] + limits.ridge)
+            values = growth.learning_rate * totals[:n_leaves, RESIDUAL] / (totals[:n_leaves, CURVATURE] + limits.ridge)
             leaves = np.empty(scores.size, np.int32)
             write_grown_leaves(order, bounds[:n_leaves], leaves)
             write_leaves(codes_of_others, splits, leaves_of_others)
@@ -164,8 +164,8 @@ def solve_leaf_weights(
     rows = csr_array((entries.ravel(), columns.ravel(), ends), shape=(n_rows, values.size + 1))
     penalties = Penalties(ColumnGroups.of([Group(GroupKind.LEAVES, 0, values.size)]), (None,))
     sums = LinearizedSums.at(np.append(1.0, values)).update(rows, labels, weight)
-    gram, moment = np.ascontiguousarray(sums.gram[1:, 1:]), sums.moment[1:] - sums.gram[1:, 0]
-    return smoothed(gram, moment, penalties, np.array([policy.leaf_penalty]), policy.leaf_penalty_steps).weights
+    gram, moment = np.ascontiguousarray(sums.gram[1:, 1:]), sums.rhs[1:] - sums.gram[1:, 0]
+    return smooth(gram, moment, penalties, np.array([policy.leaf_penalty]), policy.leaf_penalty_steps).weights
 
 
 class TreeCandidate(NamedTuple):
@@ -223,7 +223,7 @@ def evaluate_candidate(
     return best._replace(validation_losses=losses, frozen=False) if solved_is_better else best
 
 
-def measure_gain(before: Floats, after: Floats) -> Probe:
+def measure_gain(before: Floats, after: Floats) -> ValidationGain:
     """Return the validation gain of rows whose losses were `before` and are `after`.
 
     Examples
@@ -235,7 +235,9 @@ def measure_gain(before: Floats, after: Floats) -> Probe:
     """
     gains = before - after
     error = float(gains.std() * np.sqrt(gains.size))
-    return Probe(float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300))
+    return ValidationGain(
+        float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +304,7 @@ class TreeSearch:
         """Return the losses of the validation rows."""
         return self.rows.losses(scores, self.validation)
 
-    def accepts(self, gain: Probe, min_share: float) -> bool:
+    def accepts(self, gain: ValidationGain, min_share: float) -> bool:
         """Tell whether a gain exceeds this share of the log loss, and the standard errors it needs."""
         return gain.share > min_share and gain.errors > self._min_z(min_share)
 
@@ -317,7 +319,7 @@ class TreeSearch:
         return policy.final_z_small_validation if is_small else policy.final_z
 
     def add_trees(
-        self, basis: Basis, fit: PenalizedFit, candidate: TreeCandidate, gain: Probe
+        self, basis: Basis, fit: PenalizedFit, candidate: TreeCandidate, gain: ValidationGain
     ) -> tuple[Basis, PenalizedFit]:
         """Return the basis with leaf indicators, and its fit.
 
@@ -335,6 +337,6 @@ class TreeSearch:
         trees, scores = min(ensembles, key=lambda ensemble: float(self.rows.losses(ensemble[1], all_rows).sum()))
         splits, values = join_trees(trees)
         weights = np.concatenate([fit.weights, values])
-        strengths = np.append(fit.strengths, self.policy.leaf_penalty)
-        leaves = Leaves(self.codes, splits, candidate.frozen)
-        return basis.with_together(leaves, gain), PenalizedFit(weights, strengths, scores)
+        strengths = np.append(fit.lambdas, self.policy.leaf_penalty)
+        leaves = LeafIndicators(self.codes, splits, candidate.frozen)
+        return basis.with_trees(leaves, gain), PenalizedFit(weights, strengths, scores)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
+from opauc.additive.drift import find_drift
 from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, SAMPLE, ModelSelection
-from opauc.additive.shifts import find_drift
 from opauc.additive.state import AdditiveFit
 from opauc.core.model import Model
 from opauc.data.encode.number_reading import OrdinalReading
@@ -56,7 +56,7 @@ def terms_section(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> Ter
         explained_rows=explained,
         selection=guard_in_words(selection),
         candidates=[
-            CandidateRow(RUNGS.get(name, name), auc, name == selection.rung) for name, auc in selection.aucs.items()
+            CandidateRow(RUNGS.get(name, name), auc, name == selection.model) for name, auc in selection.aucs.items()
         ],
         drift=[(shift.name, shift.index) for shift in find_drift(effects.solution, effects.inputs)],
         drift_checked=bool(selection.aucs),
@@ -76,22 +76,24 @@ def _rows_along(effects: Terms, term: TermColumns) -> Floats | None:
     """Return the share of the rows at each value along an effect of one input."""
     model = effects.solution.current.model
     if term.is_code:
-        return code_row_shares(model.bin_counts, model.levels.counts[term.levels])
+        return code_row_shares(model.bin_counts, model.random_effects.counts[term.levels])
     one = len(term.grid_inputs) == 1
-    return row_shares(effects.basis, model.bin_counts, model.levels.counts, term.grid_inputs[0]) if one else None
+    return (
+        row_shares(effects.basis, model.bin_counts, model.random_effects.counts, term.grid_inputs[0]) if one else None
+    )
 
 
 def guard_in_words(selection: ModelSelection) -> str:
     """Return which model the guard took, and why."""
     later = sum(selection.rows)
-    if selection.rung == SAMPLE:
+    if selection.model == SAMPLE:
         return "The fit to the first rows: the classes came in far other shares after them"
     if not selection.aucs:
         return "Everything: no rows came after the first ones on which simpler models could be compared"
     compared = f"on the {later:,.0f} rows after the first ones, each scored before it was learned"
-    if selection.rung == FULL:
+    if selection.model == FULL:
         return f"Everything: nothing simpler ranked better, beyond chance, {compared}"
-    return f"{RUNGS.get(selection.rung, selection.rung).capitalize()}: ranked better than everything does {compared}"
+    return f"{RUNGS.get(selection.model, selection.model).capitalize()}: ranked better than everything does {compared}"
 
 
 def effects_in_words(shown: Sequence[ShownTerm]) -> dict[str, str]:

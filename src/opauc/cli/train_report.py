@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from opauc.additive.basis.leaves import Leaves
-from opauc.additive.shifts import find_drift
+from opauc.additive.drift import find_drift
 from opauc.additive.state import AdditiveFit
 from opauc.api.describe_terms import input_names
 from opauc.api.train import Training
@@ -62,24 +61,24 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
         reporter.warn(str(drift))
     basis, selection = fit.current.basis, fit.final.selection
     for j in basis.coded_inputs():
-        count = basis.finer.numbers_of(j).size
+        count = basis.random_effects.numbers_of(j).size
         reporter.say(
             "code",
             f"column {names[j]}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=names[j], values=count,
         )  # fmt: skip
-    pairs, trees = len(basis.tables.pairs), basis.together.n_entries if isinstance(basis.together, Leaves) else 0
+    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_entries
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
     candidate = (
-        "" if selection.rung == "full" else f" (candidate model '{selection.rung}', which ranked later rows best)"
+        "" if selection.model == "full" else f" (candidate model '{selection.model}', which ranked later rows best)"
     )
     text = (
         f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
     )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
-        "selection": selection.rung, "chosen": {},
+        "selection": selection.model, "chosen": {},
     }  # fmt: skip
 
 

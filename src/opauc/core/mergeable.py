@@ -1,4 +1,4 @@
-"""What every statistic can do."""
+"""The interfaces of sufficient statistics: values that merge, and from which rows can be subtracted."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ class ScoreSummary(NamedTuple):
 
 
 class FeatureSpread(NamedTuple):
-    """Standard deviation of each feature within the classes, pooled over both, and what else is to be said of it.
+    """Standard deviation of each feature within the classes, pooled over both, and a note on how it was estimated.
 
-    A weight times the deviation of its feature is by how much the score moves
-    where the feature moves as it does among the rows: that can be compared
-    between features of any units.
+    A weight times the deviation of its feature is a standardized weight: it can be
+    compared between features of different units.
     """
 
     deviations: Floats
@@ -44,21 +43,48 @@ class FeatureSpread(NamedTuple):
         return cls(np.sqrt(np.maximum(scatter, 0.0) / (count or 1.0)), note)
 
 
-# Taking rows out leaves rounding of the order of this share of what was there.
+# Subtracting rows leaves rounding errors of about this share of the sums.
 ROUNDING = 1e-9
 
 
 class Mergeable(ABC):
-    """Sums over rows: a value that adds up, and from which rows can be taken out again.
+    """Sums over rows that merge, and from which rows can be subtracted again.
 
-    `merge` is associative and commutative to rounding, `empty_copy` is its
-    identity and `without` its inverse. Memory does not grow with the rows.
+    `merge` is associative and commutative up to rounding, `empty_copy` is its
+    identity and `subtract` its inverse. Memory does not grow with the rows.
     """
 
     __slots__ = ()
 
-    # Last parts of the names of arrays that a file may lack.
+    # Last components of the names of arrays that a file may lack.
     optional_arrays: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def empty_copy(self) -> Self:
+        """Return the statistic of no rows that merges with this one."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> Self:
+        """Return the statistic of both sets of rows."""
+
+    @abstractmethod
+    def subtract(self, other: Self) -> Self:
+        """Return the statistic of the rows that are not in `other`."""
+
+    @abstractmethod
+    def to_arrays(self) -> Arrays:
+        """Return copies of all sums under flat names, for a file or the network."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the statistic from `to_arrays`; raise an error if it cannot be one of rows."""
+
+
+class FeatureSums(Mergeable):
+    """Sums over rows of features, which can be added, dropped and reordered."""
+
+    __slots__ = ()
 
     @property
     @abstractmethod
@@ -71,18 +97,6 @@ class Mergeable(ABC):
         """Return the statistic of no rows."""
 
     @abstractmethod
-    def empty_copy(self) -> Self:
-        """Return the statistic of no rows that merges with this one."""
-
-    @abstractmethod
-    def merge(self, other: Self) -> Self:
-        """Return the statistic of both sets of rows together."""
-
-    @abstractmethod
-    def subtract(self, other: Self) -> Self:
-        """Return the statistic of the rows that are not in `other`."""
-
-    @abstractmethod
     def widen(self, n_features: int) -> Self:
         """Return the statistic of the same rows with more features, which are zero in all of them."""
 
@@ -90,24 +104,15 @@ class Mergeable(ABC):
     def restrict(self, features: ArrayLike) -> Self:
         """Return the statistic of the given features only, in the given order."""
 
-    def reindex(self, places: ArrayLike, n_features: int) -> Self:
-        """Return the statistic of the same rows with each feature at its place among more, zero in all rows."""
-        order, at = np.full(n_features, -1), np.asarray(places)
+    def reindex(self, positions: ArrayLike, n_features: int) -> Self:
+        """Return the statistic of the same rows with each feature at its position among more, zero in all rows."""
+        order, at = np.full(n_features, -1), np.asarray(positions)
         order[at] = np.arange(at.size)
         order[order < 0] = np.arange(at.size, n_features)
         return self.widen(n_features).restrict(order)
 
-    @abstractmethod
-    def to_arrays(self) -> Arrays:
-        """Return copies of all sums under flat names, for a file or the network."""
 
-    @classmethod
-    @abstractmethod
-    def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the statistic that gave these arrays, refused unless it can be one of rows."""
-
-
-class Statistic(Mergeable):
+class Statistic(FeatureSums):
     """Sums over the rows of two classes."""
 
     __slots__ = ()
@@ -118,7 +123,7 @@ class Statistic(Mergeable):
         """Rows of each class."""
 
     def numbered_from(self, first_row: int) -> Self:  # noqa: ARG002
-        """Return the statistic of no rows whose first will have this number, where numbers play a part."""
+        """Return the statistic of no rows whose first row will have this number; most statistics ignore it."""
         return self
 
     @abstractmethod
@@ -135,9 +140,9 @@ class Statistic(Mergeable):
 
     @abstractmethod
     def feature_spread(self) -> FeatureSpread | None:
-        """Return how much each feature varies within the classes; None where nothing is known of it."""
+        """Return the spread of each feature within the classes; None if the statistic does not tell."""
 
 
 def or_one(counts: Floats) -> Floats:
-    """Return counts as divisors: one where there is nothing to divide."""
+    """Return counts as divisors: one in place of zero."""
     return np.where(counts > 0.0, counts, 1.0)

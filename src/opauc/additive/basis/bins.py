@@ -1,4 +1,4 @@
-"""Values of the inputs of a basis as a few ordered codes, by which trees split."""
+"""Ordinal codes of the values of inputs: the bins by which trees split."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.knots import OrderedValues, knots_of
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, BasisTables, write_value_codes
+from opauc.additive.basis.knots import OrderedValues, place_knots
+from opauc.additive.basis.tables import BasisTables
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, write_value_codes
 from opauc.types import Arrays, Floats, NamedArrays
 
-# Codes of an input, that of missing values among them.
-MOST_CODES = 64
-# So many rows at a time stay in the cache.
-ROWS_AT_ONCE = 256
+# Codes per input, including the code of missing values. Finer codes do not improve trees, and sums over 64 codes stay
+# in the cache.
+MAX_CODES = 64
+# Rows that are coded at a time, so that they stay in the cache.
+ROWS_PER_BLOCK = 256
 ALL_VALUES = 0.0, 1.0
-PARTS = ("cuts", "cut_ends", "level_codes")
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCodes:
-    """The cuts of each number and the code of each level: 0 where missing, and from 1 on in their order.
+    """The cuts of each numeric input and the code of each level: 0 if missing, then 1, 2, ... in their order.
 
-    Levels are in the order of their weights, so that neighbors act alike.
+    Levels are ordered by their weights, so that neighboring codes have similar effects.
 
     Examples
     --------
@@ -44,22 +45,22 @@ class ValueCodes:
     level_codes: NDArray[np.uint8]  # of all levels of all categorical inputs
 
     @classmethod
-    def of(cls, tables: BasisTables, weights: Floats, sample: Floats, mass: Floats) -> Self:
-        """Return codes for the inputs of a basis whose columns have these weights, from a sample and its masses."""
+    def of(cls, tables: BasisTables, weights: Floats, sample: Floats, balanced_weight: Floats) -> Self:
+        """Return the codes of the inputs of a basis, from the weights of its columns and a sample."""
         cuts: list[Floats] = []
-        levels = [np.empty(0, np.uint8)]
+        level_codes = [np.empty(0, np.uint8)]
         for j, kind in enumerate(tables.kinds.tolist()):
             values = sample[:, j]
             if kind == CATEGORICAL:
                 first = int(tables.columns[j, FIRST])
-                own = weights[first : first + int(tables.n_levels[j])]
-                levels.append(_level_codes(own, _levels(tables, j, values), mass))
-            cuts.append(_cuts(tables, j, values, mass) if kind in (BINARY, NUMERIC) else np.empty(0))
-        ends = np.cumsum([0, *(own.size for own in cuts)])
-        return cls(np.concatenate([np.empty(0), *cuts]), ends, np.concatenate(levels))
+                level_weights = weights[first : first + int(tables.n_levels[j])]
+                level_codes.append(_code_levels(level_weights, _levels(tables, j, values), balanced_weight))
+            cuts.append(_cuts(tables, j, values, balanced_weight) if kind in (BINARY, NUMERIC) else np.empty(0))
+        ends = np.cumsum([0, *(of_input.size for of_input in cuts)])
+        return cls(np.concatenate([np.empty(0), *cuts]), ends, np.concatenate(level_codes))
 
     def sizes(self, tables: BasisTables) -> NDArray[np.int64]:
-        """Return how many codes each input has; two where it is left out: there and missing."""
+        """Return the number of codes of each input; two for an input that is left out: present and missing."""
         n_levels = tables.n_levels.astype(np.int64)
         starts = np.cumsum(n_levels) - n_levels
         sizes = np.diff(self.cut_ends) + 2
@@ -68,68 +69,73 @@ class ValueCodes:
         return np.where(np.isin(tables.kinds, (BINARY, NUMERIC, CATEGORICAL)), sizes, 2)
 
     def of_rows(self, tables: BasisTables, rows: Floats) -> NDArray[np.uint8]:
-        """Return the codes of rows of numbers."""
+        """Return the codes of the values of rows."""
         out = np.empty(rows.shape, np.uint8)
         starts = (np.cumsum(tables.n_levels) - tables.n_levels).astype(np.int64)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            near = np.ascontiguousarray(rows[part])
-            write_value_codes(near, tables, self.cuts, self.cut_ends, self.level_codes, starts, out[part])
+        for start in range(0, len(rows), ROWS_PER_BLOCK):
+            part = slice(start, start + ROWS_PER_BLOCK)
+            block = np.ascontiguousarray(rows[part])
+            write_value_codes(block, tables, self.cuts, self.cut_ends, self.level_codes, starts, out[part])
         return out
 
     def to_arrays(self) -> Arrays:
-        """Return all there is, for a file or the network."""
-        return {name: getattr(self, name).copy() for name in PARTS}
+        """Return copies of all arrays, for a file or the network."""
+        return {
+            "cuts": self.cuts.copy(),
+            "cut_ends": self.cut_ends.copy(),
+            "level_codes": self.level_codes.copy(),
+        }
 
     @classmethod
     def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
-        """Return the codes of a basis's inputs that gave these arrays, refused unless some can have."""
-        cuts, ends, levels = (np.ascontiguousarray(arrays[name]) for name in PARTS)
+        """Return the codes of the inputs of a basis from `to_arrays`; raise ValueError if they are invalid."""
+        cuts, ends, codes = (np.ascontiguousarray(arrays[name]) for name in ("cuts", "cut_ends", "level_codes"))
         n_inputs, n_levels = tables.kinds.size, int(tables.n_levels.sum())
         if cuts.dtype != np.float64 or cuts.ndim != 1 or not np.isfinite(cuts).all():
             raise ValueError("cuts: expected finite float64 numbers")
         if ends.dtype != np.int64 or ends.shape != (n_inputs + 1,) or ends[0] != 0 or ends[-1] != cuts.size:
             raise ValueError(f"cut_ends: expected where the cuts of {n_inputs} inputs end")
-        if (np.diff(ends) < 0).any() or (np.diff(ends) > MOST_CODES - 2).any():
-            raise ValueError(f"cut_ends: expected at most {MOST_CODES - 2} cuts of an input")
+        if (np.diff(ends) < 0).any() or (np.diff(ends) > MAX_CODES - 2).any():
+            raise ValueError(f"cut_ends: expected at most {MAX_CODES - 2} cuts of an input")
         if any((np.diff(cuts[begin:end]) <= 0).any() for begin, end in pairwise(ends.tolist())):
-            raise ValueError("cuts: expected numbers of each input that rise")
-        if levels.dtype != np.uint8 or levels.shape != (n_levels,) or not ((levels > 0) & (levels < MOST_CODES)).all():
+            raise ValueError("cuts: expected ascending numbers for each input")
+        if codes.dtype != np.uint8 or codes.shape != (n_levels,) or not ((codes > 0) & (codes < MAX_CODES)).all():
             raise ValueError(
-                f"level_codes: expected a code between 1 and {MOST_CODES - 1} for each of {n_levels} levels"
+                f"level_codes: expected a code between 1 and {MAX_CODES - 1} for each of {n_levels} levels"
             )
-        return cls(cuts, ends, levels)
+        return cls(cuts, ends, codes)
 
 
-def _cuts(tables: BasisTables, j: int, values: Floats, mass: Floats) -> Floats:
-    """Return the cuts of a number: half-way between neighbors of its values, or of quantiles where they are many."""
+def _cuts(tables: BasisTables, j: int, values: Floats, balanced_weight: Floats) -> Floats:
+    """Return the cuts of a numeric input: midpoints between its values, or between quantiles if it has many."""
     if tables.kinds[j] == BINARY:
         knots: Floats = tables.scales[j, [LOW, HIGH]]
     else:
-        knots = knots_of(OrderedValues.some_of(values, mass), MOST_CODES - 1, ALL_VALUES, MOST_CODES - 1)
-    # Half-way between neighbors in float64 may be the upper one, and a value at a cut lies below it.
+        ordered = OrderedValues.subsample(values, balanced_weight)
+        knots = place_knots(ordered, MAX_CODES - 1, ALL_VALUES, MAX_CODES - 1)
+    # In float64 the midpoint of neighboring values may be the upper one, and a value at a cut belongs below it.
     cuts = 0.5 * knots[:-1] + 0.5 * knots[1:]
     return np.where(cuts < knots[1:], cuts, knots[:-1])
 
 
 def _levels(tables: BasisTables, j: int, values: Floats) -> NDArray[np.int64]:
     """Return the level of each category number, -1 where missing."""
-    places = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
+    level_of_number = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
     numbers = np.where(np.isnan(values), -1.0, values).astype(np.int64)
-    known = (numbers >= 0) & (numbers < places.size)
-    found = np.where(known, places[np.where(known, numbers, 0)] if places.size else -1, tables.n_levels[j] - 1)
-    return np.where(np.isnan(values), -1, found)
+    listed = (numbers >= 0) & (numbers < level_of_number.size)
+    levels = level_of_number[np.where(listed, numbers, 0)] if level_of_number.size else -1
+    return np.where(np.isnan(values), -1, np.where(listed, levels, tables.n_levels[j] - 1))
 
 
-def _level_codes(weights: Floats, levels: NDArray[np.int64], mass: Floats) -> NDArray[np.uint8]:
-    """Return a code for each level by the order of the weights; of many levels neighbors share one."""
+def _code_levels(weights: Floats, levels: NDArray[np.int64], balanced_weight: Floats) -> NDArray[np.uint8]:
+    """Return a code for each level in the order of their weights; if levels are many, neighbors share a code."""
     order = np.argsort(weights, kind="stable")
     codes = np.empty(weights.size, np.uint8)
-    if weights.size < MOST_CODES:
+    if weights.size < MAX_CODES:
         codes[order] = np.arange(1, weights.size + 1)
         return codes
-    masses = np.bincount(levels[levels >= 0], mass[levels >= 0], minlength=weights.size)[order]
-    reached = np.cumsum(masses) - 0.5 * masses
-    places = np.floor((MOST_CODES - 1) * reached / max(float(masses.sum()), 1e-300))
-    codes[order] = 1 + np.clip(places, 0, MOST_CODES - 2).astype(np.uint8)
+    sizes = np.bincount(levels[levels >= 0], balanced_weight[levels >= 0], minlength=weights.size)[order]
+    centers = np.cumsum(sizes) - 0.5 * sizes
+    bins = np.floor((MAX_CODES - 1) * centers / max(float(sizes.sum()), 1e-300))
+    codes[order] = 1 + np.clip(bins, 0, MAX_CODES - 2).astype(np.uint8)
     return codes

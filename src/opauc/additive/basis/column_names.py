@@ -1,4 +1,4 @@
-"""Names for the columns of a basis."""
+"""Names of the columns of a basis."""
 
 from __future__ import annotations
 
@@ -7,64 +7,66 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, MISSING, NUMERIC, STRAIGHT
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, LINEAR, MISSING, NUMERIC
 
 if TYPE_CHECKING:
     from opauc.additive.basis.basis import Basis
 
 OTHERS = "(others)"
-# The columns of leaves, and the effect of landmarks.
-TOGETHER = "all features together"
-# Suffixes of term names: the share of an input in trees, and the effects of single values of a numeric input.
+# Prefix of the columns of leaves.
+TREES = "trees"
+# Suffixes of term names: the share of an input in the tree ensemble, and the effects of single values of a number.
 TREES_SUFFIX = " (trees)"
 CATEGORICAL_SUFFIX = " (categorical)"
 
 
-def level_names(basis: Basis, j: int, words: Mapping[int, str]) -> list[str]:
+def level_names(basis: Basis, j: int, categories: Mapping[int, str]) -> list[str]:
     """Return a name for each level of a categorical input, the pooled one last."""
     tables = basis.tables
-    places = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
+    level_of_number = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
     names = [OTHERS] * int(tables.n_levels[j])
-    for number in np.flatnonzero(places < tables.n_levels[j] - 1).tolist():
-        names[places[number]] = words.get(number, str(number))
+    for number in np.flatnonzero(level_of_number < tables.n_levels[j] - 1).tolist():
+        names[level_of_number[number]] = categories.get(number, str(number))
     return names
 
 
-def place_names(basis: Basis, j: int, name: str, words: Mapping[int, str]) -> list[str]:
-    """Return a name for each place of an input in its pairs."""
+def place_names(basis: Basis, j: int, name: str, categories: Mapping[int, str]) -> list[str]:
+    """Return a name for each basis function of an input in its pairs."""
     tables = basis.tables
     if tables.kinds[j] == BINARY:
         return [name]
     if tables.kinds[j] == NUMERIC:
         knots = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
         return [f"{name} at {knot:g}" for knot in knots]
-    places = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
+    positions = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
     names = [f"{name}={OTHERS}"] * int(tables.pair_sizes[j])
-    for level, place in enumerate(places.tolist()):
-        if np.count_nonzero(places == place) == 1:
-            names[place] = f"{name}={level_names(basis, j, words)[level]}"
+    for level, position in enumerate(positions.tolist()):
+        if np.count_nonzero(positions == position) == 1:
+            names[position] = f"{name}={level_names(basis, j, categories)[level]}"
     return names
 
 
-def column_names(basis: Basis, inputs: Sequence[str], words: Sequence[Mapping[int, str]] | None = None) -> list[str]:
+def column_names(
+    basis: Basis, inputs: Sequence[str], categories: Sequence[Mapping[int, str]] | None = None
+) -> list[str]:
     """Return a name for each column: "age", "age at 37.5", "color=red", "age missing", "age at 20 × sex"."""
-    known = words or [{} for _ in inputs]
+    category_names = categories or [{} for _ in inputs]
     tables, names = basis.tables, ["intercept"]
     for j, name in enumerate(inputs):
-        if tables.columns[j, STRAIGHT] >= 0:
+        if tables.columns[j, LINEAR] >= 0:
             names.append(name)
         if tables.kinds[j] == CATEGORICAL:
-            names += [f"{name}={level}" for level in level_names(basis, j, known[j])]
+            names += [f"{name}={level}" for level in level_names(basis, j, category_names[j])]
         elif tables.columns[j, FIRST] >= 0:
             knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
             names += [f"{name} at {knot:g}" for knot in knots]
         if tables.columns[j, MISSING] >= 0:
             names.append(f"{name} missing")
     for (one, two), cells in zip(tables.pairs.tolist(), basis.cells(), strict=True):
-        down = place_names(basis, one, inputs[one], known[one])
-        across = place_names(basis, two, inputs[two], known[two])
-        pairs = [f"{first} × {second}" for first in down for second in across]
+        first_names = place_names(basis, one, inputs[one], category_names[one])
+        second_names = place_names(basis, two, inputs[two], category_names[two])
+        pairs = [f"{first} × {second}" for first in first_names for second in second_names]
         names += [pairs[cell] for cell in np.flatnonzero(cells >= 0)]
-    if basis.together is not None:
-        names += [f"{TOGETHER}: {name}" for name in basis.together.names()]
+    if basis.trees is not None:
+        names += [f"{TREES}: {name}" for name in basis.trees.names()]
     return names

@@ -1,4 +1,4 @@
-"""What one input becomes by itself: nothing, a step, a curve, or a level for each of its categories."""
+"""The columns of one input by itself: none, an indicator, a curve, or one column per category."""
 
 from __future__ import annotations
 
@@ -7,29 +7,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.knots import OrderedValues, knots_of
+from opauc.additive.basis.knots import OrderedValues, place_knots
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, LEFT_OUT, NUMERIC
+from opauc.additive.policy import BASIS_POLICY, BasisPolicy
 from opauc.types import Floats
 
-# The straight column of a curve is clipped at these quantiles.
-CLIPPED = (0.002, 0.998)
-# Levels with fewer rows are pooled.
-LEAST_ROWS = 5
-# Fewer knots than this bend nothing: the straight column says it all.
-FEWEST_KNOTS = 3
-# Rows that tell of nearly all inputs with more than two values that they have.
-A_FEW = 64
+# The first so many values show for nearly all inputs that they have more than two distinct ones.
+FIRST_VALUES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class MainEffect:
     """The columns of one input.
 
-    A binary one is clipped to between its two values, `scale` has them. A
-    numeric one has a straight column, clipped and standardized by `scale` (low,
-    high, mean, deviation), and a hat a knot. A categorical one has a column for
-    each kept category number, in rising order, and one for all others. A
-    missing value sets none of them but an indicator.
+    A binary input has one column, interpolated and clipped between the two
+    values in `scale`. A numeric input has a linear term, clipped and
+    standardized by `scale` (low, high, mean, deviation), and one linear B-spline
+    (hat) function per knot. A categorical input has one column for each category
+    number in `kept`, in ascending order, and one that pools all others. A missing
+    value sets none of these columns, only the indicator of missing values.
     """
 
     kind: int
@@ -42,15 +38,17 @@ class MainEffect:
     def of(
         cls,
         values: Floats,
-        mass: Floats,
+        balanced_weight: Floats,
         weight: Floats,
         categorical: bool,
         n_knots: int,
         levels: NDArray[np.int64] | None = None,
+        policy: BasisPolicy = BASIS_POLICY,
     ) -> MainEffect:
-        """Return the effect that suits an input's values in the sample, nan where missing.
+        """Return the main effect of an input from its values in the sample, nan where missing.
 
-        A categorical one keeps the `levels` given, or all that have enough rows, but one at least if it recurs.
+        A categorical input keeps the given `levels`, or all categories with enough rows; if there are none, it keeps
+        the most frequent category, provided that it occurs more than once.
 
         Examples
         --------
@@ -60,45 +58,54 @@ class MainEffect:
         >>> effect.kind, effect.scale[:2], effect.missing
         (1, (2.0, 7.0), True)
         """
-        there = ~np.isnan(values)
-        missing = not bool(there.all())
-        known = values[there]
+        is_present = ~np.isnan(values)
+        missing = not bool(is_present.all())
+        present = values[is_present]
         if categorical:
-            return cls._levels(known, weight[there], missing, levels)
-        if np.unique(known[:A_FEW]).size < FEWEST_KNOTS:  # else there is no need to know all of them
-            distinct = np.unique(known)
+            return cls._of_categories(present, weight[is_present], missing, levels, policy)
+        if np.unique(present[:FIRST_VALUES]).size < policy.min_knots:
+            distinct = np.unique(present)
             if distinct.size < 2:
                 return cls(LEFT_OUT, missing=missing and distinct.size > 0)
             if distinct.size == 2:
                 return cls(BINARY, (float(distinct[0]), float(distinct[1]), 0.0, 1.0), missing=missing)
-        order = np.argsort(known)
-        ordered, own_weight = known[order], weight[there][order]
-        scale = _scale(OrderedValues(ordered, own_weight))
-        curved = n_knots >= FEWEST_KNOTS
-        knots = knots_of(OrderedValues(ordered, mass[there][order]), n_knots) if curved else np.empty(0)
-        return cls(NUMERIC, scale, knots if knots.size >= FEWEST_KNOTS else np.empty(0), missing=missing)
+        order = np.argsort(present)
+        ordered = present[order]
+        scale = _scale(OrderedValues(ordered, weight[is_present][order]), policy)
+        knots = np.empty(0)
+        if n_knots >= policy.min_knots:
+            balanced = OrderedValues(ordered, balanced_weight[is_present][order])
+            knots = place_knots(balanced, n_knots, policy.curve_ends, policy.max_quantile_knots)
+        return cls(NUMERIC, scale, knots if knots.size >= policy.min_knots else np.empty(0), missing=missing)
 
     @classmethod
-    def _levels(cls, numbers: Floats, weight: Floats, missing: bool, levels: NDArray[np.int64] | None) -> MainEffect:
-        found, counts = _level_counts(numbers, weight)
-        if found.size < 2:
-            return cls(LEFT_OUT, missing=missing and found.size > 0)
-        kept = found[counts >= LEAST_ROWS] if levels is None else levels
-        if not kept.size and counts.max() > 1:  # the most frequent: all others then have a column to share
-            kept = found[[np.argmax(counts)]]
+    def _of_categories(
+        cls,
+        numbers: Floats,
+        weight: Floats,
+        missing: bool,
+        levels: NDArray[np.int64] | None,
+        policy: BasisPolicy,
+    ) -> MainEffect:
+        categories, counts = _count_categories(numbers, weight)
+        if categories.size < 2:
+            return cls(LEFT_OUT, missing=missing and categories.size > 0)
+        kept = categories[counts >= policy.min_category_rows] if levels is None else levels
+        if not kept.size and counts.max() > 1:  # keep the most frequent, so that all others can share a column
+            kept = categories[[np.argmax(counts)]]
         return cls(CATEGORICAL, kept=kept, missing=missing) if kept.size else cls(LEFT_OUT, missing=missing)
 
     @property
     def n_columns(self) -> int:
-        """How many columns it makes."""
-        own = {LEFT_OUT: 0, BINARY: 1, NUMERIC: 1 + self.knots.size, CATEGORICAL: self.kept.size + 1}
-        return own[self.kind] + self.missing
+        """Number of columns."""
+        sizes = {LEFT_OUT: 0, BINARY: 1, NUMERIC: 1 + self.knots.size, CATEGORICAL: self.kept.size + 1}
+        return sizes[self.kind] + self.missing
 
 
-def _scale(ordered: OrderedValues) -> tuple[float, float, float, float]:
-    """Return the quantiles at which a straight column is clipped, and the mean and deviation it then has."""
+def _scale(ordered: OrderedValues, policy: BasisPolicy) -> tuple[float, float, float, float]:
+    """Return the quantiles at which the linear term is clipped, and its mean and deviation after clipping."""
     values, weight = ordered
-    low, high = ordered.quantiles(np.array(CLIPPED)).tolist()
+    low, high = ordered.quantiles(np.array(policy.linear_clip)).tolist()
     if low >= high:
         low, high = float(values[0]), float(values[-1])
     clipped = np.clip(values, low, high)
@@ -108,40 +115,42 @@ def _scale(ordered: OrderedValues) -> tuple[float, float, float, float]:
 
 def main_effects(
     sample: Floats,
-    mass: Floats,
+    balanced_weight: Floats,
     weight: Floats,
     categorical: NDArray[np.bool_],
     n_knots: int,
-    most_levels: int | None = None,
+    max_levels: int | None = None,
+    policy: BasisPolicy = BASIS_POLICY,
 ) -> tuple[MainEffect, ...]:
-    """Return the effect of every input; rows have a mass that balances the classes, and a weight.
+    """Return the main effect of every input of a sample with class-balanced and plain sample weights.
 
-    All categorical inputs together keep at most `most_levels` levels, if that is given: those of the most rows.
+    All categorical inputs together keep at most `max_levels` categories, the most frequent ones.
     """
-    levels = _most_frequent(sample, weight, categorical, most_levels)
+    levels = _most_frequent(sample, weight, categorical, max_levels, policy)
     return tuple(
-        MainEffect.of(values, mass, weight, bool(words), n_knots, levels.get(j))
-        for j, (values, words) in enumerate(zip(sample.T, categorical, strict=True))
+        MainEffect.of(values, balanced_weight, weight, bool(is_categorical), n_knots, levels.get(j), policy)
+        for j, (values, is_categorical) in enumerate(zip(sample.T, categorical, strict=True))
     )
 
 
 def _most_frequent(
-    sample: Floats, weight: Floats, categorical: NDArray[np.bool_], most_levels: int | None
+    sample: Floats, weight: Floats, categorical: NDArray[np.bool_], max_levels: int | None, policy: BasisPolicy
 ) -> dict[int, NDArray[np.int64]]:
-    """Return the levels that each categorical input keeps: of all those with enough rows, the most frequent."""
-    found = {}
+    """Return the categories that each categorical input keeps: the most frequent of those with enough rows."""
+    frequent = {}
     for j in np.flatnonzero(categorical).tolist():
-        there = ~np.isnan(sample[:, j])
-        numbers, counts = _level_counts(sample[there, j], weight[there])
-        found[j] = numbers[counts >= LEAST_ROWS], counts[counts >= LEAST_ROWS]
-    inputs = np.repeat([*found], [counts.size for _, counts in found.values()])
-    levels, counts = (np.concatenate(parts) for parts in zip((inputs[:0], inputs[:0]), *found.values(), strict=True))
-    kept = np.sort(np.argsort(-counts, kind="stable")[:most_levels])
-    return {j: levels[kept[inputs[kept] == j]] for j in found}
+        is_present = ~np.isnan(sample[:, j])
+        numbers, counts = _count_categories(sample[is_present, j], weight[is_present])
+        enough = counts >= policy.min_category_rows
+        frequent[j] = numbers[enough], counts[enough]
+    inputs = np.repeat([*frequent], [counts.size for _, counts in frequent.values()])
+    levels, counts = (np.concatenate(parts) for parts in zip((inputs[:0], inputs[:0]), *frequent.values(), strict=True))
+    kept = np.sort(np.argsort(-counts, kind="stable")[:max_levels])
+    return {j: levels[kept[inputs[kept] == j]] for j in frequent}
 
 
-def _level_counts(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the category numbers there are, in rising order, and the weight of the rows of each."""
-    places = numbers.astype(np.int64)
-    found = np.flatnonzero(np.bincount(places))
-    return found, np.asarray(np.bincount(places, weight)[found], np.float64)
+def _count_categories(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the category numbers that occur, in ascending order, and the sum of the weights of each."""
+    codes = numbers.astype(np.int64)
+    categories = np.flatnonzero(np.bincount(codes))
+    return categories, np.asarray(np.bincount(codes, weight)[categories], np.float64)

@@ -1,4 +1,4 @@
-"""Which pairs get columns, and how many, within the room there is."""
+"""The choice of the pairs that get columns, within a budget of columns."""
 
 from __future__ import annotations
 
@@ -11,24 +11,16 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
-from opauc.additive.basis.pairs import MANY, PairBasis, level_of, most_places
+from opauc.additive.basis.pairs import ANY_SIZE, PairBasis, level_of, max_pair_size
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL
+from opauc.additive.policy import BASIS_POLICY, BasisPolicy
 from opauc.types import Floats
-
-# Knots of a numeric input in its pairs: as many as leave room for all pairs.
-MOST_KNOTS, FEWEST_KNOTS = 7, 4
-# They may fill this share of the room.
-SHARE_FOR_KNOTS = 0.9
-# Columns of all pairs that are not certain, but for those of one column: each may bring a little.
-MOST_IN_DOUBT = 250
-# Weight of the rows that a cell of levels must have to get a column.
-LEAST_IN_CELL = 10.0
 
 
 class Candidates(NamedTuple):
-    """Pairs of inputs that may act together, which of them do for certain, and what each gains.
+    """Pairs of inputs that may interact, which of them certainly do, and the gain of each.
 
-    `levels` says how many levels each input has in its pairs if it is categorical.
+    `levels` is the number of levels in pairs of each categorical input.
     """
 
     pairs: NDArray[np.int64]  # (p, 2)
@@ -38,77 +30,84 @@ class Candidates(NamedTuple):
 
 
 class PairRoom(NamedTuple):
-    """How many columns pairs may have in all, and how many knots a numeric input may have in them."""
+    """The maximum number of columns of all pairs, and of knots of a numeric input in its pairs."""
 
     columns: int
-    most_knots: int = MOST_KNOTS
+    max_knots: int = BASIS_POLICY.max_pair_knots
 
 
-def with_found_pairs(
+def add_pairs(
     basis: Basis,
     effects: Sequence[MainEffect],
     sample: Floats,
-    mass: Floats,
+    balanced_weight: Floats,
     candidates: Candidates,
     room: PairRoom,
+    policy: BasisPolicy = BASIS_POLICY,
 ) -> Basis:
-    """Return the basis with the candidates that there is room for: certain ones first, then by gain.
-
-    A gain counts by the square root of the columns it takes.
-    """
+    """Return the basis with the candidates that fit in: certain ones first, then by gain per root of columns."""
     if not len(candidates.pairs) or room.columns < 1:
         return basis
-    bases = _bases(effects, sample, mass, candidates, room)
+    bases = _bases(effects, sample, balanced_weight, candidates, room, policy)
     sizes = np.array([basis.size for basis in bases])
     widths = sizes[candidates.pairs[:, 0]] * sizes[candidates.pairs[:, 1]]
     order = np.lexsort((-candidates.gains / np.sqrt(widths), ~candidates.certain))
-    taken, cells, used, doubtful = [], [], 0, 0
+    accepted, cells, n_used, n_uncertain = [], [], 0, 0
     nearest = cache(lambda j: _nearest(effects[j], bases[j], sample[:, j]))  # inputs are in many pairs
     for q in order.tolist():
         one, two = candidates.pairs[q].tolist()
         filled = np.ones(sizes[one] * sizes[two], np.bool_)
         if CATEGORICAL in (effects[one].kind, effects[two].kind):
-            filled = _cells_with_rows(nearest(one), nearest(two), bases[one].size, bases[two].size)
+            counts = _count_cells(nearest(one), nearest(two), bases[one].size, bases[two].size)
+            filled = counts >= policy.min_cell_rows
         n_columns = int(filled.sum())
-        in_doubt = 0 if candidates.certain[q] or n_columns == 1 else n_columns
-        if n_columns and used + n_columns <= room.columns and doubtful + in_doubt <= MOST_IN_DOUBT:
-            taken.append(q)
+        uncertain = 0 if candidates.certain[q] or n_columns == 1 else n_columns
+        fits = n_used + n_columns <= room.columns and n_uncertain + uncertain <= policy.max_uncertain_columns
+        if n_columns and fits:
+            accepted.append(q)
             cells.append(filled)
-            used, doubtful = used + n_columns, doubtful + in_doubt
-    n_certain = int(candidates.certain[taken].sum())
-    return basis.with_pairs(bases, candidates.pairs[taken].astype(np.int32), cells, n_certain) if taken else basis
+            n_used, n_uncertain = n_used + n_columns, n_uncertain + uncertain
+    if not accepted:
+        return basis
+    n_certain = int(candidates.certain[accepted].sum())
+    return basis.with_pairs(bases, candidates.pairs[accepted].astype(np.int32), cells, n_certain)
 
 
 def _bases(
-    effects: Sequence[MainEffect], sample: Floats, mass: Floats, candidates: Candidates, room: PairRoom
+    effects: Sequence[MainEffect],
+    sample: Floats,
+    balanced_weight: Floats,
+    candidates: Candidates,
+    room: PairRoom,
+    policy: BasisPolicy,
 ) -> list[PairBasis]:
-    """Return the basis of each input, with as many knots as leave room for all pairs."""
+    """Return the pair basis of each input, with as many knots as all pairs leave columns for."""
     pairs, levels = candidates.pairs, candidates.levels.tolist()
-    used, most = set(np.unique(pairs).tolist()), np.array(list(map(most_places, effects, levels)))
-    n_knots = max(room.most_knots, FEWEST_KNOTS)
-    while n_knots > FEWEST_KNOTS:
-        sizes = np.where(most == MANY, n_knots, most)
-        if (sizes[pairs[:, 0]] * sizes[pairs[:, 1]]).sum() <= SHARE_FOR_KNOTS * room.columns:
+    paired = set(np.unique(pairs).tolist())
+    max_sizes = np.array(list(map(max_pair_size, effects, levels)))
+    n_knots = max(room.max_knots, policy.min_pair_knots)
+    while n_knots > policy.min_pair_knots:
+        sizes = np.where(max_sizes == ANY_SIZE, n_knots, max_sizes)
+        if (sizes[pairs[:, 0]] * sizes[pairs[:, 1]]).sum() <= policy.pair_knots_share * room.columns:
             break
         n_knots -= 1
     return [
-        PairBasis.of(effect, sample[:, j], mass, n_knots, levels[j]) if j in used else PairBasis(0)
+        PairBasis.of(effect, sample[:, j], balanced_weight, n_knots, levels[j], policy) if j in paired else PairBasis(0)
         for j, effect in enumerate(effects)
     ]
 
 
-def _cells_with_rows(down: NDArray[np.int64], across: NDArray[np.int64], height: int, width: int) -> NDArray[np.bool_]:
-    """Return which cells of a pair have enough rows, by the places of the rows along both inputs."""
-    there = (down >= 0) & (across >= 0)
-    counts = np.bincount(down[there] * width + across[there], minlength=height * width)
-    return counts >= LEAST_IN_CELL
+def _count_cells(rows: NDArray[np.int64], columns: NDArray[np.int64], n_rows: int, n_columns: int) -> NDArray[np.int64]:
+    """Return the number of sample rows in each cell of a pair, by their positions along both inputs."""
+    inside = (rows >= 0) & (columns >= 0)
+    return np.bincount(rows[inside] * n_columns + columns[inside], minlength=n_rows * n_columns)
 
 
 def _nearest(effect: MainEffect, basis: PairBasis, values: Floats) -> NDArray[np.int64]:
-    """Return the place in its pairs that each value is nearest to, -1 where it is at none."""
+    """Return the basis function that each value is nearest to, -1 if there is none."""
     if effect.kind == CATEGORICAL:
         levels = level_of(effect, values)
-        return np.where(levels >= 0, basis.places[levels], -1)
+        return np.where(levels >= 0, basis.positions[levels], -1)
     if effect.kind == BINARY:
         return np.where(values > effect.scale[0], 0, -1)
     middles = 0.5 * (basis.knots[1:] + basis.knots[:-1])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from opauc.core.mergeable import FeatureSpread, Mergeable, ScoreSummary, Statistic
+from opauc.core.mergeable import FeatureSpread, FeatureSums, ScoreSummary, Statistic
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.accumulate import accumulate
@@ -19,7 +19,7 @@ from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class GroupMoments(Mergeable):
+class GroupMoments(FeatureSums):
     """Exact statistics of each of several groups of rows.
 
     Immutable: `update`, `merge`, `forget` and the other methods return a new

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from opauc.core.mergeable import ROUNDING, Mergeable
+from opauc.core.mergeable import ROUNDING, FeatureSums
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.accumulate import GroupSums, accumulate
@@ -28,7 +28,7 @@ MAX_FACTORED = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactMoments(Mergeable):
+class ExactMoments(FeatureSums):
     """Row count, mean and scatter of one class.
 
     `count` is the sum of the weights of the rows. `scatter` is the weighted sum of

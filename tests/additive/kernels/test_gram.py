@@ -1,4 +1,4 @@
-"""Products of couples of entries, held against the dense product."""
+"""Products of couples of entries against the dense product."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from numba import njit
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from opauc.additive.kernels import gram as run_gram
+from opauc.additive.kernels import gram as module
 from opauc.additive.kernels.gram import add_couple_products, write_couples
 from opauc.core.kernels.compile import in_python
 from opauc.core.kernels.symmetric_matrix import clear_upper
@@ -55,7 +55,7 @@ def test_couples_hold_every_entry_once_and_stay_within_the_columns(seed, n_colum
 @pytest.mark.skipif(not hasattr(add_couple_products, "py_func"), reason="the compiled form has its tiles fixed")
 def test_low_tiles_give_the_same(monkeypatch):
     rows, weights = random_rows(0, 12, 0.6)
-    monkeypatch.setattr(run_gram, "TILE", 20)
+    monkeypatch.setattr(module, "COUPLE_TILE", 20)
     lower, expected = np.zeros((12, 12)), np.zeros((12, 12))
     njit(in_python(add_couple_products))(*couples_of(rows), weights, lower)  # which sees the other constant
     add_couple_products(*couples_of(rows), weights, expected)

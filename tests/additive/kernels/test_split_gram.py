@@ -1,4 +1,4 @@
-"""Rows of which some columns are full, or nearly so, against NumPy."""
+"""Products of rows with dense columns, or nearly dense ones, against NumPy."""
 
 import numpy as np
 import pytest
@@ -12,22 +12,22 @@ from opauc.additive.sums import RowProducts
 from opauc.core.row_blocks import csr_rows
 
 
-def mixed_rows(seed, n_rows, n_sparse, n_full, density, missing=0.0):
+def mixed_rows(seed, n_rows, n_sparse, n_dense, density, missing=0.0):
     """Full columns stand anywhere among the sparse ones; some of their entries may be missing."""
     rng = np.random.default_rng(seed)
-    known = rng.normal(size=(n_rows, n_sparse + n_full))
-    full = rng.permutation(n_sparse + n_full)[:n_full]
+    known = rng.normal(size=(n_rows, n_sparse + n_dense))
+    dense = rng.permutation(n_sparse + n_dense)[:n_dense]
     there = rng.random(known.shape) < density
-    there[:, full] = rng.random((n_rows, n_full)) >= missing
+    there[:, dense] = rng.random((n_rows, n_dense)) >= missing
     rows = sparse.csr_array(known * there)
     rows.sort_indices()
-    return rows, csr_rows(rows.data, rows.indices, rows.indptr), np.sort(full)
+    return rows, csr_rows(rows.data, rows.indices, rows.indptr), np.sort(dense)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 7))
-def test_entries_are_counted(seed, n_rows, n_sparse, n_full):
-    rows, entries, _ = mixed_rows(seed, n_rows, n_sparse, n_full, 0.3)
-    counts = np.zeros(n_sparse + n_full, np.int64)
+def test_entries_are_counted(seed, n_rows, n_sparse, n_dense):
+    rows, entries, _ = mixed_rows(seed, n_rows, n_sparse, n_dense, 0.3)
+    counts = np.zeros(n_sparse + n_dense, np.int64)
     count_entries(entries, counts)
     assert_array_equal(counts, (rows.toarray() != 0).sum(axis=0))
 
@@ -36,36 +36,36 @@ def test_entries_are_counted(seed, n_rows, n_sparse, n_full):
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.integers(1, 30),
-    n_full=st.integers(1, 150),
+    n_dense=st.integers(1, 150),
     missing=st.sampled_from([0.0, 0.05, 0.9]),
 )
-def test_split_rows_multiply_as_the_whole(real, seed, n_rows, n_full, missing):
-    rows, entries, columns = mixed_rows(seed, n_rows, 5, n_full, 0.5, missing)
+def test_split_rows_multiply_as_the_whole(real, seed, n_rows, n_dense, missing):
+    rows, entries, columns = mixed_rows(seed, n_rows, 5, n_dense, 0.5, missing)
     factors = np.random.default_rng(seed).uniform(0.5, 2.0, n_rows)
-    size, places = 5 + n_full, np.full(5 + n_full, -1)
-    places[columns] = np.arange(n_full)
-    full, data = np.zeros((n_rows, n_full), real), np.empty(rows.nnz)
+    size, positions = 5 + n_dense, np.full(5 + n_dense, -1)
+    positions[columns] = np.arange(n_dense)
+    dense, data = np.zeros((n_rows, n_dense), real), np.empty(rows.nnz)
     indices, ends = np.empty(rows.nnz, np.uint32), np.empty(n_rows + 1, np.int32)
-    n_sparse = write_split_rows(entries, factors, places, full, data, indices, ends)
+    n_sparse = write_split_rows(entries, factors, positions, dense, data, indices, ends)
     whole = rows.toarray() * factors[:, None]
-    assert_allclose(full, whole[:, columns], rtol=1e-6)
-    column_ends, owners = np.zeros(2 * size + 1, np.int64), np.empty(n_sparse, np.uint32)
+    assert_allclose(dense, whole[:, columns], rtol=1e-6)
+    column_ends, row_numbers = np.zeros(2 * size + 1, np.int64), np.empty(n_sparse, np.uint32)
     values = np.empty((n_sparse, 2), real)
-    write_by_columns(csr_rows(data[:n_sparse], indices[:n_sparse], ends), factors, column_ends, owners, values)
-    out = np.zeros((size, n_full))
-    add_cross_products(column_ends, owners, values, full, out)
-    rest = np.where(places[:, None] < 0, whole.T, 0.0)
+    write_by_columns(csr_rows(data[:n_sparse], indices[:n_sparse], ends), factors, column_ends, row_numbers, values)
+    out = np.zeros((size, n_dense))
+    add_cross_products(column_ends, row_numbers, values, dense, out)
+    rest = np.where(positions[:, None] < 0, whole.T, 0.0)
     assert_allclose(out, rest @ whole[:, columns], rtol=1e-4, atol=1e-4 if real is np.float32 else 1e-12)
 
 
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("density", [0.02, 0.9])
 @pytest.mark.parametrize("missing", [0.0, 0.05])
-@pytest.mark.parametrize(("n_sparse", "n_full"), [(60, 64), (400, 64), (1, 40), (9, 3), (700, 12)])
-def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, missing, n_sparse, n_full):
-    rows, entries, _ = mixed_rows(3, 50, n_sparse, n_full, density, missing)
+@pytest.mark.parametrize(("n_sparse", "n_dense"), [(60, 64), (400, 64), (1, 40), (9, 3), (700, 12)])
+def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, missing, n_sparse, n_dense):
+    rows, entries, _ = mixed_rows(3, 50, n_sparse, n_dense, density, missing)
     curvature = np.random.default_rng(1).uniform(0.1, 0.25, 50)
-    products = RowProducts(np.zeros((n_sparse + n_full,) * 2), narrow)
+    products = RowProducts(np.zeros((n_sparse + n_dense,) * 2), narrow)
     for _ in range(2):  # what the first call leaves above the diagonal does not matter to the second
         products.add(entries, curvature)
     expected = 2.0 * rows.toarray().T @ (curvature[:, None] * rows.toarray())
@@ -74,11 +74,11 @@ def test_products_do_not_depend_on_the_way_they_are_made(narrow, density, missin
         assert_allclose(np.tril(found), np.tril(expected), rtol=1e-4, atol=1e-4 if narrow else 1e-12)
 
 
-def test_later_rows_need_not_be_full_where_the_first_are():
+def test_later_rows_need_not_be_dense_where_the_first_are():
     products, expected = RowProducts(np.zeros((500, 500))), np.zeros((500, 500))
     for missing in (0.0, 0.5, 1.0, 0.0):
-        rows, entries, full = mixed_rows(9, 30, 400, 100, 0.02, missing)
+        rows, entries, dense = mixed_rows(9, 30, 400, 100, 0.02, missing)
         products.add(entries, np.full(30, 0.25))
         expected += 0.25 * (rows.T @ rows).toarray()
-    assert_array_equal(products._full, full)
+    assert_array_equal(products._dense, dense)
     assert_allclose(np.tril(products.finish()), np.tril(expected), atol=1e-12)

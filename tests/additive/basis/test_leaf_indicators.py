@@ -1,4 +1,4 @@
-"""The columns of leaves, held against a walk down nested trees; arrays that are no trees never come to be walked."""
+"""Leaf indicators against a walk down nested trees; arrays that are not trees are never walked."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,12 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.groups import GroupKind
-from opauc.additive.basis.leaves import Leaves, Probe
+from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
 from opauc.additive.kernels.trees import TreeSplits
-from tests.additive.basis.test_card import INPUTS, card_of, sample
-from tests.additive.basis.test_landmarks import landmarks_of
+from tests.additive.basis.test_basis import INPUTS, basis_of, sample
 
 seeds = st.integers(0, 2**32 - 1)
-PROBE = Probe(9.0, 0.2)
+GAIN = ValidationGain(9.0, 0.2)
 
 
 def nested(rng, n_splits):
@@ -62,12 +61,12 @@ def leaves_of(basis, seed, sizes=(4, 1, 7)):
     rows = sample(seed)
     codes = ValueCodes.of(basis.tables, rng.normal(size=basis.n_columns), rows, np.ones(len(rows)))
     trees = [nested(rng, size) for size in sizes]
-    return Leaves(codes, flat(trees), bool(rng.integers(0, 2))), trees
+    return LeafIndicators(codes, flat(trees), bool(rng.integers(0, 2))), trees
 
 
 @given(seeds, seeds, st.lists(st.integers(1, 12), min_size=1, max_size=5))
 def test_a_row_ends_where_a_walk_down_each_tree_does(seed, other, sizes):
-    basis = card_of(seed)
+    basis = basis_of(seed)
     leaves, trees = leaves_of(basis, other, sizes)
     rows = np.vstack([sample(other, 40) * 2.0, np.full((1, 5), np.nan)])
     rows[0, 2] = 99.0
@@ -81,24 +80,21 @@ def test_a_row_ends_where_a_walk_down_each_tree_does(seed, other, sizes):
     assert_array_equal(leaves.columns(basis.tables, rows), expected)
     assert leaves.size == first == sum(sizes) + len(sizes) == len(leaves.names())
     assert leaves.n_entries == len(sizes)
-    columns, entries = leaves.entries(basis.tables, rows)
-    assert_array_equal(columns, expected)
-    assert_array_equal(entries, np.ones_like(expected))
     weights = np.random.default_rng(seed).normal(size=leaves.size)
     assert_allclose(leaves.products(basis.tables, rows, weights), [weights[row].sum() for row in expected], rtol=1e-12)
 
 
 def test_leaves_are_named_by_their_tree():
-    leaves, _ = leaves_of(card_of(0), 0, (2, 1))
+    leaves, _ = leaves_of(basis_of(0), 0, (2, 1))
     expected = ["leaf 0 of tree 0", "leaf 1 of tree 0", "leaf 2 of tree 0", "leaf 0 of tree 1", "leaf 1 of tree 1"]
     assert leaves.names() == expected
 
 
 @given(seeds)
-def test_a_card_has_them_behind_its_other_columns(seed):
-    plain, rows = card_of(seed), sample(seed + 2)
+def test_they_are_the_last_columns_of_a_basis(seed):
+    plain, rows = basis_of(seed), sample(seed + 2)
     leaves, _ = leaves_of(plain, seed)
-    basis = plain.with_together(leaves, PROBE)
+    basis = plain.with_trees(leaves, GAIN)
     made = basis.rows(rows)
     assert basis.n_columns == plain.n_columns + 15 == len(basis.column_names(INPUTS))
     assert_array_equal(made[:, : plain.n_columns].toarray(), plain.rows(rows).toarray())
@@ -108,7 +104,7 @@ def test_a_card_has_them_behind_its_other_columns(seed):
     assert_array_equal(expected.sum(axis=1), 3.0)
     copied = csr_array((made.data, made.indices, made.indptr), shape=made.shape)
     assert made.has_canonical_format
-    assert copied.has_canonical_format  # found from the entries, where the other was said
+    assert copied.has_canonical_format  # computed from the entries, where the other is declared
     assert basis.groups.kinds[-1] == GroupKind.LEAVES
     assert (basis.groups.starts[-1], basis.groups.sizes[-1]) == (plain.n_columns, 15)
     assert basis.groups.n_columns == basis.n_columns
@@ -117,17 +113,17 @@ def test_a_card_has_them_behind_its_other_columns(seed):
     assert basis.main_columns() == plain.main_columns()
     assert basis.certain_columns() == plain.certain_columns() == plain.n_columns
     assert basis.effects == plain.effects | {(): slice(plain.n_columns, basis.n_columns)}
-    assert basis.column_names(INPUTS)[-1] == "all features together: leaf 7 of tree 2"
+    assert basis.column_names(INPUTS)[-1] == "trees: leaf 7 of tree 2"
     assert basis.column_names(INPUTS)[: plain.n_columns] == plain.column_names(INPUTS)
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
-@pytest.mark.parametrize("marked", [0.0, 1.0])
-def test_products_are_those_of_the_sparse_rows(form, marked):
-    basis = card_of(3)
-    basis = basis.with_together(leaves_of(basis, 4)[0], PROBE)
+@pytest.mark.parametrize("factor", [0.0, 1.0])
+def test_products_are_those_of_the_sparse_rows(form, factor):
+    basis = basis_of(3)
+    basis = basis.with_trees(leaves_of(basis, 4)[0], GAIN)
     rows, weights = np.nan_to_num(sample(5, 5000)), np.random.default_rng(6).normal(size=basis.n_columns)
-    weights[-basis.together.size :] *= marked
+    weights[-basis.trees.size :] *= factor
     expected = basis.rows(rows).toarray() @ weights
     assert_allclose(basis.products(form(rows), weights), expected, rtol=1e-10, atol=1e-12)
     assert_array_equal(basis.rows(form(rows)).toarray(), basis.rows(rows).toarray())
@@ -137,14 +133,14 @@ def test_products_are_those_of_the_sparse_rows(form, marked):
 
 
 @given(seeds)
-def test_a_card_with_leaves_comes_back_from_its_arrays(seed):
-    plain, rows = card_of(seed), sample(seed)
-    basis = plain.with_together(leaves_of(plain, seed)[0], PROBE)
+def test_a_basis_with_leaves_is_restored_from_its_arrays(seed):
+    plain, rows = basis_of(seed), sample(seed)
+    basis = plain.with_trees(leaves_of(plain, seed)[0], GAIN)
     again = Basis.from_arrays(basis.to_arrays())
-    names = "cuts", "cut_ends", "level_codes", "inputs", "codes", "children", "roots", "stay"
-    assert set(basis.to_arrays()) - set(plain.to_arrays()) == {"probe", *(f"leaves.{name}" for name in names)}
-    assert again.probe == basis.probe
-    assert again.together.stay is basis.together.stay
+    names = "cuts", "cut_ends", "level_codes", "inputs", "codes", "children", "roots", "frozen"
+    assert set(basis.to_arrays()) - set(plain.to_arrays()) == {"validation_gain", *(f"leaves.{name}" for name in names)}
+    assert again.validation_gain == basis.validation_gain
+    assert again.trees.frozen is basis.trees.frozen
     assert_array_equal(again.rows(rows).toarray(), basis.rows(rows).toarray())
     assert {name: array.tolist() for name, array in again.to_arrays().items()} == {
         name: array.tolist() for name, array in basis.to_arrays().items()
@@ -153,10 +149,10 @@ def test_a_card_with_leaves_comes_back_from_its_arrays(seed):
 
 def arrays_of(seed=1):
     """A basis without leaves, and the arrays of leaves on it: splits 0 to 2, 3, and 4 to 5 are trees."""
-    basis = card_of(0)
+    basis = basis_of(0)
     codes = leaves_of(basis, seed)[0].codes
     trees = (0, 3, (1, 1, None, None), (2, 2, None, None)), (3, 9, None, None), (0, 1, None, (3, 2, None, None))
-    return basis, Leaves(codes, flat(trees)).to_arrays()
+    return basis, LeafIndicators(codes, flat(trees)).to_arrays()
 
 
 def changed(array, at, value):
@@ -190,25 +186,25 @@ NO_TREES = "^expected one or more trees that each end in leaves"
         ("roots", lambda a: a[:2], NO_TREES),
         ("roots", lambda a: a[:, None], r"^roots: expected int32 numbers of shape \(3,\)"),
         ("roots", lambda a: a.astype(np.int64), r"^roots: expected int32 numbers of shape \(3,\)"),
-        ("inputs", lambda a: changed(a, 2, 5), "^inputs: expected some of 5"),
-        ("inputs", lambda a: changed(a, 2, -1), "^inputs: expected some of 5"),
+        ("inputs", lambda a: changed(a, 2, 5), "^inputs: expected numbers below 5"),
+        ("inputs", lambda a: changed(a, 2, -1), "^inputs: expected numbers below 5"),
         ("inputs", lambda a: a.astype(float), r"^inputs: expected int32 numbers of shape \(6,\)"),
         ("inputs", lambda a: a[:5], r"^codes: expected uint8 numbers of shape \(5,\)"),
         ("codes", lambda a: a.astype(np.int32), r"^codes: expected uint8 numbers of shape \(6,\)"),
         ("codes", lambda a: a[1:], r"^codes: expected uint8 numbers of shape \(6,\)"),
         ("children", lambda a: a.ravel(), r"^children: expected int32 numbers of shape \(6, 2\)"),
         ("children", lambda a: a.astype(np.int64), r"^children: expected int32 numbers of shape \(6, 2\)"),
-        ("stay", lambda a: a.astype(np.uint8), "^stay: expected true or false"),
-        ("stay", lambda a: np.repeat(a, 2), "^stay: expected true or false"),
+        ("frozen", lambda a: a.astype(np.uint8), "^frozen: expected true or false"),
+        ("frozen", lambda a: np.repeat(a, 2), "^frozen: expected true or false"),
         ("cuts", lambda a: changed(a, 0, np.nan), "^cuts: expected finite"),
         ("more", lambda _: np.zeros(1), "^expected arrays children, codes, cut_ends, cuts, .*, got .*more"),
     ],
 )  # fmt: skip
-def test_arrays_that_are_no_leaves_are_refused(name, change, message):
+def test_arrays_that_are_no_leaves_raise(name, change, message):
     basis, arrays = arrays_of()
-    Leaves.from_arrays(basis.tables, arrays)
+    LeafIndicators.from_arrays(basis.tables, arrays)
     with pytest.raises(ValueError, match=message):
-        Leaves.from_arrays(basis.tables, arrays | {name: change(arrays.get(name))})
+        LeafIndicators.from_arrays(basis.tables, arrays | {name: change(arrays.get(name))})
 
 
 @pytest.mark.parametrize(
@@ -218,32 +214,25 @@ def test_arrays_that_are_no_leaves_are_refused(name, change, message):
         ([[1, 3], [~0, ~1], [~2, ~3], [~4, ~5]], [0, 2]),  # a split of the second tree in the first, once too
     ],
 )
-def test_splits_of_which_each_is_met_once_but_not_in_its_tree_are_refused(children, roots):
+def test_splits_that_occur_once_but_not_in_their_tree_raise(children, roots):
     basis, arrays = arrays_of()
     inputs, codes = np.zeros(len(children), np.int32), np.zeros(len(children), np.uint8)
     splits = TreeSplits(inputs, codes, np.array(children, np.int32), np.array(roots, np.int32))
     with pytest.raises(ValueError, match=NO_TREES):
-        Leaves.from_arrays(basis.tables, arrays | splits._asdict())
+        LeafIndicators.from_arrays(basis.tables, arrays | splits._asdict())
 
 
 @pytest.mark.parametrize("name", arrays_of()[1])
-def test_leaves_of_which_an_array_is_missing_are_refused(name):
+def test_a_missing_array_raises(name):
     basis, arrays = arrays_of()
     del arrays[name]
     with pytest.raises(ValueError, match=r"^expected arrays children, "):
-        Leaves.from_arrays(basis.tables, arrays)
-
-
-def test_a_card_with_leaves_and_landmarks_at_once_is_refused():
-    basis = card_of(0)
-    both = [basis.with_together(each, PROBE).to_arrays() for each in (leaves_of(basis, 1)[0], landmarks_of(basis, 1))]
-    with pytest.raises(ValueError, match="expected landmarks or leaves, not both"):
-        Basis.from_arrays(both[0] | both[1])
+        LeafIndicators.from_arrays(basis.tables, arrays)
 
 
 @settings(max_examples=400)
 @given(seeds, st.data())
-def test_damaged_arrays_are_refused_or_are_leaves_nevertheless(seed, data):
+def test_damaged_arrays_raise_or_are_valid_leaves(seed, data):
     basis, arrays = arrays_of(seed)
     rng = np.random.default_rng(seed)
     for name in data.draw(st.lists(st.sampled_from(sorted(arrays)), min_size=1, max_size=3)):
@@ -263,7 +252,7 @@ def test_damaged_arrays_are_refused_or_are_leaves_nevertheless(seed, data):
         else:
             arrays[name] = np.concatenate([array, array])
     try:
-        leaves = Leaves.from_arrays(basis.tables, arrays)
+        leaves = LeafIndicators.from_arrays(basis.tables, arrays)
     except ValueError:
         return
     rows = np.vstack([sample(seed, 50), np.full((1, 5), np.nan), np.full((1, 5), 1e300)])

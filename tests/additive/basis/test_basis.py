@@ -1,4 +1,4 @@
-"""The columns that a basis makes of rows of numbers."""
+"""The columns of rows of numbers on a basis."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.groups import GroupKind
-from opauc.additive.basis.knots import OrderedValues, knots_of
+from opauc.additive.basis.knots import OrderedValues, place_knots
 from opauc.additive.basis.main_effects import MainEffect, main_effects
-from opauc.additive.basis.pair_columns import Candidates, PairRoom, with_found_pairs
+from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 
 seeds = st.integers(0, 2**32 - 1)
 INPUTS = ("age", "sex", "city", "hours", "nothing")
@@ -30,16 +30,16 @@ def sample(seed, n_rows=300):
 CATEGORICAL = np.array([False, False, True, False, False])
 
 
-def card_of(seed, pairs=((0, 3), (0, 1), (2, 3))):
+def basis_of(seed, pairs=((0, 3), (0, 1), (2, 3))):
     rows = sample(seed)
-    mass = np.full(len(rows), 1 / len(rows))
+    weight = np.full(len(rows), 1 / len(rows))
     effects = tuple(
-        MainEffect.of(rows[:, j], mass, np.ones(len(rows)), bool(CATEGORICAL[j]), 8) for j in range(rows.shape[1])
+        MainEffect.of(rows[:, j], weight, np.ones(len(rows)), bool(CATEGORICAL[j]), 8) for j in range(rows.shape[1])
     )
     candidates = Candidates(
         np.array(pairs), np.ones(len(pairs), bool), np.arange(len(pairs), 0.0, -1.0), np.full(len(effects), 6)
     )
-    return with_found_pairs(Basis.of_effects(effects), effects, rows, mass, candidates, PairRoom(500))
+    return add_pairs(Basis.of_effects(effects), effects, rows, weight, candidates, PairRoom(500))
 
 
 def groups_of(basis, kind):
@@ -47,33 +47,33 @@ def groups_of(basis, kind):
 
 
 @given(seeds, seeds)
-def test_hats_add_up_to_one_and_at_most_two_are_not_zero(seed, other):
-    basis, rows = card_of(seed), sample(other) * 3.0
+def test_hat_functions_add_up_to_one_and_at_most_two_are_not_zero(seed, other):
+    basis, rows = basis_of(seed), sample(other) * 3.0
     made = basis.rows(rows).toarray()
-    age, hours = groups_of(basis, GroupKind.HATS)
-    for hats, there in ((age, np.ones(len(rows), bool)), (hours, ~np.isnan(rows[:, 3]))):
-        assert_allclose(made[there, hats].sum(axis=1), 1.0, rtol=1e-12)
+    age, hours = groups_of(basis, GroupKind.SPLINE)
+    for hats, present in ((age, np.ones(len(rows), bool)), (hours, ~np.isnan(rows[:, 3]))):
+        assert_allclose(made[present, hats].sum(axis=1), 1.0, rtol=1e-12)
         assert ((made[:, hats] > 0).sum(axis=1) <= 2).all()
-        assert not made[~there, hats].any()
+        assert not made[~present, hats].any()
         assert made[:, hats].min() >= 0.0
 
 
 @given(seeds)
-def test_hats_are_numpys_linear_interpolation_and_constant_beyond_the_ends(seed):
-    basis = card_of(seed)
+def test_hat_functions_are_numpys_linear_interpolation_and_constant_beyond_the_ends(seed):
+    basis = basis_of(seed)
     knots = basis.tables.knots[basis.tables.knot_ends[0] : basis.tables.knot_ends[1]]
     rng = np.random.default_rng(seed)
     values = np.concatenate([rng.normal(size=50) * 30, knots, [-1e300, 1e300]])
     rows = np.full((values.size, 5), np.nan)
     rows[:, 0] = values
     heights = rng.normal(size=knots.size)
-    found = basis.rows(rows)[:, groups_of(basis, GroupKind.HATS)[0]] @ heights
-    assert_allclose(found, np.interp(values, knots, heights), rtol=1e-9, atol=1e-12)
+    curve = basis.rows(rows)[:, groups_of(basis, GroupKind.SPLINE)[0]] @ heights
+    assert_allclose(curve, np.interp(values, knots, heights), rtol=1e-9, atol=1e-12)
 
 
 @given(seeds)
-def test_pairs_are_products_of_the_hats_of_their_inputs(seed):
-    basis, rows = card_of(seed), sample(seed + 1)
+def test_pairs_are_products_of_the_hat_functions_of_their_inputs(seed):
+    basis, rows = basis_of(seed), sample(seed + 1)
     made, t = basis.rows(rows).toarray(), basis.tables
     hats = {}
     for j in (0, 3):
@@ -88,7 +88,7 @@ def test_pairs_are_products_of_the_hats_of_their_inputs(seed):
 
 
 def test_a_missing_value_sets_its_indicator_and_nothing_else():
-    basis = card_of(0)
+    basis = basis_of(0)
     made = basis.rows(np.full((1, 5), np.nan)).toarray()[0]
     names = basis.column_names(INPUTS)
     assert [names[at] for at in np.flatnonzero(made)] == ["intercept", "hours missing"]
@@ -112,11 +112,11 @@ def test_all_categories_together_keep_the_levels_of_the_most_rows():
     rows, ones = np.column_stack([rng.permutation(cities), shops]), np.ones(735)
     both = np.ones(2, bool)
     assert [effect.kept.size for effect in main_effects(rows, ones, ones, both, 8)] == [30, 15]
-    # All shops have 49 rows; of the cities the last ones have most, up to 39.
-    effects = main_effects(rows, ones, ones, both, 8, most_levels=20)
+    # Each shop has 49 rows; the last cities have the most rows, up to 39.
+    effects = main_effects(rows, ones, ones, both, 8, max_levels=20)
     assert [effect.kept.tolist() for effect in effects] == [[25, 26, 27, 28, 29], [*range(15)]]
-    # Of levels of as many rows the first are kept, and of each input one at least.
-    effects = main_effects(rows, ones, ones, both, 8, most_levels=10)
+    # Of categories with equally many rows the first are kept, and at least one of each input.
+    effects = main_effects(rows, ones, ones, both, 8, max_levels=10)
     assert [effect.kept.tolist() for effect in effects] == [[29], [*range(10)]]
 
 
@@ -129,7 +129,7 @@ def test_constant_and_all_missing_inputs_have_no_column_and_two_values_have_one(
 
 @given(seeds)
 def test_every_column_has_a_name_of_its_own_and_a_group(seed):
-    basis = card_of(seed)
+    basis = basis_of(seed)
     names = basis.column_names(INPUTS)
     assert len(names) == len(set(names)) == basis.n_columns == basis.groups.n_columns
     assert_array_equal(np.cumsum(basis.groups.sizes)[:-1], basis.groups.starts[1:])
@@ -138,8 +138,8 @@ def test_every_column_has_a_name_of_its_own_and_a_group(seed):
 
 
 @given(seeds)
-def test_rows_are_canonical_and_arrays_give_the_card_again(seed):
-    basis, rows = card_of(seed), sample(seed + 2)
+def test_rows_are_canonical_and_arrays_give_the_basis_again(seed):
+    basis, rows = basis_of(seed), sample(seed + 2)
     made = basis.rows(rows)
     made.has_canonical_format = False
     made.sum_duplicates()
@@ -149,8 +149,8 @@ def test_rows_are_canonical_and_arrays_give_the_card_again(seed):
     assert again.certain_columns() == basis.certain_columns()
 
 
-def test_arrays_that_would_lead_the_kernel_astray_are_refused():
-    basis = card_of(3)
+def test_arrays_that_would_make_a_kernel_read_out_of_bounds_raise():
+    basis = basis_of(3)
     arrays = basis.to_arrays()
     for name, array in arrays.items():
         if not np.size(array):
@@ -166,11 +166,11 @@ def test_arrays_that_would_lead_the_kernel_astray_are_refused():
 
 
 @given(seeds, st.integers(3, 30))
-def test_knots_rise_and_are_no_more_than_asked_for_and_heavy_values_are_among_them(seed, most):
+def test_knots_ascend_are_no_more_than_the_maximum_and_include_heavy_values(seed, max_knots):
     rng = np.random.default_rng(seed)
     values = np.where(rng.random(400) < 0.5, 2.5, np.round(rng.normal(size=400), rng.integers(0, 4)))
-    knots = knots_of(OrderedValues(np.sort(values), np.ones(400)), most)
+    knots = place_knots(OrderedValues(np.sort(values), np.ones(400)), max_knots)
     assert (np.diff(knots) > 0).all()
-    assert knots.size <= most
+    assert knots.size <= max_knots
     assert 2.5 in knots
     assert np.isin(knots, values).all()

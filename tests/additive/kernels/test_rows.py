@@ -1,11 +1,11 @@
-"""Hats at a value, held against NumPy's interpolation."""
+"""Hat functions at a value against NumPy's interpolation."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from opauc.additive.kernels.rows import hat_at, unpack_rows
+from opauc.additive.kernels.rows import densify_rows, hat_at
 from opauc.core.row_blocks import csr_rows
 
 
@@ -26,8 +26,8 @@ def test_two_hats_interpolate_and_the_ends_hold(knots, value, seed):
     assert_allclose(found, np.interp(value, knots, heights), rtol=1e-6, atol=1e-6)
 
 
-def test_unpacked_rows_are_scaled():
+def test_dense_rows_are_scaled():
     rows = csr_rows(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 1], np.int32), np.array([0, 2, 3], np.int32))
     out = np.zeros((2, 3))
-    unpack_rows(rows, np.array([2.0, 10.0]), out)
+    densify_rows(rows, np.array([2.0, 10.0]), out)
     assert_allclose(out, [[2.0, 0.0, 4.0], [0.0, 30.0, 0.0]])

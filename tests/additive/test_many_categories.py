@@ -1,4 +1,4 @@
-"""Categories of more levels than there are columns: each level has a weight, and all laws of sums hold."""
+"""More categories than columns: each has a random effect, and all laws of sums hold."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ CATEGORICAL = np.array([True, True, False])
 SETTINGS = AdditiveSettings(max_columns=80, init_size=2500, random_state=0)
 
 
-def drawn(seed, n_rows, sizes=(600, 300)):
+def sample(seed, n_rows, sizes=(600, 300)):
     """Two categories of very many levels, each with an effect of its own, and a number."""
     truth, rng = np.random.default_rng(99), np.random.default_rng(seed)
     levels = np.stack([rng.integers(0, size, n_rows) for size in sizes], axis=1)
@@ -29,64 +29,64 @@ def drawn(seed, n_rows, sizes=(600, 300)):
 
 
 @pytest.fixture(scope="module")
-def learned():
-    rows, labels = drawn(0, 12_000)
-    return AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
+def fitted():
+    rows, labels = sample(0, 12_000)
+    return AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
 
 
 def scores(solution, seed=7):
-    return solution.scorer.scores(drawn(seed, 2000)[0])
+    return solution.scorer.scores(sample(seed, 2000)[0])
 
 
-def test_scores_rank_as_a_logistic_regression_with_a_column_a_level_does(learned):
-    (rows, labels), (test, truth) = drawn(0, 12_000), drawn(7, 4000)
-    assert learned.current.basis.n_columns <= 80
+def test_scores_rank_as_a_logistic_regression_with_a_column_per_category_does(fitted):
+    (rows, labels), (test, truth) = sample(0, 12_000), sample(7, 4000)
+    assert fitted.current.basis.n_columns <= 80
     peer = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=500))
     levels = test[:, :2].astype(int)
     theirs = peer.fit(rows[:, :2].astype(int), labels).decision_function(levels) + test[:, 2]
-    ours = exact_auc(truth, learned.scorer.scores(test))
+    ours = exact_auc(truth, fitted.scorer.scores(test))
     assert ours > exact_auc(truth, theirs) - 0.005
-    basis, weights = learned.current.basis, learned.final.weights
+    basis, weights = fitted.current.basis, fitted.final.weights
     assert ours > exact_auc(truth, basis.products(test, weights[: basis.n_columns])) + 0.05
 
 
-def test_sixteen_shards_of_one_card_score_as_one_stream(learned):
-    rows, labels = drawn(1, 4000)
-    shards = [learned.empty_copy().after(rows[k::16], labels[k::16]) for k in range(16)]
-    merged = learned
+def test_sixteen_shards_of_one_basis_score_as_one_stream(fitted):
+    rows, labels = sample(1, 4000)
+    shards = [fitted.empty_copy().after(rows[k::16], labels[k::16]) for k in range(16)]
+    merged = fitted
     for shard in shards:
         merged = merged.merged(shard)
-    assert_allclose(scores(merged), scores(learned.after(rows, labels)), atol=1e-8)
+    assert_allclose(scores(merged), scores(fitted.after(rows, labels)), atol=1e-8)
 
 
-def test_rows_that_are_forgotten_were_never_seen(learned):
-    rows, labels = drawn(2, 4000)
-    assert_allclose(scores(learned.after(rows, labels).subtract(rows, labels)), scores(learned), atol=1e-8)
+def test_subtracted_rows_leave_no_trace(fitted):
+    rows, labels = sample(2, 4000)
+    assert_allclose(scores(fitted.after(rows, labels).subtract(rows, labels)), scores(fitted), atol=1e-8)
 
 
-def test_arrays_give_the_same_solution_back(learned):
-    again = AdditiveFit.from_arrays(learned.settings, learned.to_arrays())
-    assert np.array_equal(scores(again), scores(learned))
-    short = {name: array for name, array in learned.to_arrays().items() if not name.startswith("model.levels.")}
-    with pytest.raises(ValueError, match="levels"):
-        AdditiveFit.from_arrays(learned.settings, short)
+def test_arrays_give_the_same_solution_back(fitted):
+    again = AdditiveSolution.from_arrays(fitted.settings, fitted.to_arrays())
+    assert np.array_equal(scores(again), scores(fitted))
+    short = {name: array for name, array in fitted.to_arrays().items() if not name.startswith("model.random_effects.")}
+    with pytest.raises(ValueError, match="random effects"):
+        AdditiveSolution.from_arrays(fitted.settings, short)
 
 
-def test_effects_add_up_to_the_score_and_name_every_level(learned):
-    effects = Terms(learned, ("who", "where", "age"), ({}, {}, {}))
-    rows = np.vstack([drawn(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
-    assert_allclose(effects.explain(rows).scores(), learned.scorer.scores(rows), atol=1e-9)
-    found = {effect.name: effect for effect in effects.list_terms()}
-    basis = learned.current.basis
+def test_effects_add_up_to_the_score_and_name_every_level(fitted):
+    effects = Terms(fitted, ("who", "where", "age"), ({}, {}, {}))
+    rows = np.vstack([sample(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
+    assert_allclose(effects.explained(rows).scores(), fitted.scorer.scores(rows), atol=1e-9)
+    found = {effect.name: effect for effect in effects.all()}
+    basis = fitted.current.basis
     for j, name in enumerate(("who", "where")):
         [shown] = found[name].at
         assert len(shown) == len(set(shown)) == found[name].value.size == found[name].error.size
         assert len(shown) == basis.kept_numbers()[j].size + 1
         assert (found[name].error > 0).all()
-    # Over the rows learned from, an effect has mean zero and the importance is its spread, both weighted by curvature.
-    rows, labels = drawn(0, 12_000)
-    chance = expit(basis.products(rows, learned.current.model.sums.point))
-    margin = np.where(labels == 1, chance, 1 - chance)
+    # Over the training rows, an effect has mean zero and the importance is its spread, both weighted by curvature.
+    rows, labels = sample(0, 12_000)
+    probability = expit(basis.products(rows, fitted.current.model.sums.expansion_point))
+    margin = np.where(labels == 1, probability, 1 - probability)
     odds = np.log(margin / (1 - margin))
     curvature = np.where(odds >= 0, margin * (1 - margin), (margin - 0.5) / odds)
     explained = effects.explain(rows)
@@ -96,8 +96,8 @@ def test_effects_add_up_to_the_score_and_name_every_level(learned):
     assert_allclose(spreads, [effects.importances()[name] for name in explained.names], atol=1e-8)
 
 
-def test_a_table_of_many_words_is_learnt_saved_and_served(tmp_path):
-    rows, labels = drawn(3, 9000)
+def test_a_table_of_many_categories_is_fitted_saved_and_loaded(tmp_path):
+    rows, labels = sample(3, 9000)
     table = pd.DataFrame({"who": [f"w{int(n)}" for n in rows[:, 0]], "where": [f"p{int(n)}" for n in rows[:, 1]]})
     table["age"] = rows[:, 2]
     model = OnePassGAM(max_columns=80, random_state=0).fit(table, labels)

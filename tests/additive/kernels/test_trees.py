@@ -1,4 +1,4 @@
-"""Trees grown from sums over codes, held against a few lines that look at every split of every leaf."""
+"""Trees grown from sums over codes, against a few lines that try every split of every leaf."""
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ from tests import literal
 
 
 def coded_rows(codes, n_codes):
-    usual = np.array([np.bincount(column, minlength=n_codes).argmax() for column in codes.T], np.uint8)
+    frequent = np.array([np.bincount(column, minlength=n_codes).argmax() for column in codes.T], np.uint8)
     starts = (np.arange(codes.shape[1] + 1) * n_codes).astype(np.int32)
     ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
-    write_entries(codes, usual, starts, ends, entries)
-    return CodedRows(np.asfortranarray(codes), usual, starts, entries, ends)
+    write_entries(codes, frequent, starts, ends, entries)
+    return CodedRows(np.asfortranarray(codes), frequent, starts, entries, ends)
 
 
 def grown(codes, terms, limits, n_codes):
@@ -35,6 +35,33 @@ def grown(codes, terms, limits, n_codes):
     n_leaves = grow_tree(coded, order, terms, limits, tables, inputs, cuts, children, totals, bounds)
     splits = TreeSplits(inputs[: n_leaves - 1], cuts[: n_leaves - 1], children[: n_leaves - 1], np.zeros(1, np.int32))
     return splits, totals[:n_leaves, :3], order, bounds[:n_leaves]
+
+
+def literal_tree(codes, terms, limits, n_codes):
+    """Return the rows of each leaf of a tree that splits, each time, where all leaves together gain most."""
+
+    def worth(rows):
+        return terms[rows, 0].sum() ** 2 / (terms[rows, 1].sum() + limits.ridge)
+
+    leaves = [np.arange(len(codes))]
+    while len(leaves) < limits.n_leaves:
+        best = 1e-9, None
+        for k, rows in enumerate(leaves):
+            for j in range(codes.shape[1]):
+                for cut in range(n_codes - 1):
+                    low = codes[rows, j] <= cut
+                    sides = rows[low], rows[~low]
+                    if min(terms[side, 2].sum() for side in sides) < limits.min_weight:
+                        continue
+                    gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
+                    if gain > best[0] * (1 + 1e-9):
+                        best = gain, (k, sides)
+        if best[1] is None:
+            return leaves
+        k, sides = best[1]
+        leaves[k] = sides[0]
+        leaves.append(sides[1])
+    return leaves
 
 
 @given(
