@@ -47,7 +47,7 @@ def test_quoted_ends_of_line_are_sampled_as_whole_records(opauc):
     assert ran.code == 0, ran.err
     model = library.load("model")
     [text] = [column for column in model.columns_.columns if column.name == "text"]
-    assert set(text.words) == set(words)
+    assert set(text.categories) == set(words)
     assert sum(model.solution_.counts) == len(frame)
 
 
@@ -199,13 +199,13 @@ def test_nothing_to_learn_from_is_refused(opauc):
 
 
 def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):
-    monkeypatch.setattr(table_column, "MOST_WORDS", 500)
+    monkeypatch.setattr(table_column, "MAX_CATEGORIES", 500)
     names = np.char.mod("n%d", np.arange(len(ROWS)) // 2)
     write_csv("rows.csv", ROWS.assign(name=names))
     ran = train(opauc, "rows.csv", "--categorical", "name")
     assert ran.code == 0, ran.err
     [name] = [column for column in library.load("model").columns_.columns if column.name == "name"]
-    assert len(name.words) <= 500 + 1000
+    assert len(name.categories) <= 500 + 1000
 
 
 def test_frames_of_text_are_typed_as_the_command_types_files(opauc):

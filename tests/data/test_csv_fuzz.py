@@ -78,7 +78,7 @@ def word(field):
 def parts_of(path, policy, block_bytes, place=BEGINNING):
     bad = BadRows(policy)
     reader = CsvReader(COLUMNS, delimiter=",", header=True)
-    return list(reader.parts(ByteSource(str(path), block_bytes), place, bad)), bad
+    return list(reader.batches(ByteSource(str(path), block_bytes), place, bad)), bad
 
 
 def rows_of(parts):

@@ -29,7 +29,7 @@ def write(tmp_path):
 
 
 def parts_of(path, reader=None, block_bytes=2**22, place=BEGINNING, bad_rows=None):
-    return list((reader or LibsvmReader()).parts(ByteSource(path, block_bytes), place, bad_rows or BadRows()))
+    return list((reader or LibsvmReader()).batches(ByteSource(path, block_bytes), place, bad_rows or BadRows()))
 
 
 def joined(parts, n_features):

@@ -158,7 +158,7 @@ def test_memory_of_words_does_not_grow_after_the_card():
     labels = rng.integers(0, 2, 60_000)
     frame = pd.DataFrame({"id": words, "x": labels + rng.normal(size=60_000)})
     model = gam().fit(frame, labels)
-    assert sum(len(column.words) for column in model.columns_.columns) == 0
+    assert sum(len(column.categories) for column in model.columns_.columns) == 0
     assert roc_auc_score(labels, model.decision_function(frame)) > 0.7
 
 

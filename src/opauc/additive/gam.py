@@ -151,7 +151,7 @@ class AdditiveClassifier(ScoringClassifier):
     def _effects(self) -> Terms:
         check_is_fitted(self)
         names = self._input_names()
-        words = [{}] * len(names) if self.columns_ is None else self.columns_.words()
+        words = [{}] * len(names) if self.columns_ is None else self.columns_.category_names()
         return Terms(self.solution_, names, words)
 
     def _scored(self, X: ArrayLike) -> Scored:
@@ -252,7 +252,7 @@ class ShardedAdditive(AdditiveClassifier):
     def _freeze(self) -> None:
         """Forget the categories that have no level of their own, once the basis is fixed."""
         if self.columns_ is not None and not self.columns_.frozen and self.solution_.fixed is not None:
-            self.columns_ = self.columns_.kept(self.solution_.fixed.basis.kept_numbers())
+            self.columns_ = self.columns_.keep_categories(self.solution_.fixed.basis.kept_numbers())
 
 
 class OnePassGAM(ShardedAdditive):

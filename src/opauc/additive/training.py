@@ -121,7 +121,7 @@ def read_model(model: AdditiveModel, reading: OrdinalReading, resume_position: R
     """Return the model of rows read up to a resume_position, its basis fixed, as it serves rows that are read so."""
     solution, columns = model.solution.with_basis(), columns_at(resume_position)
     if columns is not None:
-        columns = columns.kept(solution.current.basis.kept_numbers())
+        columns = columns.keep_categories(solution.current.basis.kept_numbers())
     label = (resume_position.numbered() or {"label": None})["label"]
     return replace(
         model,

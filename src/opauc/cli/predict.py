@@ -75,15 +75,15 @@ def write(scored: ScoredStream, what: str, as_json: bool, out: IO[str], kept: Se
             continue
         values = _values(what, scorer, names, part.scores)
         if kept:
-            table.writerows(zip(*part.chunk.kept_values(), values, strict=True))
+            table.writerows(zip(*part.chunk.passthrough_values(), values, strict=True))
         else:
             out.write("".join(f"{value}\n" for value in values))
 
 
 def write_json(part: ScoredChunk, scorer: Scorer, classes: list[object]) -> None:
     """Write all that is known of each row, one JSON line a row."""
-    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.chunk.kept_values()
-    names = [] if part.chunk.kept is None else part.chunk.kept.schema.names
+    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.chunk.passthrough_values()
+    names = [] if part.chunk.passthrough is None else part.chunk.passthrough.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
         facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
         label = classes[int(score > 0)]

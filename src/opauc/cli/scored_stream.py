@@ -66,13 +66,13 @@ class ScoredStream:
         labeled, grouped = purpose is not Purpose.PREDICT, purpose is Purpose.FORGET
         if isinstance(self.model, AdditiveModel):
             self.width = self.model.solution.n_features
-            self.stream = self.model.row_reading().stream(data, format_, bad_rows, labeled=labeled, kept=kept)
+            self.stream = self.model.row_reading().stream(data, format_, bad_rows, labeled=labeled, passthrough=kept)
         else:
             self.width = self.model.n_features
             with refusing(path):
                 reading = self.model.reading
                 tables = OneHotReading.of_json(reading) if reading else OneHotReading(ReadOptions())
-            self.stream = tables.stream(data, format_, bad_rows, labeled=labeled, kept=kept, grouped=grouped)
+            self.stream = tables.stream(data, format_, bad_rows, labeled=labeled, passthrough=kept, grouped=grouped)
         if kept and not self.stream.has_columns:
             raise InputError(f"{', '.join(map(str, data))}: only tables have columns that can be kept")
 

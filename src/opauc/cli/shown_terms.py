@@ -33,7 +33,7 @@ RUNGS = {
 def effects_of(model: AdditiveModel) -> Terms:
     """Return the effects of a model by the names that its table had, or numbers."""
     names = model.inputs
-    return Terms(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.words())
+    return Terms(model.solution, names, [{}] * len(names) if model.columns is None else model.columns.category_names())
 
 
 def additive_part(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:

@@ -68,12 +68,12 @@ def report_columns(column_profiles: Sequence[ColumnProfile], explain: bool, repo
         return
     if reporter.as_json:
         for found in column_profiles:
-            emit("column", name=found.name, kind=found.kind, used=found.column is not None, seen=found.seen)
+            emit("column", name=found.name, kind=found.kind, used=found.column is not None, seen=found.summary)
         return
     how = {True: "", False: "left out, "}
     show_table(
         "columns",
-        {found.name: f"{how[found.column is not None]}{found.kind}: {found.seen}" for found in column_profiles},
+        {found.name: f"{how[found.column is not None]}{found.kind}: {found.summary}" for found in column_profiles},
     )
 
 

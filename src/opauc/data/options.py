@@ -1,4 +1,4 @@
-"""How rows are to be read, as a value that can be kept beside the model."""
+"""The options of reading, which are saved with the model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from opauc.types import Json, Settings
 
 MISSING = ("error", "zero", "mean")
 DECIMALS = (".", ",")
-# Options that files of earlier versions lack; they are written only where they say something.
-ADDED = ("drop", "decimal", "groups", "numeric")
+# Options that are saved only where they differ from the default.
+OPTIONAL = ("drop", "decimal", "groups", "numeric")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about the data; whatever is None is inferred from the data itself.
+    """How to read data; whatever is None is inferred from the data itself.
 
     Examples
     --------
@@ -36,9 +36,9 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool | None = None
     drop: tuple[str | int, ...] = ()  # columns to leave out
-    groups: str | None = None  # name of the column whose values are the groups of the rows; it is no feature
-    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever they look like
-    decimal: str = "."  # what stands before the decimals of a number in a text table
+    groups: str | None = None  # name of the column with the groups of the rows; not a feature
+    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever would be inferred
+    decimal: str = "."  # the decimal separator of text tables
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
@@ -52,23 +52,25 @@ class ReadOptions:
         if self.hash_bits is not None and self.n_features is not None:
             raise ValueError("hash_bits fixes the number of features; leave n_features out")
 
-    def with_format(self, asked: str | None) -> ReadOptions:
-        """Return the same options for data of another format, or of one to be inferred anew."""
-        return replace(self, format=asked)
+    def with_format(self, format_: str | None) -> ReadOptions:
+        """Return the same options for data of another format, None to infer it."""
+        return replace(self, format=format_)
 
     def to_json(self) -> Json:
-        """Return the options as JSON has them."""
-        said = {
-            name: value for name, value in asdict(self).items() if name not in ADDED or value != getattr(USUAL, name)
+        """Return the options as JSON."""
+        saved = {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in OPTIONAL or value != getattr(DEFAULTS, name)
         }
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in saved.items()}
 
     @classmethod
     def of_json(cls, saved: Settings) -> ReadOptions:
-        """Return the options `to_json` gave."""
-        known = {part.name for part in fields(cls)}
-        if not known.difference(ADDED) <= set(saved) <= known:
-            raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
+        """Return the options that `to_json` wrote."""
+        names = {field.name for field in fields(cls)}
+        if not names.difference(OPTIONAL) <= set(saved) <= names:
+            raise ValueError(f"expected reading options {', '.join(sorted(names))}, got {', '.join(sorted(saved))}")
         kinds = get_type_hints(cls)
         for name, value in saved.items():
             json_as(kinds[name], value, f"reading option {name}")
@@ -76,4 +78,4 @@ class ReadOptions:
         return cls(**values)
 
 
-USUAL = ReadOptions()
+DEFAULTS = ReadOptions()

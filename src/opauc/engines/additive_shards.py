@@ -14,7 +14,7 @@ from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions, ResumePosition
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
-from opauc.data.options import USUAL
+from opauc.data.options import DEFAULTS
 from opauc.data.sample import SampledFiles
 from opauc.data.schema.infer import ColumnProfile
 from opauc.engines.shards import Cut, whole_files
@@ -100,7 +100,7 @@ def additive_shards(
 
 
 def shards_like(
-    model: AdditiveModel, paths: Sequence[str | os.PathLike[str]], options: ReadOptions = USUAL
+    model: AdditiveModel, paths: Sequence[str | os.PathLike[str]], options: ReadOptions = DEFAULTS
 ) -> AdditiveShards:
     """Return how every shard is learned with the basis of another model, with which the model of all of them merges."""
     reading = model.row_reading().further(options)
