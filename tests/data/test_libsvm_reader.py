@@ -223,7 +223,7 @@ def test_auto_cannot_look_back_in_a_pipe(monkeypatch):
         first, second = parts_of("-", reader, 12)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
         if reader.zero_based == "auto":
-            with pytest.raises(InputError, match="standard input: its first block is past; pass zero_based=True or"):
+            with pytest.raises(InputError, match="standard input: its first block is gone; pass zero_based=True or"):
                 parts_of("-", reader, 12, place=first.after)
         else:
             assert_same_parts(parts_of("-", reader, 12, place=first.after), [second])

@@ -76,7 +76,7 @@ def test_a_missing_value_is_missing_in_every_format_and_for_every_model(tmp_path
 def test_an_infinite_value_is_a_bad_row_in_every_format_and_for_every_model(tmp_path, text):
     values = [text, *OTHERS]
     for stream in (*linear_streams(tmp_path, values, ReadOptions(), BadRows()), *additive_streams(tmp_path, values)):
-        with pytest.raises(MalformedRowError, match="column a: -?inf is not a finite number"):
+        with pytest.raises(MalformedRowError, match=r"column a: -?inf is not a finite number"):
             list(stream.chunks())
 
 

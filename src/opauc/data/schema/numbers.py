@@ -157,7 +157,7 @@ def infer_number_format(
 
     `counts` has the rows of each string. Some strings may be no numbers: a few
     that mark missing values, or, in columns without a unit, rare exceptions.
-    `force` accepts the first format whatever the strings are.
+    `force` falls back to the first format whatever the strings are.
 
     >>> import numpy as np
     >>> from opauc.data.schema.numbers import infer_number_format
@@ -166,23 +166,33 @@ def infer_number_format(
     """
     unit = unit_of(string for string, count in zip(strings, counts.tolist(), strict=True) if count)
     missing = np.array([is_missing(string) for string in strings], np.bool_)
-    for name in (*decimals, *((decimal + unit for decimal in decimals) if unit else ())):
-        numbers = np.array([parse_number(string, name) for string in strings], np.float64)
-        number = ~np.isnan(numbers) & ~missing
-        others = ~number & ~missing & (counts > 0)
-        n_numbers, n_others = counts[number].sum(), counts[others].sum()
-        few = others.sum() <= policy.max_missing_markers and n_numbers >= policy.min_number_share * (
-            n_numbers + n_others
-        )
-        several = np.unique(numbers[number]).size > 2 or not others.any()
-        rare = n_others <= policy.max_unreadable_share * n_numbers
-        if not (force or (n_numbers and ((few and several) or rare))):
-            continue
-        if len(name) > 1 and n_others and not force:
-            continue
-        markers = [strings[at] for at in np.flatnonzero(others)[: policy.max_missing_markers].tolist()] if few else []
-        return NumberFormat(name, tuple(markers))
-    return None
+    names = (*decimals, *((decimal + unit for decimal in decimals) if unit else ()))
+    accepted = (_check_format(name, strings, counts, missing, policy) for name in names)
+    best = next((number_format for number_format in accepted if number_format is not None), None)
+    return _check_format(names[0], strings, counts, missing, policy, force=True) if best is None and force else best
+
+
+def _check_format(
+    name: str,
+    strings: Sequence[str],
+    counts: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    policy: SchemaPolicy,
+    force: bool = False,
+) -> NumberFormat | None:
+    """Return a number format with the strings that mark missing values in it, None if it reads too few strings."""
+    numbers = np.array([parse_number(string, name) for string in strings], np.float64)
+    number = ~np.isnan(numbers) & ~missing
+    others = ~number & ~missing & (counts > 0)
+    n_numbers, n_others = counts[number].sum(), counts[others].sum()
+    enough = n_numbers >= policy.min_number_share * (n_numbers + n_others)
+    few = others.sum() <= policy.max_missing_markers and enough
+    several = np.unique(numbers[number]).size > 2 or not others.any()
+    rare = n_others <= policy.max_unreadable_share * n_numbers
+    if not force and (not (n_numbers and ((few and several) or rare)) or (len(name) > 1 and n_others)):
+        return None
+    markers = [strings[at] for at in np.flatnonzero(others)[: policy.max_missing_markers].tolist()] if few else []
+    return NumberFormat(name, tuple(markers))
 
 
 def unit_of(strings: Iterable[str]) -> str:
