@@ -10,7 +10,7 @@ from hypothesis import given
 from opauc.data import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.formats.csv.records import RUN, has_blank_runs, join_blanks
+from opauc.data.formats.csv.records import BLANK_RUN, has_blank_runs, join_blanks
 from tests.data.csv_parts import columns_of, lines_of, parts_of, written
 
 HEADER = ("size", "city", "label")
@@ -38,7 +38,7 @@ def spaced_lines(draw):
 def test_the_words_of_a_line_are_those_that_blanks_part(drawn):
     text, wanted = drawn
     found = join_blanks(text.encode()).decode()
-    assert [line.split(RUN) if line else [] for line in io.StringIO(found, newline=None).read().split("\n")][
+    assert [line.split(BLANK_RUN) if line else [] for line in io.StringIO(found, newline=None).read().split("\n")][
         : len(wanted)
     ] == wanted
 

@@ -160,7 +160,7 @@ class OneHotEncoder:
         return state
 
     def with_state(self, state: OneHotState, frozen: bool) -> OneHotEncoder:
-        """Return an encoder that continues from `state`; frozen, it adds no categories, and unknown ones set no feature."""
+        """Return an encoder that continues from `state`; frozen, it adds no categories and ignores unknown ones."""
         after = OneHotEncoder(self.columns, self.hashing, self.missing)
         after._named, after._label, after._frozen = state["named"], state["label"], frozen
         after._numeric = None if state["numeric"] is None else list(state["numeric"])
