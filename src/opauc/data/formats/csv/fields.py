@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +78,14 @@ class RecordErrors:
     """
 
     def __init__(
-        self, source: str, fields: NDArray[np.int64], width: int, lines: NDArray[np.int64], report_missing: bool = False
+        self,
+        source: str,
+        fields: NDArray[np.int64],
+        names: Sequence[str],
+        lines: NDArray[np.int64],
+        report_missing: bool = False,
     ) -> None:
+        width, self._positions = len(names), {name: position for position, name in enumerate(names)}
         self._source, self._lines, self._report_missing = source, lines, report_missing
         self.complete = np.flatnonzero(fields == width)
         self._errors: dict[int, tuple[str, str | None]] = {
@@ -89,8 +96,11 @@ class RecordErrors:
         self._missing_columns: dict[str, None] = {}
 
     def add(self, row: int, reason: str, column: str) -> None:
-        """Record an error in one of the complete records."""
-        self._errors.setdefault(int(self.complete[row]), (reason, column))
+        """Record an error in one of the complete records; the leftmost error of a record counts."""
+        record = int(self.complete[row])
+        _, other = self._errors.get(record, ("", None))
+        if other is None or self._positions[column] < self._positions[other]:
+            self._errors[record] = reason, column
 
     def add_text(self, row: int, reason: str, column: str) -> None:
         """Record that a field of one of the complete records is not a number."""
@@ -114,7 +124,7 @@ class RecordErrors:
 
     def advice(self, first: str | None = None) -> tuple[str, tuple[Hint, ...]]:
         """Return what a user can do about the columns with errors, as the end of a message about column `first`."""
-        columns = list(self._text_columns)
+        columns = sorted(self._text_columns, key=self._positions.__getitem__)
         text, hints = "", []
         if columns:
             others = [name for name in columns if name != first]
@@ -132,7 +142,8 @@ class RecordErrors:
                 )
         if self._report_missing and self._missing_columns:
             hints.append(FILL_MISSING)
-            text += f"; values are missing in {listed(list(self._missing_columns))} {FILL_MISSING}"
+            missing = sorted(self._missing_columns, key=self._positions.__getitem__)
+            text += f"; values are missing in {listed(missing)} {FILL_MISSING}"
         return text, tuple(hints)
 
 

@@ -175,6 +175,6 @@ class FirstRecords:
             return "", ()
         layout = CsvLayout.of(self.source, names, resolved, self.delimiter, self.decimal)
         sample = self.records.between(int(header), SAMPLE_ROWS)
-        errors = RecordErrors(self.source, sample.fields, len(names), sample.lines, report_missing)
+        errors = RecordErrors(self.source, sample.fields, names, sample.lines, report_missing)
         parse_columns(layout, self.text, sample, errors)
         return errors.advice()

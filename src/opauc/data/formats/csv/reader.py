@@ -150,7 +150,7 @@ class CsvReader:
             return RawBatch(rows, None, lines, before, after, layout.columns, passthrough)
         records = block.records if block.records and not block.header_bytes else CsvRecords.of(text, layout.delimiter)
         lines, chosen = first_line + records.lines, np.arange(records.size)
-        errors = RecordErrors(layout.source, records.fields, layout.width, lines, self.missing == "error")
+        errors = RecordErrors(layout.source, records.fields, layout.names, lines, self.missing == "error")
         if layout.matrix:
             rows, chosen = read_wide_rows(layout, text, records, errors, bad_rows)
         elif rows is None or rows.num_rows != records.size:
