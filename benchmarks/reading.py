@@ -38,7 +38,7 @@ def _lines(rng, rows):
 
 def stream(path):
     """Read all rows and keep none, as a learner does."""
-    return sum(part.labels.size for part in LibsvmReader().parts(ByteSource(str(path)), BEGINNING, BadRows()))
+    return sum(part.labels.size for part in LibsvmReader().batches(ByteSource(str(path)), BEGINNING, BadRows()))
 
 
 def libsvm_table(folder):

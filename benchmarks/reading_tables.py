@@ -24,7 +24,7 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.formats.arrow import BATCH_ROWS, ArrowReader
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.formats.csv.values import PIECE_BYTES
+from opauc.data.formats.csv.values import CHUNK_BYTES
 from opauc.data.sources import BLOCK_BYTES, ByteSource
 from opauc.linear.moments.accumulate import accumulate
 
@@ -40,7 +40,7 @@ from opauc.core.batch import BEGINNING
 from opauc.data.encode.onehot import OneHotEncoder
 reader = CsvReader() if sys.argv[1].endswith("csv") else ArrowReader()
 encoder = OneHotEncoder()
-for part in reader.parts(ByteSource(sys.argv[1]), BEGINNING, BadRows()):
+for part in reader.batches(ByteSource(sys.argv[1]), BEGINNING, BadRows()):
     encoder.encode(part, sys.argv[1], BadRows())
 with open("/proc/self/status") as status:
     print(next(int(row.split()[1]) // 1024 for row in status if row.startswith("VmHWM")))
@@ -65,7 +65,7 @@ def mixed(n_rows):
 
 
 def encode_all(reader, path, encoder):
-    for part in reader.parts(ByteSource(str(path)), BEGINNING, BadRows()):
+    for part in reader.batches(ByteSource(str(path)), BEGINNING, BadRows()):
         encoder.encode(part, str(path), BadRows())
 
 
@@ -84,7 +84,7 @@ def parsers_table():
         kinds = {column: pa.string() if column in words else pa.float64() for column in table}
         schema = {column: pl.String if kind == pa.string() else pl.Float64 for column, kind in kinds.items()}
         best = race({
-            "pieces": lambda text=text, kinds=kinds: arrow_csv(text, kinds, PIECE_BYTES),
+            "pieces": lambda text=text, kinds=kinds: arrow_csv(text, kinds, CHUNK_BYTES),
             "one": lambda text=text, kinds=kinds: arrow_csv(text, kinds, len(text) + 1),
             "polars": lambda text=text, schema=schema: pl.read_csv(text, has_header=False, schema=schema),
             "pandas": lambda text=text: pd.read_csv(pa.BufferReader(text), header=None),
@@ -122,7 +122,7 @@ def parquet_table(folder):
         parquet.write_table(table, path, row_group_size=group)
         best = race({
             "alone": lambda: drain(parquet.ParquetFile(path).iter_batches(BATCH_ROWS, use_threads=False)),
-            "reader": lambda: drain(ArrowReader().parts(ByteSource(str(path)), BEGINNING, BadRows())),
+            "reader": lambda: drain(ArrowReader().batches(ByteSource(str(path)), BEGINNING, BadRows())),
             "encode": lambda: encode_all(ArrowReader(), path, OneHotEncoder()),
             "learn": lambda: learn_all(path),
         }, turns=6)  # fmt: skip
@@ -137,7 +137,7 @@ def drain(items):
 
 def learn_all(path):
     encoder = OneHotEncoder()
-    for part in ArrowReader().parts(ByteSource(str(path)), BEGINNING, BadRows()):
+    for part in ArrowReader().batches(ByteSource(str(path)), BEGINNING, BadRows()):
         rows, labels, *_ = encoder.encode(part, str(path), BadRows())
         accumulate(rows, labels)
 

@@ -30,7 +30,7 @@ TURNS = 3
 
 
 def decoded(path):
-    for _ in ArrowReader().parts(ByteSource(path), BEGINNING, BadRows()):
+    for _ in ArrowReader().batches(ByteSource(path), BEGINNING, BadRows()):
         pass
 
 

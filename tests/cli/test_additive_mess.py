@@ -199,7 +199,7 @@ def test_nothing_to_learn_from_is_refused(opauc):
 
 
 def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):
-    monkeypatch.setattr(table_column, "MOST_WORDS", 500)
+    monkeypatch.setattr(table_column, "MAX_CATEGORIES", 500)
     names = np.char.mod("n%d", np.arange(len(ROWS)) // 2)
     write_csv("rows.csv", ROWS.assign(name=names))
     ran = train(opauc, "rows.csv", "--categorical", "name")

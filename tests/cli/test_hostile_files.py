@@ -70,9 +70,9 @@ def test_every_verb_refuses_a_strange_model_in_one_line(opauc, strange):
     [
         (("kind",), DELETED),
         (("header", "resume_position"), []),
-        (("header", "resume_position", "place"), [1]),
-        (("header", "resume_position", "place"), [-1, 0, ""]),
-        (("header", "resume_position", "place"), [0, 10**30, ""]),
+        (("header", "resume_position", "position"), [1]),
+        (("header", "resume_position", "position"), [-1, 0, ""]),
+        (("header", "resume_position", "position"), [0, 10**30, ""]),
         (("header", "resume_position", "source"), 7),
         (("header", "resume_position", "encoding", "counts"), ["a", "b"]),
         (("header", "resume_position", "records"), [{"path": 3}]),

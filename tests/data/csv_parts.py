@@ -18,7 +18,7 @@ def written(tmp_path, content, name="table.csv"):
 
 
 def parts_of(path, reader=None, block_bytes=4096, place=BEGINNING, bad=None):
-    return list((reader or CsvReader()).parts(ByteSource(str(path), block_bytes), place, bad or BadRows()))
+    return list((reader or CsvReader()).batches(ByteSource(str(path), block_bytes), place, bad or BadRows()))
 
 
 def lines_of(part):

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from opauc.core.batch import Part, Place
+from opauc.core.batch import Position, RawBatch
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 
@@ -10,7 +10,7 @@ from opauc.data.columns import TableColumns
 def part_of(columns, line=0, lines=None, labels=None):
     rows = pa.record_batch(columns) if isinstance(columns, dict) else columns
     size = rows.num_rows if isinstance(rows, pa.RecordBatch) else rows.shape[0]
-    return Part(rows, labels, lines, Place(0, line), Place(size, line + size))
+    return RawBatch(rows, labels, lines, Position(0, line), Position(size, line + size))
 
 
 def encoded(encoder, columns, bad=None, **place):

@@ -20,7 +20,7 @@ LABELS = {"numbers": np.arange(N) % 3, "words": np.where(np.arange(N) % 2, "yes"
 
 
 def parts_of(path, columns=None, place=BEGINNING):
-    return list(NumpyReader(columns or TableColumns()).parts(ByteSource(str(path)), place, BadRows()))
+    return list(NumpyReader(columns or TableColumns()).batches(ByteSource(str(path)), place, BadRows()))
 
 
 def joined(parts):

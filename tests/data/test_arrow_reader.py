@@ -64,7 +64,7 @@ WANTED = ["x", "color", "flag", "y", "n"]
 
 
 def parts_of(path, place=BEGINNING, columns=COLUMNS):
-    return list(ArrowReader(columns).parts(ByteSource(str(path)), place, BadRows()))
+    return list(ArrowReader(columns).batches(ByteSource(str(path)), place, BadRows()))
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -153,7 +153,7 @@ def test_other_numbers_in_a_parquet_file_show_in_its_footer(tmp_path):
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, kind):
     path = tmp_path / "data"
     WRITERS[kind](table(), path)
-    parts = ArrowReader(COLUMNS).parts(ByteSource(str(path)), BEGINNING, BadRows())
+    parts = ArrowReader(COLUMNS).batches(ByteSource(str(path)), BEGINNING, BadRows())
     next(parts)
     with open(path, "ab") as file:
         file.write(b"more")
@@ -166,7 +166,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, kind):
     [
         (b"", "is neither a Parquet nor an Arrow file"),
         (b"y,a\n1,2\n", "is neither a Parquet nor an Arrow file"),
-        (b"FEA1 old", "is a Feather file of version 1, which is no longer read; write it anew"),
+        (b"FEA1 old", "is a Feather file of version 1, which is no longer read; write it again"),
         (b"PAR1PAR1", "Parquet file size is 8 bytes"),
         (b"PAR1" + b"\xff" * 100, "Parquet magic bytes not found"),
         (b"ARROW1\0\0", "File is too small"),
@@ -226,7 +226,7 @@ from opauc.data.encode.onehot import OneHotEncoder
 encoder = OneHotEncoder()
 peaks = []
 for path in sys.argv[1:]:
-    for part in ArrowReader().parts(ByteSource(path), BEGINNING, BadRows()):
+    for part in ArrowReader().batches(ByteSource(path), BEGINNING, BadRows()):
         encoder.encode(part, path, BadRows())
     with open("/proc/self/status") as status:
         peaks.append(next(row.split()[1] for row in status if row.startswith("VmHWM")))

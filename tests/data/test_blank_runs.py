@@ -10,7 +10,7 @@ from hypothesis import given
 from opauc.data import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.data.formats.csv.records import RUN, has_runs, without_runs
+from opauc.data.formats.csv.records import BLANK_RUN, has_blank_runs, join_blanks
 from tests.data.csv_parts import columns_of, lines_of, parts_of, written
 
 HEADER = ("size", "city", "label")
@@ -37,8 +37,8 @@ def spaced_lines(draw):
 @given(spaced_lines())
 def test_the_words_of_a_line_are_those_that_blanks_part(drawn):
     text, wanted = drawn
-    found = without_runs(text.encode()).decode()
-    assert [line.split(RUN) if line else [] for line in io.StringIO(found, newline=None).read().split("\n")][
+    found = join_blanks(text.encode()).decode()
+    assert [line.split(BLANK_RUN) if line else [] for line in io.StringIO(found, newline=None).read().split("\n")][
         : len(wanted)
     ] == wanted
 
@@ -98,5 +98,5 @@ def test_a_delimiter_that_is_there_or_named_goes_before_blanks(tmp_path):
     assert columns_of(parts_of(written(tmp_path, "a b;label\n1;2\n"))) == {"a b": [1.0], "label": [2.0]}
     single = parts_of(written(tmp_path, "a b label\n1  3\n"), CsvReader(delimiter=" "))
     assert str(columns_of(single)) == "{'a': [1.0], 'b': [None], 'label': [3.0]}"
-    assert not has_runs(b"one note\nanother long note")
-    assert not has_runs(b"word\nword\n")
+    assert not has_blank_runs(b"one note\nanother long note")
+    assert not has_blank_runs(b"word\nword\n")

@@ -19,10 +19,11 @@ from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
+from opauc.data.schema.numbers import MISSING_MARKERS, is_missing, parse_number, unit_of
 from opauc.data.sources import ByteSource
 from opauc.errors import InputError, MalformedRowError
 
-MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-"}
+MISSING = set(MISSING_MARKERS)
 MARKS = [b",", b";", b"\t", b"\n", b"\r", b"\r\n", b'"', b'""', b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b" ", b"e",
          b"-", b"+", b".", b"_", b"9" * 30, b"1e999", b"nan", b"inf", b"\n\n", b'"\n', b"NA", b"?"]  # fmt: skip
 SEEDS = [
@@ -47,8 +48,8 @@ def reference(content):
     return records
 
 
-def number(field):
-    """The number of a field, nan where it is missing, None where it says none."""
+def plain_number(field):
+    """The number of a field as programs write it, nan where it is missing, None where it has another format."""
     field = field.strip(" \t")
     if field in MISSING or re.fullmatch(r"[+-]?nan(\([A-Za-z0-9_]*\))?", field, re.IGNORECASE):
         return math.nan
@@ -60,10 +61,19 @@ def number(field):
         return None
 
 
+def number(field, number_format="."):
+    """The number of a field in a format, nan where it is missing, None where it is neither."""
+    if number_format == "." and (plain := plain_number(field)) is not None:
+        return plain
+    text = word(field)
+    value = parse_number(text, number_format)
+    return None if math.isnan(value) and not is_missing(text) else value
+
+
 def exact_number(field):
-    """The number of a field, None where it is a whole one that float64 may lack."""
-    whole = re.fullmatch(r"[+-]?([0-9]+)", field.strip(" \t"))
-    return None if whole and int(whole[1]) > 2**53 else number(field)
+    """The number of a field, None where it is an integer that is not exact in float64."""
+    integer = re.fullmatch(r"[+-]?([0-9]+)", field.strip(" \t"))
+    return None if integer and int(integer[1]) > 2**53 else number(field)
 
 
 def word(field):
@@ -78,7 +88,7 @@ def word(field):
 def parts_of(path, policy, block_bytes, place=BEGINNING):
     bad = BadRows(policy)
     reader = CsvReader(COLUMNS, delimiter=",", header=True)
-    return list(reader.parts(ByteSource(str(path), block_bytes), place, bad)), bad
+    return list(reader.batches(ByteSource(str(path), block_bytes), place, bad)), bad
 
 
 def rows_of(parts):
@@ -92,13 +102,13 @@ def rows_of(parts):
     return rows
 
 
-def expected_rows(header, records, label_is_number):
+def expected_rows(header, records, label_is_number, number_format):
     """The rows that are clear, and the lines of the others."""
     clear, bad = [], []
     names = [name.strip() for name in header]
     convert = {
         "label": exact_number if label_is_number else lambda field: word(field).strip(" \t"),
-        "size": number,
+        "size": lambda field: number(field, number_format),
         "color": word,
     }
     for line, fields in records:
@@ -152,9 +162,13 @@ def check(content, path, block_bytes):
         return "refused"
     label_is_number = bool(parts) and str(parts[0].rows.schema.field("label").type) == "double"
     (_, header), *records = reference(content)
-    wanted, bad_lines = expected_rows(header, records, label_is_number)
-    assert same(rows_of(parts), wanted), (content, rows_of(parts), wanted)
-    assert bad.total == len(bad_lines)
+    # The format is inferred from the rows of the first block: one of all formats must read every block.
+    units = {unit_of([word(field)]) for _, fields in records for field in fields}
+    formats = [decimal + unit for unit in sorted(units | {""}) for decimal in ".,"]
+    expected = [expected_rows(header, records, label_is_number, number_format) for number_format in formats]
+    found = [one for one in expected if same(rows_of(parts), one[0]) and bad.total == len(one[1])]
+    assert found, (content, rows_of(parts), expected[0])
+    wanted, bad_lines = found[0]
     assert [int(re.search(r"line (\d+)", text).group(1)) for text in bad.first] == bad_lines[:20]
     try:
         strict, _ = parts_of(path, "error", block_bytes)

@@ -200,7 +200,7 @@ def test_a_changed_or_shortened_file_is_refused_where_reading_goes_on(tmp_path):
         parts_of(path, block_bytes=16, place=place)
     assert str(error.value) == f"{path}: the first {place.offset} bytes are not those read before"
     path.write_text("y,a\n1,2\n")
-    with pytest.raises(InputChangedError, match="ends before the place to go on from"):
+    with pytest.raises(InputChangedError, match="ends before the position to resume from"):
         parts_of(path, block_bytes=16, place=place)
     path.write_text("y,a\n" + "1,22\n" * 50)
     with pytest.raises(InputChangedError, match="not those read before"):
@@ -216,7 +216,7 @@ def test_standard_input_is_taken_up_again_though_its_header_has_passed(monkeypat
             self.buffer = io.BufferedReader(io.BytesIO(content))
 
     monkeypatch.setattr(sys, "stdin", Pipe())
-    rest = list(CsvReader().parts(ByteSource("-", 32), parts[2].after, BadRows()))
+    rest = list(CsvReader().batches(ByteSource("-", 32), parts[2].after, BadRows()))
     assert [part.rows for part in rest] == [part.rows for part in parts[3:]]
 
 
@@ -230,7 +230,7 @@ from opauc.data.encode.onehot import OneHotEncoder
 encoder = OneHotEncoder()
 peaks = []
 for path in sys.argv[1:]:
-    for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()):
+    for part in CsvReader().batches(ByteSource(path), BEGINNING, BadRows()):
         encoder.encode(part, path, BadRows())
     with open("/proc/self/status") as status:
         peaks.append(next(row.split()[1] for row in status if row.startswith("VmHWM")))
@@ -278,7 +278,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.sources import ByteSource
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.core.batch import BEGINNING
-parts = lambda path: sum(part.rows.num_rows for part in CsvReader().parts(ByteSource(path), BEGINNING, BadRows()))
+parts = lambda path: sum(part.rows.num_rows for part in CsvReader().batches(ByteSource(path), BEGINNING, BadRows()))
 parts(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert parts(sys.argv[2]) == 1

@@ -48,7 +48,7 @@ def test_a_matrix_holds_what_columns_one_by_one_hold(tmp_path_factory, records, 
     path.write_bytes(text.encode("latin-1"))
     with pytest.MonkeyPatch.context() as patch:
         narrow = outcome(path, options)
-        patch.setattr(csv_values, "MOST_NARROW", 0)
+        patch.setattr(csv_values, "MAX_NARROW", 0)
         assert outcome(path, options) == narrow
 
 

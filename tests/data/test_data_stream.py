@@ -47,11 +47,11 @@ def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
         next(stream)
 
 
-def test_a_bookmark_of_other_files_is_refused(tmp_path):
+def test_a_resume_position_of_other_files_raises(tmp_path):
     rows, labels = rows_and_labels(0, 40, 2)
     paths = [write_rows(tmp_path, "svm", rows, labels, name) for name in ("a", "b", "c")]
     *_, last = open_stream(paths[:2], ReadOptions()).chunks()
-    with pytest.raises(InputError, match=r"c\.svm: stands where .*a\.svm stood"):
+    with pytest.raises(InputError, match=r"c\.svm: is read where .*a\.svm was read before"):
         list(open_stream([paths[2], paths[1]], ReadOptions(), last.resume_position).chunks())
 
 

@@ -57,7 +57,7 @@ class Refused(BadRows):
         super().__init__("skip")
         self.rows = []
 
-    def meet(self, row):
+    def handle(self, row):
         assert isinstance(row, MalformedRowError)
         assert str(row).startswith(f"text, line {row.line}: ")
         self.rows.append(row)
@@ -124,7 +124,7 @@ def check(text, rng, tally):
     """Raise unless each line of the text is read as scikit-learn reads it, or refused for a reason."""
     lines = split_lines(text)
     refused = Refused()
-    parts = list(LibsvmReader().parts(Text(lines, rng), BEGINNING, refused)) if lines else []
+    parts = list(LibsvmReader().batches(Text(lines, rng), BEGINNING, refused)) if lines else []
     bad = {row.line for row in refused.rows}
     assert len(bad) == len(refused.rows)
     assert all(1 <= line <= len(lines) for line in bad)

@@ -54,9 +54,9 @@ def test_a_malformed_row_is_refused_with_file_line_and_reason(tmp_path, line, re
     path.write_bytes(b"1 1:1\n# comment\n" + line + b"\n1 1:1\n")
     source, reader = ByteSource(str(path)), LibsvmReader()
     with pytest.raises(MalformedRowError) as caught:
-        list(reader.parts(source, BEGINNING, BadRows()))
+        list(reader.batches(source, BEGINNING, BadRows()))
     assert str(caught.value) == f"{path}, line 3: {reason}"
-    [part] = reader.parts(source, BEGINNING, BadRows("skip"))
+    [part] = reader.batches(source, BEGINNING, BadRows("skip"))
     assert part.lines.tolist() == [1, 4]
 
 

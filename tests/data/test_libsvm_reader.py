@@ -29,7 +29,7 @@ def write(tmp_path):
 
 
 def parts_of(path, reader=None, block_bytes=2**22, place=BEGINNING, bad_rows=None):
-    return list((reader or LibsvmReader()).parts(ByteSource(path, block_bytes), place, bad_rows or BadRows()))
+    return list((reader or LibsvmReader()).batches(ByteSource(path, block_bytes), place, bad_rows or BadRows()))
 
 
 def joined(parts, n_features):
@@ -223,7 +223,7 @@ def test_auto_cannot_look_back_in_a_pipe(monkeypatch):
         first, second = parts_of("-", reader, 12)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
         if reader.zero_based == "auto":
-            with pytest.raises(InputError, match="standard input: its first block is past; pass zero_based=True or"):
+            with pytest.raises(InputError, match="standard input: its first block is gone; pass zero_based=True or"):
                 parts_of("-", reader, 12, place=first.after)
         else:
             assert_same_parts(parts_of("-", reader, 12, place=first.after), [second])

@@ -39,11 +39,11 @@ COLUMNS = TableColumns(features=["a", "n"], categorical=["w"])
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(memory_reader, "MOST_ROWS", 64)
+    monkeypatch.setattr(memory_reader, "MAX_ROWS", 64)
 
 
 def parts_of(source, reader=None, place=BEGINNING):
-    return list((reader or MemoryReader()).parts(source, place, BadRows()))
+    return list((reader or MemoryReader()).batches(source, place, BadRows()))
 
 
 def encoded(parts, columns):

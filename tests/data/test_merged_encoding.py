@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.core.batch import Part, Place
+from opauc.core.batch import Position, RawBatch
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.encode.categories import merge_onehot_states
@@ -30,7 +30,9 @@ def learned(table, reverse=False):
     }
     names = sorted(columns, reverse=reverse)
     encoder = OneHotEncoder(TableColumns(labeled=False, categorical=["u", "v"]), missing="mean")
-    part = Part(pa.record_batch({name: columns[name] for name in names}), None, None, Place(), Place(len(table)))
+    part = RawBatch(
+        pa.record_batch({name: columns[name] for name in names}), None, None, Position(), Position(len(table))
+    )
     return encoder, encoder.encode(part, "t", BadRows()).rows.toarray()
 
 

@@ -17,7 +17,7 @@ from tests.data.numpy_parts import LABELS, N, joined, numbers, parts_of, sparse_
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(array_rows, "PART_BYTES", 4096)
+    monkeypatch.setattr(array_rows, "BATCH_BYTES", 4096)
 
 
 def same_from_every_part(path, parts, columns=None):
@@ -99,7 +99,7 @@ def test_an_array_stored_by_columns_is_read_where_it_is_not_packed(tmp_path):
     np.savez_compressed(path, X=by_columns, y=LABELS["numbers"])
     with pytest.raises(InputError) as error:
         parts_of(path)
-    wanted = "array X: stored by columns (Fortran order) and packed; save it in row order (C)"
+    wanted = "array X: stored by columns (Fortran order) and compressed; save it in row order (C)"
     assert str(error.value) == f"{path}, {wanted}"
 
 
@@ -157,7 +157,7 @@ from opauc.core.batch import BEGINNING
 from opauc.data.formats.numpy import NumpyReader
 peaks = []
 for path in sys.argv[1:]:
-    for part in NumpyReader().parts(ByteSource(path), BEGINNING, BadRows()):
+    for part in NumpyReader().batches(ByteSource(path), BEGINNING, BadRows()):
         pass
     with open("/proc/self/status") as status:
         peaks.append(next(row.split()[1] for row in status if row.startswith("VmHWM")))

@@ -17,7 +17,7 @@ from tests.data.numpy_parts import LABELS, numbers, parts_of, sparse_rows
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(array_rows, "PART_BYTES", 4096)
+    monkeypatch.setattr(array_rows, "BATCH_BYTES", 4096)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_another_file_in_its_place_is_refused(tmp_path, name):
     assert path.stat().st_size == size
     with pytest.raises(InputChangedError, match="is not the file whose first"):
         parts_of(path, columns, parts[0].after)
-    reading = NumpyReader(columns).parts(ByteSource(str(path)), BEGINNING, BadRows())
+    reading = NumpyReader(columns).batches(ByteSource(str(path)), BEGINNING, BadRows())
     next(reading)
     with open(path, "ab") as file:
         file.write(b"x")

@@ -36,7 +36,7 @@ def test_broken_libsvm_text_is_read_alike():
 
         def read(lines=lines):
             refused = Refused()
-            parts = list(LibsvmReader().parts(Text(lines, random.Random(0)), BEGINNING, refused))
+            parts = list(LibsvmReader().batches(Text(lines, random.Random(0)), BEGINNING, refused))
             entries = [(p.rows.data, p.rows.indices, p.rows.indptr, p.labels, p.lines, p.after[:2]) for p in parts]
             return [str(row) for row in refused.rows], entries
 
@@ -79,6 +79,6 @@ def test_a_bad_row_of_a_short_text_is_named_by_its_line():
     refused = BadRows("skip")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("opauc.data.sources.SMALL_TEXT", 2**30)
-        list(LibsvmReader().parts(Text([b"1 1:1\n", b"1 x:1\n", b"0 2:1\n"], random.Random(0)), BEGINNING, refused))
+        list(LibsvmReader().batches(Text([b"1 1:1\n", b"1 x:1\n", b"0 2:1\n"], random.Random(0)), BEGINNING, refused))
     assert refused.total == 1
     assert refused.first[0].startswith("text, line 2: ")

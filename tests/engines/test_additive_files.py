@@ -77,7 +77,7 @@ def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table
     """Of rare categories nothing is kept but that they are rare."""
     model = in_shards(files["csv"]).model
     assert (table["city"] == "Zug").any()
-    assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").words
+    assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").categories
     drawn = sample_initial_rows(SampledFiles.of(files["csv"], SAID), OrdinalReading(SAID), RECIPE, ClassLabels()).n_rows
     assert sum(model.solution.final.selection.rows) == N_ROWS - drawn
 

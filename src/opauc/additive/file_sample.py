@@ -63,14 +63,14 @@ def sample_initial_rows(
         drawn = _drawn(files, reading, labels, more, seed)
     if drawn is None or not drawn.rarer:
         return None
-    numbers = drawn.encoder.numbers
+    numbers = drawn.encoder.schema
     width = drawn.rows.shape[1]
     categorical = np.zeros(width, np.bool_) if numbers is None else numbers.categorical
     start = replace(factory, parameters={**factory.parameters, "init_size": wanted}).start(
         categorical, tuple(drawn.encoder.feature_names())
     )
     solution = start.of_sample(drawn.rows, drawn.labels)
-    columns = None if numbers is None else numbers.kept(solution.current.basis.kept_numbers())
+    columns = None if numbers is None else numbers.keep_categories(solution.current.basis.kept_numbers())
     label = drawn.encoder.pinned_columns.label
     known = replace(reading, columns=columns, label=None if label is None else str(label))
     column_profiles = tuple(drawn.encoder.column_profiles)

@@ -478,7 +478,7 @@ class OnePassGAM(ScoringClassifier):
     def _terms(self) -> Terms:
         check_is_fitted(self)
         names = self._input_names()
-        categories = [{}] * len(names) if self._columns is None else self._columns.words()
+        categories = [{}] * len(names) if self._columns is None else self._columns.category_names()
         return Terms(self._fitted, names, categories)
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:

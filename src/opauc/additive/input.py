@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import with_text_names
-from opauc.data.schema.table import NumberedRows, TableSchema
+from opauc.data.schema.table import OrdinalRows, TableSchema
 from opauc.errors import InputError
 from opauc.types import Floats
 
@@ -98,7 +98,7 @@ def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None)
     return np.concatenate(parts)
 
 
-def _warned(found: NumberedRows) -> KnownRows:
+def _warned(found: OrdinalRows) -> KnownRows:
     """Return the rows, with a warning of words where numbers were before."""
     for name, count in found.unreadable.items():
         warnings.warn(
@@ -106,4 +106,4 @@ def _warned(found: NumberedRows) -> KnownRows:
             UserWarning,
             stacklevel=6,
         )
-    return KnownRows(found.rows, found.numbers)
+    return KnownRows(found.rows, found.schema)

@@ -139,7 +139,7 @@ class AdditiveFit(Fit):
             return reading
         if reading.columns.frozen:
             return reading
-        return replace(reading, columns=reading.columns.kept(self.fixed.basis.kept_numbers()))
+        return replace(reading, columns=reading.columns.keep_categories(self.fixed.basis.kept_numbers()))
 
     def check_reading(self, reading: RowReading | None) -> None:
         """Raise ValueError unless the columns of the reading become the inputs of the basis."""

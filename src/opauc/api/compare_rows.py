@@ -58,7 +58,7 @@ class Passes(ABC):
 
     def read(self) -> Iterator[NumberedRows]:
         """Yield the chunks with their labels as 0 and 1."""
-        stream = self.stream(self.bad_rows.anew())
+        stream = self.stream(self.bad_rows.fresh_copy())
         last = None
         with self.observer.progress(self.title, stream.total_bytes) as show:
             for chunk, labels in chunks_of_known_classes(stream.chunks(), self.labels):
@@ -151,7 +151,7 @@ class TablePasses(Passes):
             encoder, parts = drawn.encoder, [part.rows for part in drawn.parts]
         self.column_profiles = encoder.column_profiles
         label = encoder.pinned_columns.label
-        known = replace(reading, columns=encoder.numbers, label=None if label is None else str(label))
+        known = replace(reading, columns=encoder.schema, label=None if label is None else str(label))
         return known, np.concatenate([np.empty((0, len(encoder.feature_names()))), *map(np.asarray, parts)])
 
 

@@ -44,7 +44,7 @@ def terms_of(model: Model) -> Terms:
     assert isinstance(model.fit, AdditiveFit), "asked for by its family"
     names, reading = input_names(model), model.reading
     columns = reading.columns if isinstance(reading, OrdinalReading) else None
-    return Terms(model.fit, names, [{}] * len(names) if columns is None else columns.words())
+    return Terms(model.fit, names, [{}] * len(names) if columns is None else columns.category_names())
 
 
 def terms_section(effects: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:

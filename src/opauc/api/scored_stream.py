@@ -45,16 +45,16 @@ class ScoredStream:
         format_: str | None,
         bad_rows: BadRows,
         purpose: Purpose,
-        kept: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
     ) -> None:
         can_train = purpose in (Purpose.REPORT, Purpose.FORGET)
         self.model = model if isinstance(model, Model) else load_model(model, can_train)
         self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
         self.stream = self.reading.stream(
-            paths, format_, bad_rows, labeled=purpose is not Purpose.PREDICT, kept=kept,
+            paths, format_, bad_rows, labeled=purpose is not Purpose.PREDICT, passthrough=passthrough,
             grouped=purpose is Purpose.FORGET,
         )  # fmt: skip
-        if kept and not self.stream.has_columns:
+        if passthrough and not self.stream.has_columns:
             raise InputError(f"{', '.join(map(str, paths))}: only tables have columns that can be passed through")
 
     @property

@@ -30,7 +30,7 @@ def split_label(table: Any, label: str | int | None) -> tuple[Any, Array]:
     names = table_names(table)
     if names is None:
         raise InputError(f"expected paths or a table with a label column, got {type(table).__name__}")
-    name = str(TableColumns(label=label).found_in(names, "the table").by_name.label)
+    name = str(TableColumns(label=label).resolve(names, "the table").by_name.label)
     if hasattr(table, "drop") and hasattr(table, "columns") and not hasattr(table, "schema"):  # pandas
         return table.drop(columns=[name]), np.asarray(table[name])
     import pyarrow as pa

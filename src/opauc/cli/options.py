@@ -184,12 +184,12 @@ def rank(text: str) -> str | int | None:
 class SkippableRows(BadRows):
     """Bad rows of a verb: where nothing else would help, the error names the option that leaves them out."""
 
-    def meet(self, row: MalformedRowError) -> None:
+    def handle(self, row: MalformedRowError) -> None:
         """Take note of a bad row; raise if it is one too many."""
         if self.policy == "error" and not row.hints:
             reason = f"{row.reason}; --on-bad-row skip leaves such rows out"
             raise MalformedRowError(row.source, row.line, reason, row.column) from row
-        super().meet(row)
+        super().handle(row)
 
 
 def bad_rows(policy: str, most: int | None) -> BadRows:

@@ -72,15 +72,15 @@ def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], kept
             continue
         values = _values(response, scorer, names, part.scores)
         if kept:
-            table.writerows(zip(*part.batch.kept_values(), values, strict=True))
+            table.writerows(zip(*part.batch.passthrough_values(), values, strict=True))
         else:
             out.write("".join(f"{value}\n" for value in values))
 
 
 def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None:
     """Write all that is known of each row, one JSON line per row."""
-    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.batch.kept_values()
-    names = [] if part.batch.kept is None else part.batch.kept.schema.names
+    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
+    names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
         facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
         label = classes[int(score > 0)]
@@ -88,7 +88,7 @@ def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None
 
 
 def _plain(value: object) -> object:
-    """Return a value of a kept column as JSON has it: dates and the like as text."""
+    """Return a value of a passthrough column as JSON has it: dates and the like as text."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

@@ -22,10 +22,10 @@ def show_columns(profiles: Sequence[ColumnProfile], reporter: Reporter) -> None:
     """Show the inferred type of each column."""
     if reporter.as_json:
         for one in profiles:
-            emit("column", name=one.name, kind=one.kind, used=one.column is not None, seen=one.seen)
+            emit("column", name=one.name, kind=one.kind, used=one.column is not None, seen=one.summary)
         return
     how = {True: "", False: "dropped, "}
-    show_table("columns", {one.name: f"{how[one.column is not None]}{one.kind}: {one.seen}" for one in profiles})
+    show_table("columns", {one.name: f"{how[one.column is not None]}{one.kind}: {one.summary}" for one in profiles})
 
 
 def report_training(result: Training, output: Path, reporter: Reporter) -> None:

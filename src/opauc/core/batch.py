@@ -1,4 +1,4 @@
-"""What readers give: labeled rows, and the place where reading goes on."""
+"""Batches of rows, and the positions from which reading can resume."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from opauc.data.encode.encoder import EncoderState, OneHotState, OrdinalState
     from opauc.data.formats.csv.wide import WideTable
 
-# Labels as they stand in a source: numbers or words.
+# Labels as in the source: numbers or strings.
 RawLabels: TypeAlias = Array
 
 
-class Place(NamedTuple):
-    """How far a reader got in one source, between two rows.
+class Position(NamedTuple):
+    """A position in one source, between two rows.
 
     `offset` counts bytes of uncompressed content for text and rows for
-    everything else; `line` counts lines or rows passed; `sha256` is that of
-    the content passed, so that a reader can tell whether it is still there.
+    everything else; `line` counts lines or rows before it; `sha256` is the hash
+    of the content before it, by which a reader checks that it did not change.
     """
 
     offset: int = 0
@@ -35,34 +35,33 @@ class Place(NamedTuple):
     sha256: str = ""
 
 
-BEGINNING = Place()
-# Whole numbers beyond this are no longer counted one by one.
-MOST = 2**53
+BEGINNING = Position()
+# Counts beyond this are not exact in float64.
+MAX_COUNT = 2**53
 
 
-class Part(NamedTuple):
-    """Some consecutive rows of one source, as its reader gives them.
+class RawBatch(NamedTuple):
+    """Consecutive rows of one source as its reader returns them, before encoding.
 
-    `rows` is an array (n, d) of float32 or float64 in row order or a canonical
-    scipy CSR array, or a table: a pyarrow RecordBatch or a WideTable. Only those of LIBSVM text are
-    checked already; the others may hold missing values until they are encoded.
-    `labels` are as they stand in the source, None where it has none or where
-    they are a column of the batch. `columns` says by names what the columns of a
-    table are, whose source may have more. `kept` are columns to be carried along,
-    where they are not to be taken from the table as it is.
+    `rows` is an array (n, d) of float32 or float64 in C order, a canonical scipy
+    CSR array, or a table: a pyarrow RecordBatch or a WideTable. Rows of LIBSVM
+    text are checked already; others may contain missing values. `labels` are as
+    in the source, None where it has none or where they are a column of the table.
+    `columns` names the roles of the columns of a table. `passthrough` has the
+    passthrough columns where they differ from those of the table.
     """
 
     rows: Rows | RecordBatch | WideTable
     labels: RawLabels | None
     lines: NDArray[np.int64] | None  # the line of each row, where rows were skipped; else they follow `before.line`
-    before: Place
-    after: Place
+    before: Position
+    after: Position
     columns: TableColumns | None = None
-    kept: RecordBatch | None = None
+    passthrough: RecordBatch | None = None
 
 
 class SourceRecord(TypedDict):
-    """What was read of a source: its path, bytes of its content, its rows and its hash."""
+    """What was read of a source: its path, the bytes and rows of its content, and its hash."""
 
     path: str
     bytes: int
@@ -71,10 +70,10 @@ class SourceRecord(TypedDict):
 
 
 class SavedResumePosition(TypedDict):
-    """A resume_position as JSON has it."""
+    """A resume position in JSON."""
 
     source: int
-    place: list[int | str]
+    position: list[int | str]
     rows: int
     records: list[SourceRecord]
     bad_rows: int
@@ -83,12 +82,12 @@ class SavedResumePosition(TypedDict):
 
 
 class ResumePosition(NamedTuple):
-    """Where a stream of several sources can be taken up again, and what is known of it up to there."""
+    """Where a stream of several sources can resume, and what was read up to there."""
 
-    source: int = 0  # the number of the source reading goes on in
-    place: Place = BEGINNING
+    source: int = 0  # index of the source to resume in
+    position: Position = BEGINNING
     rows: int = 0
-    records: tuple[SourceRecord, ...] = ()  # of the sources met
+    records: tuple[SourceRecord, ...] = ()  # of the sources read
     bad_rows: int = 0
     first_bad: tuple[str, ...] = ()
     encoding: EncoderState | Callable[[], EncoderState] | None = (
@@ -96,15 +95,15 @@ class ResumePosition(NamedTuple):
     )
 
     def to_json(self) -> Json:
-        """Return the resume_position as JSON has it."""
+        """Return the resume position as JSON."""
         return {**self._asdict(), "encoding": self._encoding()}
 
     def learned(self) -> OneHotState | None:
-        """Return what the encoder of tables had learned by then."""
+        """Return the state of the one-hot encoder at this position."""
         return cast("OneHotState | None", self._encoding())
 
     def numbered(self) -> OrdinalState | None:
-        """Return what an encoder that leaves rows as numbers had learned by then."""
+        """Return the state of the ordinal encoder at this position."""
         return cast("OrdinalState | None", self._encoding())
 
     def _encoding(self) -> EncoderState | None:
@@ -112,16 +111,18 @@ class ResumePosition(NamedTuple):
 
     @classmethod
     def of_json(cls, saved: Settings) -> ResumePosition:
-        """Return the resume_position `to_json` gave, refused unless a stream can have come there."""
-        found = json_as(SavedResumePosition, saved, "resume_position")
-        offset, line, sha256 = (*found["place"], None, None, None)[:3]
-        place = Place(json_as(int, offset, "place"), json_as(int, line, "place"), json_as(str, sha256, "place"))
-        counts = place.offset, place.line, found["source"], found["rows"], found["bad_rows"]
-        if not all(0 <= count < MOST for count in counts) or found["source"] > len(found["records"]):
+        """Return the resume position that `to_json` wrote, checked."""
+        given = json_as(SavedResumePosition, saved, "resume_position")
+        offset, line, sha256 = (*given["position"], None, None, None)[:3]
+        position = Position(
+            json_as(int, offset, "position"), json_as(int, line, "position"), json_as(str, sha256, "position")
+        )
+        counts = position.offset, position.line, given["source"], given["rows"], given["bad_rows"]
+        if not all(0 <= count < MAX_COUNT for count in counts) or given["source"] > len(given["records"]):
             raise ValueError(f"resume_position: expected counts of bytes, lines, rows and sources, got {counts}")
         return cls(
-            found["source"], place, found["rows"], tuple(found["records"]), found["bad_rows"],
-            tuple(found["first_bad"]), cast("OneHotState | None", found["encoding"]),
+            given["source"], position, given["rows"], tuple(given["records"]), given["bad_rows"],
+            tuple(given["first_bad"]), cast("OneHotState | None", given["encoding"]),
         )  # fmt: skip
 
 
@@ -134,15 +135,15 @@ class Batch(NamedTuple):
     source: str
     first_line: int
     lines: NDArray[np.int64] | None
-    resume_position: ResumePosition  # of the end of this chunk
-    bytes_read: int  # of all files so far, compressed as they are
-    kept: RecordBatch | None = None  # columns that were asked to be carried along
-    groups: GroupKeys | None = None  # of the rows, where a column says them
+    resume_position: ResumePosition  # of the end of this batch
+    bytes_read: int  # of all files so far, as stored on disk
+    passthrough: RecordBatch | None = None  # columns passed through unchanged
+    groups: GroupKeys | None = None  # of the rows, where a column of groups is read
 
-    def kept_values(self) -> list[list[object]]:
-        """Return the values of each column that was carried along."""
-        return [] if self.kept is None else [column.to_pylist() for column in self.kept.columns]
+    def passthrough_values(self) -> list[list[object]]:
+        """Return the values of each passthrough column."""
+        return [] if self.passthrough is None else [column.to_pylist() for column in self.passthrough.columns]
 
     def line_of(self, row: int) -> int:
-        """Return the line, from 1, at which a row of the chunk stands."""
+        """Return the line, from 1, of a row of the batch."""
         return self.first_line + row if self.lines is None else int(self.lines[row])

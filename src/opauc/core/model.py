@@ -67,7 +67,7 @@ class RowReading(Protocol):
         bad_rows: Any = None,
         *,
         labeled: bool = False,
-        kept: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
         grouped: bool = False,
     ) -> Any:
         """Return the stream of files that are read as those of the training were."""

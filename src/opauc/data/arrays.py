@@ -1,4 +1,4 @@
-"""Arrays of .npy and .npz files, some rows at a time."""
+"""Arrays of .npy and .npz files, read a few rows at a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Values: TypeAlias = Array
 Kind: TypeAlias = np.dtype[Any]
 
 PIECE_BYTES = 2**22
-LOCAL_HEADER = 30  # bytes of a zip entry's own header, before its name
+LOCAL_HEADER = 30  # bytes of the header of a zip entry, before its name
 
 
 class Header(NamedTuple):
-    """Shape, order and type of an array, and the size of what says so."""
+    """Shape, order and type of an array, and the size of its header."""
 
     shape: tuple[int, ...]
     by_columns: bool
@@ -35,10 +35,10 @@ class Header(NamedTuple):
 
 
 class ArrayStream:
-    """The rows of an array one after the other, read when asked for.
+    """The rows of an array, read in order.
 
-    Arrays in row order are read as they come. Those stored by columns (Fortran
-    order) cannot be; they are mapped into memory, which needs them uncompressed.
+    Arrays in C order are read from the stream. Arrays in Fortran order are
+    memory-mapped, which needs them uncompressed.
     """
 
     def __init__(self, stream: IO[bytes], size: int, name: str, mapped: tuple[str, int] | None) -> None:
@@ -46,33 +46,33 @@ class ArrayStream:
         header = read_header(stream, name)
         self.shape, self.dtype = header.shape, header.dtype
         self.row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
-        wanted = header.size + header.dtype.itemsize * math.prod(header.shape)
-        if wanted != size:
-            raise InputError(f"{name}: an array of shape {header.shape} takes {wanted} bytes, there are {size}")
-        self._plain = isinstance(stream, io.BufferedReader)  # what lies in an archive is inflated to be passed over
+        expected = header.size + header.dtype.itemsize * math.prod(header.shape)
+        if expected != size:
+            raise InputError(f"{name}: an array of shape {header.shape} takes {expected} bytes, there are {size}")
+        self._plain = isinstance(stream, io.BufferedReader)  # an archive must be decompressed to skip rows
         self._columns: Values | None = None
         if header.by_columns and len(header.shape) > 1:
             if mapped is None:
-                raise InputError(f"{name}: stored by columns (Fortran order) and packed; save it in row order (C)")
+                raise InputError(f"{name}: stored by columns (Fortran order) and compressed; save it in row order (C)")
             path, offset = mapped
             self._columns = np.memmap(path, header.dtype, "r", offset + header.size, header.shape, order="F")
 
     def read(self, n_rows: int) -> Values:
-        """Return the next rows, as many as asked for."""
+        """Return the next rows."""
         first, self._next = self._next, self._next + n_rows
         if self._columns is not None:
             return np.array(self._columns[first : self._next], order="C")
-        found = self._stream.read(n_rows * self.row_bytes)
-        if len(found) < n_rows * self.row_bytes:
-            raise InputError(f"{self.name}: ends in row {first + len(found) // max(self.row_bytes, 1) + 1}")
-        return np.frombuffer(found, self.dtype).reshape(n_rows, *self.shape[1:])
+        content = self._stream.read(n_rows * self.row_bytes)
+        if len(content) < n_rows * self.row_bytes:
+            raise InputError(f"{self.name}: ends in row {first + len(content) // max(self.row_bytes, 1) + 1}")
+        return np.frombuffer(content, self.dtype).reshape(n_rows, *self.shape[1:])
 
-    def word(self) -> str:
-        """Return the word that is all of the array."""
+    def read_string(self) -> str:
+        """Return the string of a scalar array."""
         return str(np.frombuffer(self._stream.read(), self.dtype)[0].astype(str)) if self.shape == () else ""
 
     def skip(self, n_rows: int) -> None:
-        """Pass over the next rows."""
+        """Skip the next rows."""
         self._next += n_rows
         if self._columns is not None:
             return
@@ -88,7 +88,7 @@ class ArrayStream:
 
 
 def read_header(stream: IO[bytes], name: str) -> Header:
-    """Read what stands before the numbers; nothing but numbers and text is let in."""
+    """Read the header of an array; raise unless it holds numbers or text."""
     try:
         version = npy.read_magic(stream)
         if version not in ((1, 0), (2, 0)):
@@ -103,7 +103,7 @@ def read_header(stream: IO[bytes], name: str) -> Header:
 
 
 def member_stream(archive: zipfile.ZipFile, member: str, path: str, opened: ExitStack) -> ArrayStream:
-    """Open an array of an .npz file, to be closed with all that is `opened`."""
+    """Open an array of an .npz file; `opened` closes it."""
     info = archive.getinfo(f"{member}.npy")
     mapped = None
     if info.compress_type == zipfile.ZIP_STORED:
@@ -118,7 +118,7 @@ WRONG_ENDS = "row ends (indptr) must start at 0 and grow up to the number of ent
 
 
 def canonical_rows(data: Values, indices: Values, ends: Values, n_features: int, source: str) -> csr_array:
-    """Return rows sorted and without duplicates, of float32 or float64; refuse indices and row ends out of bounds."""
+    """Return canonical CSR rows of float32 or float64; raise where indices or row ends are out of bounds."""
     if ends[0] != 0 or ends[-1] != len(indices) or len(indices) != len(data) or (np.diff(ends) < 0).any():
         raise InputError(f"{source}: {WRONG_ENDS}")
     if len(indices) and not (indices.min() >= 0 and indices.max() < n_features):
@@ -134,7 +134,7 @@ def canonical_rows(data: Values, indices: Values, ends: Values, n_features: int,
 
 
 def float_type(kind: Kind, source: str) -> np.dtype[np.floating]:
-    """Return float32 where it holds every value of `kind`, else float64; refuse what is no number."""
+    """Return float32 where every value of `kind` is exact in it, else float64; raise unless `kind` is numeric."""
     if kind.kind not in "biuf":
         raise InputError(f"{source}: expected numbers, got an array of {kind}")
     return np.result_type(kind, np.float32) if kind.itemsize <= 4 and kind.kind == "f" else _of_integers(kind)

@@ -1,4 +1,4 @@
-"""Columns of a table as numbers, labels and words, or a clear refusal."""
+"""Columns of Arrow tables as numbers, labels and categories."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from opauc.core.batch import RawLabels
+from opauc.data.bad_rows import RowErrors
 from opauc.data.columns import about_columns, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
+from opauc.data.schema.numbers import POINT, infer_number_format, is_missing, parse_numbers
 from opauc.errors import InputError
 from opauc.types import Array, DenseRows
 
 Table: TypeAlias = pa.RecordBatch | WideTable
 
-# Types whose every value float32 holds exactly.
+# Characters of a value that a message shows.
+MAX_SHOWN = 40
+# Types whose every value is exact in float32.
 NARROW = {pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.float16(), pa.float32()}
 
 
-class Words(NamedTuple):
-    """A column of words: the different ones, and which of them stands in each row, -1 where none does."""
+class EncodedStrings(NamedTuple):
+    """The distinct strings of a column, and the index of each row's, -1 where it is missing."""
 
-    words: list[str]
-    levels: NDArray[np.int32]
+    strings: list[str]
+    codes: NDArray[np.int32]
 
 
 def column_names(table: Table) -> list[str]:
@@ -37,7 +41,7 @@ def column_names(table: Table) -> list[str]:
     return names
 
 
-# Types are asked of the schema: pyarrow fails to make an array at all of a type that it does not know.
+# Types are taken from the schema: pyarrow cannot even make an array of an unknown extension type.
 
 
 def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[DenseRows, bool]:
@@ -48,7 +52,7 @@ def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[Dens
     if isinstance(table, WideTable):
         return _chosen(table, names), False
     kinds = [_plain_type(table.schema.field(name).type) for name in names]
-    _refuse_unless_numbers(dict(zip(names, kinds, strict=True)), source)
+    _check_numeric(dict(zip(names, kinds, strict=True)), source)
     narrow = all(kind in NARROW for kind in kinds)
     shape = table.num_rows, len(names)
     rows: DenseRows = np.empty(shape, np.float32) if narrow else np.empty(shape)
@@ -57,16 +61,43 @@ def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[Dens
     return rows, finite
 
 
+def parse_text_columns(table: Table, names: Sequence[str], number_formats: dict[str, str], errors: RowErrors) -> Table:
+    """Return a table with text columns of numbers parsed; new number formats are inferred and added to the dict.
+
+    Text columns without a number format are left as they are. A value that is
+    neither a number nor missing is an error of its row.
+    """
+    if isinstance(table, WideTable):
+        return table
+    for name in names:
+        at = table.schema.get_field_index(name)
+        if not is_text(table.schema.field(at).type):
+            continue
+        column = table.column(at)
+        if name not in number_formats:
+            strings, codes = encode_strings(column)
+            inferred = infer_number_format(strings, np.bincount(codes[codes >= 0], minlength=len(strings)))
+            if inferred is None and not all(map(is_missing, strings)):
+                continue
+            if inferred is not None:
+                number_formats[name] = inferred.name
+        parsed = parse_numbers(column, number_formats.get(name, POINT))
+        for row in np.flatnonzero(parsed.is_unreadable).tolist():
+            errors.add_row(row, f"{column[row].as_py()[:MAX_SHOWN]!r} is not a number", name)
+        table = table.set_column(at, name, pa.array(parsed.numbers))
+    return table
+
+
 def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArray[np.bool_]]:
-    """Return labels as they stand, numbers or words, and which of them are missing."""
+    """Return labels as numbers or strings, and which of them are missing."""
     batch = _narrow(table)
     kind = _plain_type(batch.schema.field(name).type)
-    if not (is_words(kind) or _is_number(kind)):
+    if not (is_text(kind) or _is_number(kind)):
         raise InputError(f"{source}: the label, column {name}, holds {kind}, which is neither numbers nor words")
     column = batch.column(name)
-    if is_words(kind):
-        words, levels = words_of(column)
-        return np.array([*words, ""])[levels], levels < 0
+    if is_text(kind):
+        strings, codes = encode_strings(column)
+        return np.array([*strings, ""])[codes], codes < 0
     missing = numbers_in(column.is_null(nan_is_null=True)).astype(np.bool_)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -76,47 +107,47 @@ def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArr
     return values.astype(np.bool_) if types.is_boolean(column.type) else values, missing
 
 
-def category_words(table: Table, name: str, source: str) -> Words:
-    """Return a column's values as categories, or say that they cannot be."""
+def encode_categories(table: Table, name: str, source: str) -> EncodedStrings:
+    """Return a column as categories; raise where its type cannot be."""
     batch = _narrow(table)
     kind = batch.schema.field(name).type
-    if not _can_be_words(_plain_type(kind)):
+    if not _can_be_categories(_plain_type(kind)):
         raise InputError(f"{source}: column {name} holds {kind}, which cannot be categories")
-    return words_of(batch.column(name))
+    return encode_strings(batch.column(name))
 
 
-def has_truths(table: Table, name: str) -> bool:
-    """Tell whether a column is of truth values by its type."""
+def is_boolean_column(table: Table, name: str) -> bool:
+    """Tell whether a column has the type boolean."""
     return bool(types.is_boolean(_plain_type(_narrow(table).schema.field(name).type)))
 
 
-def kept_columns(table: Table, names: Sequence[str]) -> pa.RecordBatch:
-    """Return columns as they are, to be carried along."""
+def select_columns(table: Table, names: Sequence[str]) -> pa.RecordBatch:
+    """Return the named columns unchanged."""
     return _narrow(table).select(list(names))
 
 
-def words_of(column: pa.Array) -> Words:
-    """Return a column's values as words; nothing and the empty word are no words.
+def encode_strings(column: pa.Array) -> EncodedStrings:
+    """Return a column as strings and codes; null and the empty string are missing.
 
     >>> import pyarrow as pa
-    >>> from opauc.data.arrow_columns import words_of
-    >>> words_of(pa.array(["red", None, "blue", "red", ""]))
-    Words(words=['red', 'blue', ''], levels=array([ 0, -1,  1,  0, -1], dtype=int32))
+    >>> from opauc.data.arrow_columns import encode_strings
+    >>> encode_strings(pa.array(["red", None, "blue", "red", ""]))
+    EncodedStrings(strings=['red', 'blue', ''], codes=array([ 0, -1,  1,  0, -1], dtype=int32))
     """
     if not types.is_dictionary(column.type):
         column = (column if types.is_string(column.type) else pc.cast(column, pa.string())).dictionary_encode()
-    words = pc.cast(column.dictionary, pa.string()).to_pylist()
-    levels = numbers_in(pc.fill_null(pc.cast(column.indices, pa.int32()), -1))
-    if "" in words or None in words:
-        known = np.append(np.where([not word for word in words], -1, np.arange(len(words))), -1)
-        levels = known[levels].astype(np.int32)
-    return Words(words, levels)
+    strings = pc.cast(column.dictionary, pa.string()).to_pylist()
+    codes = numbers_in(pc.fill_null(pc.cast(column.indices, pa.int32()), -1))
+    if "" in strings or None in strings:
+        recoded = np.append(np.where([not string for string in strings], -1, np.arange(len(strings))), -1)
+        codes = recoded[codes].astype(np.int32)
+    return EncodedStrings(strings, codes)
 
 
 def numbers_in(column: pa.Array) -> Array:
-    """Return the numbers of an array as they lie in memory, truth values as 0 and 1, missing floats as nan.
+    """Return the numbers of an Arrow array without a copy, booleans as 0 and 1, missing floats as nan.
 
-    pyarrow's own way to numpy imports pandas, which takes longer than all else.
+    pyarrow's own conversion to NumPy imports pandas, which is slow.
     """
     if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
@@ -128,15 +159,15 @@ def numbers_in(column: pa.Array) -> Array:
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
-def is_words(kind: pa.DataType) -> bool:
-    """Tell whether a type is one of text."""
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type holds strings."""
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _can_be_words(kind: pa.DataType) -> bool:
-    """Tell whether the values of a type can be taken as categories."""
+def _can_be_categories(kind: pa.DataType) -> bool:
+    """Tell whether values of a type can be categories."""
     times = types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind) or types.is_duration(kind)
-    return bool(is_words(kind) or _is_number(kind) or times or types.is_null(kind))
+    return bool(is_text(kind) or _is_number(kind) or times or types.is_null(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -148,11 +179,17 @@ def _narrow(table: Table) -> pa.RecordBatch:
 
 
 def _chosen(table: WideTable, names: Sequence[str]) -> DenseRows:
-    """Return columns of the matrix in this order."""
+    """Return columns in this order: most are those of the matrix."""
     if list(names) == table.numeric:
         return table.numbers
-    places = {name: place for place, name in enumerate(table.numeric)}
-    return np.ascontiguousarray(table.numbers[:, [places[name] for name in names]])
+    positions = {name: position for position, name in enumerate(table.numeric)}
+    rows = np.empty((table.num_rows, len(names)))
+    for at, name in enumerate(names):
+        if name in positions:
+            rows[:, at] = table.numbers[:, positions[name]]
+        elif table.others is not None:
+            rows[:, at] = _floats(table.others.column(name), pa.float64())
+    return rows
 
 
 def _floats(column: pa.Array, kind: pa.DataType) -> NDArray[np.floating]:
@@ -167,23 +204,23 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def _refuse_unless_numbers(kinds: Mapping[str, pa.DataType], source: str) -> None:
-    """Name all columns at once that hold no numbers, and what can be done about them."""
-    words = [name for name, kind in kinds.items() if is_words(kind)]
-    strange = [name for name, kind in kinds.items() if not (is_words(kind) or _is_number(kind) or types.is_null(kind))]
-    said, hints = [], []
-    if words:
-        declared, left_out = about_columns("categorical", words), about_columns("drop", words)
-        which, they = ("column {} holds", "it") if len(words) == 1 else ("columns {} hold", "them")
-        said.append(
-            f"{which.format(listed(words))} words; declare {they} categorical {declared} or leave {they} out {left_out}"
+def _check_numeric(kinds: Mapping[str, pa.DataType], source: str) -> None:
+    """Raise an error that names all columns without numbers, and what a user can do about them."""
+    text = [name for name, kind in kinds.items() if is_text(kind)]
+    others = [name for name, kind in kinds.items() if not (is_text(kind) or _is_number(kind) or types.is_null(kind))]
+    messages, hints = [], []
+    if text:
+        declare, drop = about_columns("categorical", text), about_columns("drop", text)
+        which, they = ("column {} holds", "it") if len(text) == 1 else ("columns {} hold", "them")
+        messages.append(
+            f"{which.format(listed(text))} words; declare {they} categorical {declare} or leave {they} out {drop}"
         )
-        hints += [declared, left_out]
-    for name in strange:
-        left_out = about_columns("drop", [name])
-        said.append(
-            f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out {left_out}"
+        hints += [declare, drop]
+    for name in others:
+        drop = about_columns("drop", [name])
+        messages.append(
+            f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out {drop}"
         )
-        hints.append(left_out)
-    if said:
-        raise InputError(f"{source}: {'; '.join(said)}", *hints)
+        hints.append(drop)
+    if messages:
+        raise InputError(f"{source}: {'; '.join(messages)}", *hints)

@@ -1,27 +1,39 @@
-"""Rows that cannot be read: refused at once, or counted, listed and skipped."""
+"""Bad rows: raised at once, or counted, listed and skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Self
 
-from opauc.errors import MalformedRowError, TooManyBadRowsError
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.core.batch import RawBatch, RawLabels
+from opauc.errors import Hint, MalformedRowError, TooManyBadRowsError
 
 LISTED = 20
+Mask = NDArray[np.bool_]
+FILL_MISSING, SKIP_MISSING = Hint("missing"), Hint("missing", "zero or mean")
+MISSING_LABEL = "the label is missing"
+# What a model that was trained without missing values says of them.
+TRAINED_WITHOUT = (
+    "and the model was trained to refuse missing values; to score such rows, train it with missing values taken as "
+    f"zero or as the mean {FILL_MISSING}"
+)
 
 
 class BadRows:
-    """Raise the first bad row, or skip up to `most` of them and remember what they were.
+    """Raise the first bad row, or skip up to `most` of them and list the first.
 
     Examples
     --------
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.errors import MalformedRowError
     >>> bad = BadRows("skip", most=1)
-    >>> bad.meet(MalformedRowError("a.csv", 7, "'x' is not a number"))
+    >>> bad.handle(MalformedRowError("a.csv", 7, "'x' is not a number"))
     >>> bad.total, bad.first
     (1, ["a.csv, line 7: 'x' is not a number"])
-    >>> bad.meet(MalformedRowError("a.csv", 9, "'?' is not a number"))
+    >>> bad.handle(MalformedRowError("a.csv", 9, "'?' is not a number"))
     Traceback (most recent call last):
         ...
     opauc.errors.TooManyBadRowsError: 2 bad rows, at most 1 may be skipped; the last: a.csv, line 9: '?' is not a number
@@ -35,12 +47,12 @@ class BadRows:
         self.policy, self.most = policy, most
         self.total, self.first = total, list(first)
 
-    def anew(self) -> Self:
+    def fresh_copy(self) -> Self:
         """Return the same policy before any row."""
         return type(self)(self.policy, self.most)
 
-    def meet(self, row: MalformedRowError) -> None:
-        """Take note of a bad row; raise if it is one too many."""
+    def handle(self, row: MalformedRowError) -> None:
+        """Raise a bad row, or count it; raise if there are too many."""
         if self.policy == "error":
             raise row
         self.total += 1
@@ -49,3 +61,84 @@ class BadRows:
         if self.most is not None and self.total > self.most:
             message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: {row}"
             raise TooManyBadRowsError(message, *row.hints) from row
+
+
+class RowErrors:
+    """The first error of each row of a raw batch; `trained` says that a trained model reads it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.core.batch import Position, RawBatch
+    >>> from opauc.data.bad_rows import BadRows, RowErrors
+    >>> raw = RawBatch(np.zeros((3, 1)), None, None, Position(line=10), Position(line=13))
+    >>> errors = RowErrors(raw, "a.npy")
+    >>> errors.add(np.array([False, True, False]), "the value is missing", "0")
+    >>> bad = BadRows("skip")
+    >>> errors.handle(3, bad), bad.first
+    (array([ True, False,  True]), ['a.npy, line 12, column 0: the value is missing'])
+    """
+
+    def __init__(self, raw: RawBatch, source: str, trained: bool = False) -> None:
+        self._raw, self._source, self._trained = raw, source, trained
+        self._errors: dict[int, tuple[str, str, tuple[Hint, ...]]] = {}
+
+    def add(self, bad: Mask, reason: str, column: str, *hints: Hint) -> None:
+        """Record an error of the rows of a mask in one column."""
+        for row in np.flatnonzero(bad).tolist():
+            self.add_row(row, reason, column, *hints)
+
+    def add_row(self, row: int, reason: str, column: str, *hints: Hint) -> None:
+        """Record an error of one row."""
+        self._errors.setdefault(row, (reason, column, hints))
+
+    def add_cells(self, bad: Mask, values: NDArray[np.floating], names: Sequence[str]) -> None:
+        """Record the first bad cell of each row: a missing value or one that is not finite."""
+        for row in np.flatnonzero(bad.any(axis=1)).tolist():
+            column = int(bad[row].argmax())
+            self.add_cell(row, float(values[row, column]), names[column])
+
+    def add_cell(self, row: int, value: float, name: str) -> None:
+        """Record one value that is missing or not finite."""
+        if not np.isnan(value):
+            self.add_row(row, f"{value} is not a finite number", name)
+            return
+        advice = f"; missing values can be taken as zero or as the mean {FILL_MISSING}"
+        reason = "the value is missing" + (f", {TRAINED_WITHOUT}" if self._trained else advice)
+        self.add_row(row, reason, name, FILL_MISSING)
+
+    def add_missing_labels(self, labels: RawLabels, column: str) -> None:
+        """Record rows without a label: nan among numbers, the empty string among strings."""
+        if labels.dtype.kind == "f":
+            self.add(np.isnan(labels), MISSING_LABEL, column)
+        elif labels.dtype.kind == "U":
+            self.add(labels == "", MISSING_LABEL, column)
+
+    def add_missing_categories(self, missing: Mask, column: str) -> None:
+        """Record rows that have no category in a column."""
+        if self._trained:
+            self.add(missing, f"the category is missing, {TRAINED_WITHOUT}", column, FILL_MISSING)
+        else:
+            self.add(missing, f"the category is missing; a row can go without one {SKIP_MISSING}", column, SKIP_MISSING)
+
+    def handle(self, n_rows: int, bad_rows: BadRows) -> Mask | None:
+        """Raise or skip the bad rows in their order; return which rows are good, None where all are."""
+        if not self._errors:
+            return None
+        good = np.ones(n_rows, dtype=bool)
+        for row in sorted(self._errors):
+            reason, column, hints = self._errors[row]
+            bad_rows.handle(MalformedRowError(self._source, self._line(row), reason, column, hints))
+            good[row] = False
+        return good
+
+    def lines_of(self, good: Mask | None) -> NDArray[np.int64] | None:
+        """Return the lines of the good rows, None where they follow the position before the batch one by one."""
+        lines = self._raw.lines
+        if good is None:
+            return lines
+        return (self._raw.before.line + 1 + np.arange(good.size) if lines is None else lines)[good]
+
+    def _line(self, row: int) -> int:
+        lines = self._raw.lines
+        return self._raw.before.line + 1 + row if lines is None else int(lines[row])

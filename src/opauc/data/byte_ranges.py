@@ -1,4 +1,4 @@
-"""Stretches of one source that can be read apart from each other."""
+"""Byte ranges of one source that can be read independently."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from opauc.core.kernels.compile import in_python
 from opauc.data.kernels.csv import OUTSIDE, QUOTE, state_after
 
 PIECE_BYTES = 2**22
-# A text with fewer quotes is followed in plain Python, sooner than machine code for it is loaded.
-FEW_QUOTES = 1000
+# With fewer quotes plain Python is faster than loading the compiled kernel.
+MAX_PYTHON_QUOTES = 1000
 STATES = range(3)
 
 
 class Quoting(NamedTuple):
-    """The delimiter of comma-separated text, and its state at both ends of an byte_range: see `quote_states`."""
+    """The delimiter of CSV text, and its quoting state at both ends of a byte range."""
 
     delimiter: int
     before: int = OUTSIDE
@@ -33,8 +33,8 @@ class ByteRange(NamedTuple):
 
     Examples
     --------
-    >>> from opauc.data.byte_ranges import even_extents
-    >>> [tuple(byte_range[:2]) for byte_range in even_extents(10, 4)]
+    >>> from opauc.data.byte_ranges import split_evenly
+    >>> [tuple(byte_range[:2]) for byte_range in split_evenly(10, 4)]
     [(0, 4), (4, 8), (8, 10)]
     """
 
@@ -43,48 +43,48 @@ class ByteRange(NamedTuple):
     quoting: Quoting | None = None
 
 
-def even_extents(size: int, most: int) -> list[ByteRange]:
-    """Return byte_ranges of `most` bytes or rows each, the last one of what is left; none of nothing."""
+def split_evenly(size: int, most: int) -> list[ByteRange]:
+    """Return ranges of `most` bytes or rows each; the last one may be shorter."""
     return [ByteRange(begin, min(begin + most, size)) for begin in range(0, size, most)]
 
 
-def joined_extents(sizes: list[int], weights: list[float], least: float) -> list[ByteRange]:
-    """Return byte_ranges of whole pieces of the given sizes, as few together as weigh `least`.
+def join_ranges(sizes: list[int], weights: list[float], least: float) -> list[ByteRange]:
+    """Return ranges of consecutive pieces of the given sizes, each of total weight `least` or more.
 
-    >>> from opauc.data.byte_ranges import joined_extents
-    >>> [tuple(byte_range[:2]) for byte_range in joined_extents([5, 5, 5], [1.0, 1.0, 1.0], 2.0)]
+    >>> from opauc.data.byte_ranges import join_ranges
+    >>> [tuple(byte_range[:2]) for byte_range in join_ranges([5, 5, 5], [1.0, 1.0, 1.0], 2.0)]
     [(0, 10), (10, 15)]
     """
     edges, row, weight = [0], 0, 0.0
-    for size, heavy in zip(sizes, weights, strict=True):
-        row, weight = row + size, weight + heavy
+    for size, piece_weight in zip(sizes, weights, strict=True):
+        row, weight = row + size, weight + piece_weight
         if weight >= least:
             edges, weight = [*edges, row], 0.0
     return [ByteRange(begin, end) for begin, end in pairwise([*edges, row]) if begin < end]
 
 
 def states_after(path: str, delimiter: int, byte_range: ByteRange) -> list[int]:
-    """Return the state of comma-separated text at the end of an byte_range, for each state it may have at its beginning."""
+    """Return the quoting state of CSV text at the end of a byte range, for each state at its beginning."""
     states = list(STATES)
     with open(path, "rb") as file:
         for begin in range(byte_range.begin, byte_range.end, PIECE_BYTES):
-            text = _with_neighbours(file, begin, min(begin + PIECE_BYTES, byte_range.end))
+            text = _with_neighbors(file, begin, min(begin + PIECE_BYTES, byte_range.end))
             followed = {state: _state_after(text, delimiter, state) for state in set(states)}
             states = [followed[state] for state in states]
     return states
 
 
 def with_quoting(byte_ranges: list[ByteRange], delimiter: int, states: list[list[int]]) -> list[ByteRange]:
-    """Return the byte_ranges of one text with its state at their ends, from what `states_after` gave for each."""
-    found, state = [], OUTSIDE
+    """Return the byte ranges of one text with the quoting state at their ends, from the results of `states_after`."""
+    ranges, state = [], OUTSIDE
     for byte_range, following in zip(byte_ranges, states, strict=True):
-        found.append(byte_range._replace(quoting=Quoting(delimiter, state, following[state])))
+        ranges.append(byte_range._replace(quoting=Quoting(delimiter, state, following[state])))
         state = following[state]
-    return found
+    return ranges
 
 
 def records_of(stream: IO[bytes], byte_range: ByteRange) -> tuple[int, int]:
-    """Return where the first record of an byte_range of text begins, and the first after it."""
+    """Return where the first record of a byte range of text begins, and the first after it."""
     delimiter, before, after = byte_range.quoting or (None, OUTSIDE, OUTSIDE)
     return _record_from(stream, byte_range.begin, delimiter, before), _record_from(
         stream, byte_range.end, delimiter, after
@@ -92,13 +92,13 @@ def records_of(stream: IO[bytes], byte_range: ByteRange) -> tuple[int, int]:
 
 
 def lines_before(path: str, offset: int) -> int:
-    """Return how many lines end before `offset` of a plain text."""
-    found, left = 0, offset
+    """Return how many lines end before `offset` of an uncompressed text."""
+    n_lines, left = 0, offset
     with open(path, "rb") as file:
         while left and (piece := file.read(min(left, PIECE_BYTES))):
-            found += piece.count(b"\n")
+            n_lines += piece.count(b"\n")
             left -= len(piece)
-    return found
+    return n_lines
 
 
 def _record_from(stream: IO[bytes], offset: int, delimiter: int | None, state: int) -> int:
@@ -113,19 +113,19 @@ def _record_from(stream: IO[bytes], offset: int, delimiter: int | None, state: i
         stream.seek(offset)
         end = offset + len(stream.readline())
         if delimiter is not None:
-            state = _state_after(_with_neighbours(stream, offset, end), delimiter, state)
+            state = _state_after(_with_neighbors(stream, offset, end), delimiter, state)
         offset = end
         if state == OUTSIDE:
             break
     return offset
 
 
-def _with_neighbours(stream: IO[bytes], begin: int, end: int) -> bytes:
+def _with_neighbors(stream: IO[bytes], begin: int, end: int) -> bytes:
     """Return some bytes of a text with the one before and the one after; an end of line where there is none."""
     stream.seek(max(begin - 1, 0))
-    found = stream.read(end - max(begin - 1, 0) + 1)
-    found = found if begin else b"\n" + found
-    return found if len(found) == end - begin + 2 else found + b"\n"
+    text = stream.read(end - max(begin - 1, 0) + 1)
+    text = text if begin else b"\n" + text
+    return text if len(text) == end - begin + 2 else text + b"\n"
 
 
 def _state_after(text: bytes, delimiter: int, state: int) -> int:
@@ -134,7 +134,7 @@ def _state_after(text: bytes, delimiter: int, state: int) -> int:
     if not quotes:
         return state
     data = np.frombuffer(text, np.uint8)
-    places: NDArray[np.int64] = 1 + np.flatnonzero(data[1:-1] == QUOTE)
-    if quotes < FEW_QUOTES:
-        return int(in_python(state_after)(text, places.tolist(), delimiter, state))
-    return int(state_after(data, places, delimiter, state))
+    positions: NDArray[np.int64] = 1 + np.flatnonzero(data[1:-1] == QUOTE)
+    if quotes < MAX_PYTHON_QUOTES:
+        return int(in_python(state_after)(text, positions.tolist(), delimiter, state))
+    return int(state_after(data, positions, delimiter, state))

@@ -1,4 +1,4 @@
-"""From what a user names to the files to be read and the format of each."""
+"""The files that paths, patterns and folders stand for, and the format of each."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from opauc.data.formats.format import DataFormat
 from opauc.data.sources import STANDARD_INPUT, ByteSource
 from opauc.errors import InputError
 
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Return the files meant by files, patterns and folders, those of a pattern or folder in order of their names.
+    """Return the files of paths, patterns and folders; those of a pattern or folder are sorted by name.
 
     In a folder, files of a known ending count, at any depth; hidden ones and those that begin with "_" do not.
 
@@ -28,49 +28,49 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("b.csv", "a.csv", "_SUCCESS"):
     ...         (Path(folder) / name).touch()
-    ...     [Path(found).name for found in find_sources([folder])]
+    ...     [Path(path).name for path in find_sources([folder])]
     ['a.csv', 'b.csv']
     """
-    found = []
+    sources = []
     for path in [os.fspath(path) for path in paths]:
         if path == STANDARD_INPUT or os.path.isfile(path):
-            found.append(path)
+            sources.append(path)
         elif os.path.isdir(path):
-            found += _files_of(path)
+            sources += _files_of(path)
         elif os.path.exists(path):
-            found.append(path)  # a pipe
+            sources.append(path)  # a pipe
         else:
-            found += _matches(path)
-    if found.count(STANDARD_INPUT) > 1:
+            sources += _matches(path)
+    if sources.count(STANDARD_INPUT) > 1:
         raise InputError("standard input can be read only once")
-    return found
+    return sources
 
 
-def format_of(path: str, asked: str | None = None) -> DataFormat:
-    """Return the format of a source: the one asked for, else the one inferred from its ending or its first line."""
+def format_of(path: str, requested: str | None = None) -> DataFormat:
+    """Return the format of a source: the one requested, else inferred from its file ending or first line."""
     formats: Mapping[str, DataFormat] = FORMATS
-    if asked is not None:
-        if asked not in formats:
-            raise InputError(f"format must be one of {', '.join(formats)}, got {asked!r}")
-        return formats[asked]
-    known = _format_by_ending(path)
-    if known is not None:
-        return known
+    if requested is not None:
+        if requested not in formats:
+            raise InputError(f"format must be one of {', '.join(formats)}, got {requested!r}")
+        return formats[requested]
+    by_ending = _format_by_ending(path)
+    if by_ending is not None:
+        return by_ending
     if not os.path.isfile(path):
         name = ByteSource(path).name
         raise InputError(f"{name}: its format cannot be told beforehand; name it, one of {', '.join(formats)}")
     return _format_by_content(path)
 
 
-def are_tables(paths: Iterable[str | os.PathLike[str]], asked: str | None = None) -> bool:
-    """Tell whether what a user names are tables or dense arrays, by the first of them, and not sparse rows."""
-    return all(not format_of(path, asked).is_sparse(path) for path in find_sources(paths)[:1])
+def are_tables(paths: Iterable[str | os.PathLike[str]], requested: str | None = None) -> bool:
+    """Tell whether sources are tables or dense arrays, by the first of them, and not sparse rows."""
+    return all(not format_of(path, requested).is_sparse(path) for path in find_sources(paths)[:1])
 
 
 def _format_by_ending(path: str) -> DataFormat | None:
     name = PurePath(path)
     ending = name.suffix.lower()
-    if ending in PACKED:
+    if ending in COMPRESSED_SUFFIXES:
         ending = name.with_suffix("").suffix.lower()
     return next((kind for kind in FORMATS.values() if ending in kind.endings), None)
 

@@ -1,16 +1,20 @@
-"""Streams of rows from what a user says about the data."""
+"""Streams of rows from files or memory, for linear models."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from opauc.data import BadRows, DataStream, OneHotState, ReadOptions, ResumePosition
+from opauc.core.batch import ResumePosition
+from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
+from opauc.data.encode.encoder import OneHotState
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
+from opauc.data.options import DEFAULTS, ReadOptions
+from opauc.data.stream import DataStream
 
-START, DEFAULTS = ResumePosition(), ReadOptions()
+START = ResumePosition()
 
 
 def open_stream(
@@ -22,23 +26,22 @@ def open_stream(
     encoding: OneHotState | None = None,
     labeled: bool = True,
 ) -> DataStream:
-    """Return the stream of files, patterns, folders or standard input, from a resume_position on.
+    """Return the stream of files, patterns, folders or standard input, from a resume position on.
 
     Parameters
     ----------
     paths : sequence of paths
         Files, patterns, folders, "-".
     options : ReadOptions
-        How they are to be read.
+        How to read them.
     resume_position : ResumePosition
         Where to begin.
     bad_rows : BadRows, optional
-        What becomes of rows that cannot be read.
+        Whether bad rows raise or are skipped.
     encoding : OneHotState, optional
-        What the encoder of tables had learned when a model was trained: columns
-        mean the same, and nothing new is learned.
+        The state of the encoder of a trained model; it is then frozen.
     labeled : bool
-        Whether labels are wanted; where not, tables may lack them.
+        Whether to read labels; without, tables may lack them.
 
     Examples
     --------
@@ -51,17 +54,15 @@ def open_stream(
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'))
     """
-    encoder, known = (
-        encoder_of(options, labeled, groups=options.groups),
-        encoding if encoding is not None else resume_position.learned(),
-    )
-    if known is not None:
-        encoder = encoder.with_state(known, frozen=encoding is not None)
+    encoder = encoder_of(options, labeled, groups=options.groups)
+    state = encoding if encoding is not None else resume_position.learned()
+    if state is not None:
+        encoder = encoder.with_state(state, frozen=encoding is not None)
     return DataStream(paths, options, encoder, resume_position, bad_rows)
 
 
 def stream_of_memory(data: object, labels: object = None, options: ReadOptions = DEFAULTS) -> DataStream:
-    """Return the stream of an array, sparse rows or a table in memory, with its labels beside it or in a column.
+    """Return the stream of an array, sparse rows or a table in memory, with its labels separate or in a column.
 
     Examples
     --------
@@ -75,11 +76,11 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
 
 
 def encoder_of(
-    options: ReadOptions, labeled: bool = True, kept: Sequence[str] = (), groups: str | None = None
+    options: ReadOptions, labeled: bool = True, passthrough: Sequence[str] = (), groups: str | None = None
 ) -> OneHotEncoder:
-    """Return the encoder that the options ask for, before any row; `groups` is the column of groups, if it is read."""
+    """Return a new encoder for the options; `groups` is the column of groups, if it is read."""
     hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
     columns = TableColumns(
-        options.label, options.features, options.categorical, labeled, None, options.drop, kept, groups
+        options.label, options.features, options.categorical, labeled, None, options.drop, passthrough, groups
     )
     return OneHotEncoder(columns, hashing, options.missing)

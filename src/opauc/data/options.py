@@ -1,4 +1,4 @@
-"""How rows are to be read, as a value that can be kept beside the model."""
+"""The options of reading, which are saved with the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DECIMALS = (".", ",")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about the data; whatever is None is inferred from the data itself.
+    """How to read data; whatever is None is inferred from the data itself.
 
     Examples
     --------
@@ -34,9 +34,9 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool | None = None
     drop: tuple[str | int, ...] = ()  # columns to leave out
-    groups: str | None = None  # name of the column whose values are the groups of the rows; it is no feature
-    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever they look like
-    decimal: str = "."  # what stands before the decimals of a number in a text table
+    groups: str | None = None  # name of the column with the groups of the rows; not a feature
+    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever would be inferred
+    decimal: str = "."  # the decimal separator of text tables
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
@@ -50,9 +50,9 @@ class ReadOptions:
         if self.hash_bits is not None and self.n_features is not None:
             raise ValueError("hash_bits fixes the number of features; leave n_features out")
 
-    def with_format(self, asked: str | None) -> ReadOptions:
-        """Return the same options for data of another format, or of one to be inferred anew."""
-        return replace(self, format=asked)
+    def with_format(self, format_: str | None) -> ReadOptions:
+        """Return the same options for data of another format, None to infer it."""
+        return replace(self, format=format_)
 
     def to_json(self) -> Json:
         """Return the options as JSON has them."""
@@ -61,9 +61,9 @@ class ReadOptions:
     @classmethod
     def of_json(cls, saved: Settings) -> ReadOptions:
         """Return the options `to_json` gave."""
-        known = {part.name for part in fields(cls)}
-        if set(saved) != known:
-            raise ValueError(f"expected reading options {', '.join(sorted(known))}, got {', '.join(sorted(saved))}")
+        names = {field.name for field in fields(cls)}
+        if set(saved) != names:
+            raise ValueError(f"expected reading options {', '.join(sorted(names))}, got {', '.join(sorted(saved))}")
         kinds = get_type_hints(cls)
         for name, value in saved.items():
             json_as(kinds[name], value, f"reading option {name}")
@@ -71,4 +71,4 @@ class ReadOptions:
         return cls(**values)
 
 
-USUAL = ReadOptions()
+DEFAULTS = ReadOptions()

@@ -1,4 +1,4 @@
-"""Columns that go along with the rows of a table: those to be kept as they are, and that of the groups."""
+"""Passthrough columns of a table, and the keys of groups of rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from opauc.core.batch import Part
+from opauc.core.batch import RawBatch
+from opauc.data.bad_rows import RowErrors
 from opauc.data.columns import TableColumns
-from opauc.data.row_faults import RowFaults
 from opauc.types import GroupKeys
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def group_keys(groups: object, n_rows: int) -> GroupKeys:
     """Return the key of each row's group, shape (n_rows,): a hash of its value as text.
 
-    Values that read alike are one group: 3, 3.0 and "3". A missing value is no
-    group and refused, for rows without one might belong together.
+    Values that look alike are one group: 3, 3.0 and "3". A missing value raises,
+    because rows without a group might belong together.
 
     Examples
     --------
@@ -39,22 +39,24 @@ def group_keys(groups: object, n_rows: int) -> GroupKeys:
     if values.shape != (n_rows,):
         raise ValueError(f"groups must hold one value for each of the {n_rows} rows, got shape {values.shape}")
     if values.dtype.kind == "O":
-        kinds, places = values.tolist(), None
+        distinct, codes = values.tolist(), None
     else:
-        found, places = np.unique(values, return_inverse=True)
-        kinds = found.tolist() if found.dtype.kind not in "mM" else [None if np.isnat(v) else str(v) for v in found]
-    texts = [kind if type(kind) is str else _text(kind) for kind in kinds]
+        unique, codes = np.unique(values, return_inverse=True)
+        distinct = unique.tolist()
+        if unique.dtype.kind in "mM":
+            distinct = [None if np.isnat(value) else str(value) for value in unique]
+    texts = [value if type(value) is str else _text(value) for value in distinct]
     if None in texts:
         at = texts.index(None)
-        row = at if places is None else int(np.argmax(places == at))
+        row = at if codes is None else int(np.argmax(codes == at))
         raise ValueError(f"groups must have no missing values, got one for row {row}")
     keys = {text: _key(text) for text in set(texts) if text is not None}
     each = np.array([keys[text] for text in texts if text is not None], np.uint64)
-    return each if places is None else each[places]
+    return each if codes is None else each[codes]
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value says that there is none."""
+    """Tell whether a value is None, nan or NA."""
     try:
         return value is None or bool(value != value)  # what is not a number is not itself
     except TypeError:
@@ -62,7 +64,7 @@ def is_missing(value: object) -> bool:
 
 
 def _text(value: object) -> str | None:
-    """Return a value as it would stand in a file, whole numbers of any type alike; None where it is missing."""
+    """Return a value as it would be written to a file, integers of any type alike; None where it is missing."""
     if is_missing(value):
         return None
     plain = value.item() if isinstance(value, np.generic) else value
@@ -75,25 +77,25 @@ def _key(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
-def carried_columns(part: Part, columns: TableColumns, faults: RowFaults) -> RecordBatch | None:
-    """Return the columns of a table that are carried along, None without any; a missing group is a fault."""
-    if not columns.carried:
+def passthrough_columns(raw: RawBatch, columns: TableColumns, errors: RowErrors) -> RecordBatch | None:
+    """Return the passthrough columns of a table, None without any; a missing group is an error."""
+    if not columns.passthrough_names:
         return None
-    carried = part.kept
-    if carried is None:
-        from opauc.data.arrow_columns import kept_columns
+    passthrough = raw.passthrough
+    if passthrough is None:
+        from opauc.data.arrow_columns import select_columns
 
-        carried = kept_columns(cast("RecordBatch | WideTable", part.rows), columns.carried)
+        passthrough = select_columns(cast("RecordBatch | WideTable", raw.rows), columns.passthrough_names)
     if columns.groups is not None:
-        groups = carried.column(columns.groups).to_pylist()
+        groups = passthrough.column(columns.groups).to_pylist()
         missing = np.array([group == "" or is_missing(group) for group in groups], bool)
-        faults.add(missing, "the group is missing", columns.groups)
-    return carried
+        errors.add(missing, "the group is missing", columns.groups)
+    return passthrough
 
 
-def carried_groups(carried: RecordBatch | None, columns: TableColumns) -> GroupKeys | None:
-    """Return the keys of the groups of rows that all have one, None where no column says them."""
-    if carried is None or columns.groups is None:
+def passthrough_groups(passthrough: RecordBatch | None, columns: TableColumns) -> GroupKeys | None:
+    """Return the key of each row's group, None where no column has the groups."""
+    if passthrough is None or columns.groups is None:
         return None
-    groups = carried.column(columns.groups).to_pylist()
+    groups = passthrough.column(columns.groups).to_pylist()
     return group_keys(np.fromiter(groups, object, len(groups)), len(groups))

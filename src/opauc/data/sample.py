@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.core.batch import BEGINNING, Part
+from opauc.core.batch import BEGINNING, RawBatch
 from opauc.data.bad_rows import BadRows
-from opauc.data.byte_ranges import ByteRange, even_extents, records_of, states_after, with_quoting
+from opauc.data.byte_ranges import ByteRange, records_of, split_evenly, states_after, with_quoting
 from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import EncodedRows, Hashing
 from opauc.data.encode.number_reading import OrdinalReading
@@ -24,7 +24,7 @@ from opauc.data.find_sources import find_sources, format_of
 from opauc.data.formats.csv.records import CsvRecords, whole_records
 from opauc.data.formats.format import DataFormat
 from opauc.data.options import ReadOptions
-from opauc.data.sources import STANDARD_INPUT, ByteSource, packing_of
+from opauc.data.sources import STANDARD_INPUT, ByteSource, compression_of
 from opauc.types import Rows
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _is_within_quotes(piece: bytes) -> bool:
 
 def _records_after(path: str, file: IO[bytes], size: int, delimiter: int, n_places: int, wanted: int) -> list[bytes]:
     """Return some records after evenly spread places of a text whose records may have several lines."""
-    byte_ranges = even_extents(size, -(-size // n_places))
+    byte_ranges = split_evenly(size, -(-size // n_places))
     states = [states_after(path, delimiter, byte_range) for byte_range in byte_ranges]
     pieces = []
     for byte_range in with_quoting(byte_ranges, delimiter, states)[1:]:
@@ -160,11 +160,11 @@ NEWLINE = 10
 class SampledPart(NamedTuple):
     """Some rows of one source, as its reader gives them."""
 
-    part: Part
+    part: RawBatch
     source: str
 
 
-class _Asked:
+class _ColumnRequest:
     """What a reader asks of an encoder, which comes later."""
 
     hashing: Hashing | None = None
@@ -244,8 +244,8 @@ class SampledFiles:
         places: NDArray[np.float64],
         columns: TableColumns,
         random: np.random.Generator,
-    ) -> Iterator[Part]:
-        reader = kind.reader(self.options, _Asked(columns))  # type: ignore[arg-type]
+    ) -> Iterator[RawBatch]:
+        reader = kind.reader(self.options, _ColumnRequest(columns))
         skipped = BadRows("skip")
         if kind.is_text:
             delimiter = kind.delimiter(path, self.options)
@@ -253,7 +253,7 @@ class SampledFiles:
                 text = drawn_text(ByteSource(path), LINES_EACH * places.size, chr(delimiter), random)
             else:
                 text = sampled_text(path, os.path.getsize(path), places, LINES_EACH, delimiter)
-            yield from reader.parts(SampledText(path, text), BEGINNING, skipped)
+            yield from reader.batches(SampledText(path, text), BEGINNING, skipped)
             return
         byte_ranges = kind.byte_ranges(path, max(1, os.path.getsize(path) // STRETCHES))
         if not byte_ranges:
@@ -265,11 +265,13 @@ class SampledFiles:
         share = min(1.0, wanted / max(1, int(sizes[numbers].sum())))
         for byte_range in chosen:
             yield from _drawn(
-                reader.parts(ByteSource(path, byte_range=byte_range), BEGINNING, skipped), byte_range, share, random
+                reader.batches(ByteSource(path, byte_range=byte_range), BEGINNING, skipped), byte_range, share, random
             )
 
 
-def _drawn(parts: Iterator[Part], byte_range: ByteRange, share: float, random: np.random.Generator) -> Iterator[Part]:
+def _drawn(
+    parts: Iterator[RawBatch], byte_range: ByteRange, share: float, random: np.random.Generator
+) -> Iterator[RawBatch]:
     """Yield a random share of the rows of an byte_range."""
     n_rows = byte_range.end - byte_range.begin
     wanted = np.sort(random.choice(n_rows, min(n_rows, round(share * n_rows)), replace=False)) + byte_range.begin
@@ -282,7 +284,7 @@ def _drawn(parts: Iterator[Part], byte_range: ByteRange, share: float, random: n
             yield part._replace(rows=_taken(part, here), labels=None if part.labels is None else part.labels[here])
 
 
-def _taken(part: Part, rows: NDArray[np.int64]) -> Rows | RecordBatch:
+def _taken(part: RawBatch, rows: NDArray[np.int64]) -> Rows | RecordBatch:
     if part.columns is None:
         return cast(Rows, part.rows)[rows]
     return cast("RecordBatch", part.rows).take(rows)
@@ -302,7 +304,7 @@ def _is_packed(path: str, kind: DataFormat) -> bool:
     if not kind.is_text:
         return False
     with open(path, "rb") as raw:
-        return packing_of(raw) is not None
+        return compression_of(raw) is not None
 
 
 def _rows_of_packed(path: str) -> float:
@@ -351,10 +353,10 @@ def sample_rows(files: SampledFiles, reading: OrdinalReading, n_rows: int, seed:
     ([(96, 1)], 'number')
     """
     encoder, skipped = reading.encoder(), BadRows("skip")
-    parts = list(files.sampled(reading.asked_columns(), n_rows, seed))
+    parts = list(files.sampled(reading.requested_columns(), n_rows, seed))
     tables = [one for one in parts if one.part.columns is not None]
     if tables:
-        encoder.look(_joined(tables), tables[0].part.columns, tables[0].source)
+        encoder.infer_schema(_joined(tables), tables[0].part.columns, tables[0].source)
     encoded = [encoder.encode(part, source, skipped) for part, source in parts]
     return RowSample(encoded, [source for _, source in parts], encoder)
 

@@ -1,4 +1,4 @@
-"""Files, pipes and standard input as blocks of whole lines, unpacked, hashed and read once."""
+"""Files, pipes and standard input as blocks of whole lines: decompressed, hashed and read once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from xopen import xopen
 
-from opauc.core.batch import BEGINNING, Place
-from opauc.data.byte_ranges import ByteRange, even_extents, records_of
+from opauc.core.batch import BEGINNING, Position
+from opauc.data.byte_ranges import ByteRange, records_of, split_evenly
 from opauc.errors import InputChangedError, InputError
 
 if sys.version_info >= (3, 14):
@@ -30,46 +31,46 @@ else:
 
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError, zipfile.BadZipFile)
 COMPRESSED = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
-ARCHIVE, WIDE = "zip", "utf-16"
-SIGNATURES = {**COMPRESSED, b"PK\x03\x04": ARCHIVE, codecs.BOM_UTF16_LE: WIDE, codecs.BOM_UTF16_BE: WIDE}
-# A file that every workbook has, and what its maker adds to archives.
-OF_WORKBOOKS, OF_MACHINES = "[Content_Types].xml", "__MACOSX/"
+ARCHIVE, UTF16 = "zip", "utf-16"
+SIGNATURES = {**COMPRESSED, b"PK\x03\x04": ARCHIVE, codecs.BOM_UTF16_LE: UTF16, codecs.BOM_UTF16_BE: UTF16}
+# A file that every Excel workbook has, and a folder that macOS adds to archives.
+WORKBOOK_FILE, MACOS_FOLDER = "[Content_Types].xml", "__MACOSX/"
 PIECE_BYTES = 2**16
 
 
-def packing_of(raw: io.BufferedReader) -> str | None:
-    """Return how the content is packed, None if it is plain, without moving on."""
+def compression_of(raw: io.BufferedReader) -> str | None:
+    """Return the compression or encoding of a file, None if it is plain; the file position does not move."""
     begin = raw.peek(6)[:6]
     return next((name for signature, name in SIGNATURES.items() if begin.startswith(signature)), None)
 
 
 @contextmanager
-def unpacked(raw: io.BufferedReader, source: str) -> Iterator[IO[bytes]]:
-    """Open the content of a file that is open; the file stays so.
+def decompressed(raw: io.BufferedReader, source: str) -> Iterator[IO[bytes]]:
+    """Open the decompressed content of an open file, as UTF-8; the file stays open.
 
     Examples
     --------
     >>> import gzip, io
-    >>> from opauc.data.sources import unpacked
-    >>> for packed in (b"a,b", gzip.compress(b"a,b"), "a,b".encode("utf-16")):
-    ...     with unpacked(io.BufferedReader(io.BytesIO(packed)), "rows.csv") as stream:
+    >>> from opauc.data.sources import decompressed
+    >>> for content in (b"a,b", gzip.compress(b"a,b"), "a,b".encode("utf-16")):
+    ...     with decompressed(io.BufferedReader(io.BytesIO(content)), "rows.csv") as stream:
     ...         print(stream.read())
     b'a,b'
     b'a,b'
     b'a,b'
     """
-    with _decompressed(raw, source) as stream:
-        yield io.BufferedReader(_NarrowedText(stream)) if packing_of(stream) == WIDE else stream
+    with _decompressed_bytes(raw, source) as stream:
+        yield io.BufferedReader(_Utf16Text(stream)) if compression_of(stream) == UTF16 else stream
 
 
 @contextmanager
-def _decompressed(raw: io.BufferedReader, source: str) -> Iterator[io.BufferedReader]:
-    packing = packing_of(raw)
-    if packing == ARCHIVE:
+def _decompressed_bytes(raw: io.BufferedReader, source: str) -> Iterator[io.BufferedReader]:
+    compression = compression_of(raw)
+    if compression == ARCHIVE:
         with _only_file(raw, source) as stream:
             yield io.BufferedReader(cast(io.RawIOBase, stream))
-    elif packing in COMPRESSED.values():
-        with xopen(raw, "rb", threads=0, format=packing) as stream:
+    elif compression in COMPRESSED.values():
+        with xopen(raw, "rb", threads=0, format=compression) as stream:
             yield io.BufferedReader(cast(io.RawIOBase, stream))
     else:
         yield raw
@@ -81,26 +82,26 @@ def _only_file(raw: io.BufferedReader, source: str) -> IO[bytes]:
         raise InputError(f"{source}: a zip archive cannot be read from a pipe; unpack it first")
     archive = zipfile.ZipFile(raw)
     files = [
-        file for file in archive.infolist() if not file.is_dir() and not file.filename.startswith((OF_MACHINES, "."))
+        file for file in archive.infolist() if not file.is_dir() and not file.filename.startswith((MACOS_FOLDER, "."))
     ]
-    if any(file.filename == OF_WORKBOOKS for file in files):
+    if any(file.filename == WORKBOOK_FILE for file in files):
         raise InputError(f"{source}: a workbook is not read; save the sheet as CSV")
     if len(files) != 1:
         names = ", ".join(file.filename for file in files[:3]) + (", ..." if len(files) > 3 else "")
         raise InputError(f"{source}: one file was expected in the archive, it has {len(files)} ({names}); unpack it")
     try:
         return archive.open(files[0])
-    except (RuntimeError, NotImplementedError) as error:  # a password is wanted; a way to compress is not known
+    except (RuntimeError, NotImplementedError) as error:  # it needs a password, or an unknown compression
         raise InputError(f"{source}: {error}") from error
 
 
-class _NarrowedText(io.RawIOBase):
-    """Text in UTF-16 as UTF-8; what is no text is replaced."""
+class _Utf16Text(io.RawIOBase):
+    """UTF-16 text as UTF-8; invalid characters are replaced."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
         super().__init__()
         self._raw, self._ready = raw, b""
-        self._decoder = codecs.getincrementaldecoder(WIDE)("replace")
+        self._decoder = codecs.getincrementaldecoder(UTF16)("replace")
 
     def readable(self) -> bool:
         return True
@@ -115,10 +116,10 @@ class _NarrowedText(io.RawIOBase):
         return size
 
 
-# Content is cut at the last end of line before each multiple of this, however the file is packed.
+# Content is cut at the last end of line before each multiple of this, however the file is compressed.
 BLOCK_BYTES = 4 * 2**20
 LONGEST_LINE = 256 * 2**20
-# Text shorter than this is read in plain Python, sooner than machine code for it is loaded.
+# Text shorter than this is read in plain Python, which is faster than loading the compiled kernel.
 SMALL_TEXT = 2**17
 STANDARD_INPUT, IN_MEMORY = "-", "data in memory"
 
@@ -142,7 +143,7 @@ def is_small(n_bytes: int) -> bool:
 
 
 class ByteSource:
-    """A file by its path, or standard input as "-", its content unpacked (see `unpacked`).
+    """A file by its path, or standard input as "-", its content decompressed (see `decompressed`).
 
     Examples
     --------
@@ -156,41 +157,41 @@ class ByteSource:
 
     def __init__(self, path: str, block_bytes: int | None = None, byte_range: ByteRange | None = None) -> None:
         self.path, self.block_bytes, self.byte_range = path, block_bytes or BLOCK_BYTES, byte_range
-        self.passed = 0  # bytes of the file, compressed as it is, that reading has come to
+        self.passed = 0  # bytes of the file, as stored on disk, that were read
 
     @property
     def size(self) -> int:
-        """Bytes of the file as it is on the disk; 0 for what is no file."""
+        """Bytes of the file on disk; 0 for what is not a file."""
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     @property
     def name(self) -> str:
-        """How messages call the source."""
+        """The name of the source in messages."""
         return "standard input" if self.path == STANDARD_INPUT else self.path
 
-    def blocks(self, place: Place = BEGINNING) -> Iterator[Block]:
-        """Yield the blocks from `place` on; the same blocks that a reading from the start would give.
+    def blocks(self, position: Position = BEGINNING) -> Iterator[Block]:
+        """Yield the blocks from `position` on: the same blocks as when reading from the start.
 
-        What comes before `place` is read too, to know that it did not change;
-        where the source has an byte_range, only its lines are, and hashed.
+        The content before `position` is read too, to check its hash. Of a byte
+        range only the lines that begin in it are read and hashed.
         """
         with self._opened() as (raw, stream):
             hasher, end = hashlib.sha256(), sys.maxsize
             if self.byte_range is None:
-                _pass_over(stream, place.offset, hasher.update, self.name)
-                if place.offset and hasher.hexdigest() != place.sha256:
-                    raise InputChangedError(f"{self.name}: the first {place.offset} bytes are not those read before")
-                begin = place.offset
+                _skip(stream, position.offset, hasher.update, self.name)
+                if position.offset and hasher.hexdigest() != position.sha256:
+                    raise InputChangedError(f"{self.name}: the first {position.offset} bytes are not those read before")
+                begin = position.offset
             else:
                 begin, end = records_of(raw, self.byte_range)
                 stream.seek(begin)
-            kept = b""
+            rest = b""
             goal = -(-begin // self.block_bytes) * self.block_bytes + self.block_bytes
             while True:
-                wanted = min(goal, end) - begin - len(kept)
-                piece = _read_fully(stream, wanted)
-                at_end = len(piece) < wanted or goal >= end
-                joined, goal = kept + piece, goal + self.block_bytes
+                n_bytes = min(goal, end) - begin - len(rest)
+                piece = _read_fully(stream, n_bytes)
+                at_end = len(piece) < n_bytes or goal >= end
+                joined, goal = rest + piece, goal + self.block_bytes
                 cut = len(joined) if at_end else joined.rfind(b"\n") + 1
                 if cut:
                     self.passed = _position(raw, begin + cut)
@@ -198,17 +199,17 @@ class ByteSource:
                     yield Block(np.frombuffer(joined, np.uint8, cut), begin, hasher.hexdigest())
                 if at_end:
                     return
-                begin, kept = begin + cut, joined[cut:]
-                if len(kept) > LONGEST_LINE:
+                begin, rest = begin + cut, joined[cut:]
+                if len(rest) > LONGEST_LINE:
                     raise InputError(f"{self.name}: a line is longer than {LONGEST_LINE // 2**20} MiB")
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[io.BufferedReader, IO[bytes]]]:
-        """Open the source, as it is and unpacked; afterwards make sure that a file is still the one opened."""
+        """Open the source, raw and decompressed; afterwards check that a file did not change."""
         try:
             with self._raw() as raw:
                 before = _state_of(raw)
-                with unpacked(raw, self.name) as stream:
+                with decompressed(raw, self.name) as stream:
                     yield raw, stream
                 if _state_of(raw) != before:
                     raise InputChangedError(f"{self.name}: the file changed while it was read")
@@ -223,18 +224,18 @@ class ByteSource:
 
 
 def text_byte_ranges(path: str, size: int) -> list[ByteRange]:
-    """Cut a text into stretches of `size` bytes; one that is packed, or no file, cannot be."""
+    """Cut a text into byte ranges of `size` bytes; a compressed text, or a pipe, has none."""
     if not os.path.isfile(path):
         return []
     with open(path, "rb") as raw:
-        return [] if packing_of(raw) else even_extents(os.path.getsize(path), size)
+        return [] if compression_of(raw) else split_evenly(os.path.getsize(path), size)
 
 
 def _standard_input() -> io.BufferedReader:
-    """Return standard input through a buffer of our own.
+    """Return standard input through a separate buffer.
 
-    Python waits for the lock of its own buffer when it ends, and a reader that
-    nobody sends anything to would hold it for ever.
+    At exit Python waits for the lock of its own buffer, which a reader of an
+    idle pipe would hold forever.
     """
     try:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), 2**20)
@@ -243,7 +244,7 @@ def _standard_input() -> io.BufferedReader:
 
 
 class _Borrowed:
-    """A stream that stays open when its user is done with it."""
+    """A stream that stays open after the `with` statement."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
@@ -256,7 +257,7 @@ class _Borrowed:
 
 
 def _state_of(raw: io.BufferedReader) -> tuple[int, int] | None:
-    """Return size and time of change of a regular file; a pipe has none."""
+    """Return size and modification time of a regular file, None for a pipe."""
     try:
         state = os.fstat(raw.fileno())
     except (OSError, AttributeError, ValueError):
@@ -265,7 +266,7 @@ def _state_of(raw: io.BufferedReader) -> tuple[int, int] | None:
 
 
 def _position(raw: io.BufferedReader, otherwise: int) -> int:
-    """Return how far a file was read; of a pipe only what came out of it is known."""
+    """Return how far a file was read; for a pipe, `otherwise`."""
     try:
         return int(raw.tell())
     except OSError:
@@ -284,10 +285,48 @@ def _read_fully(stream: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _pass_over(stream: IO[bytes], size: int, hash_also: Callable[[bytes], None], name: str) -> None:
+def _skip(stream: IO[bytes], size: int, update_hash: Callable[[bytes], None], name: str) -> None:
     while size:
         piece = stream.read(min(size, BLOCK_BYTES))
         if not piece:
-            raise InputChangedError(f"{name}: ends {size} bytes before the place to go on from")
-        hash_also(piece)
+            raise InputChangedError(f"{name}: ends {size} bytes before the position to resume from")
+        update_hash(piece)
         size -= len(piece)
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The hash that identifies a file, and its size and modification time while it is read.
+
+    `sha256` covers the file's size and a few of its bytes, chosen by the reader
+    such that other content is likely to change them: to hash every byte of a
+    table would cost more than to train on it.
+    """
+
+    path: str
+    sha256: str
+    state: tuple[int, int]
+
+    @classmethod
+    def of(cls, path: str, content: bytes) -> Fingerprint:
+        """Return the fingerprint of a file from some of its bytes."""
+        state = _file_state(path)
+        return cls(path, hashlib.sha256(b"%d\n" % state[0] + content).hexdigest(), state)
+
+    def check_start(self, position: Position) -> None:
+        """Raise unless this is the file that was read up to `position`."""
+        if position.offset and position.sha256 != self.sha256:
+            raise InputChangedError(f"{self.path}: is not the file whose first {position.offset} rows were read before")
+
+    def check_unchanged(self) -> None:
+        """Raise if the file was written to meanwhile."""
+        if _file_state(self.path) != self.state:
+            raise InputChangedError(f"{self.path}: the file changed while it was read")
+
+
+def _file_state(path: str) -> tuple[int, int]:
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise InputChangedError(f"{path}: {error.strerror}") from error
+    return state.st_size, state.st_mtime_ns

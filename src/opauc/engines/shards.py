@@ -157,10 +157,10 @@ class _ShardBadRows(BadRows):
         super().__init__(policy)
         self._shard = shard
 
-    def meet(self, row: MalformedRowError) -> None:
+    def handle(self, row: MalformedRowError) -> None:
         """Take note of a bad row."""
         remembered = self.policy == "skip" and len(self.first) < LISTED
-        super().meet(_in_file(row, self._shard) if remembered else row)
+        super().handle(_in_file(row, self._shard) if remembered else row)
 
 
 def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:

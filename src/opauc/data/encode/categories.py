@@ -1,4 +1,4 @@
-"""One feature for each category of each column, numbered in the order in which they are first met."""
+"""One feature for each category of each column, numbered in the order of their first rows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from opauc.errors import InputError
 from opauc.types import DenseRows
 
 if TYPE_CHECKING:
-    from opauc.data.arrow_columns import Words
+    from opauc.data.arrow_columns import EncodedStrings
 
 UNKNOWN = -1
-# Text has True where typed tables have true.
-SPELLED = {"true": "True", "false": "False", "True": "true", "False": "false"}
+# CSV text has True where Arrow has true.
+OTHER_CASE = {"true": "True", "false": "False", "True": "true", "False": "false"}
 
 
 class Vocabulary:
-    """The categories met so far; a feature is a pair of a column and a word, and none is ever renumbered.
+    """The categories seen so far; a feature is a pair of a column and a category, and its number never changes.
 
     The order is that of the rows, and within a row that of the columns, however
-    the rows are cut into parts.
+    the rows are cut into batches.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from opauc.data.encode.categories import Vocabulary
-    >>> from opauc.data.arrow_columns import words_of
+    >>> from opauc.data.arrow_columns import encode_strings
     >>> seen = Vocabulary()
-    >>> columns = [words_of(pa.array(["red", "blue"])), words_of(pa.array(["S", "L"]))]
+    >>> columns = [encode_strings(pa.array(["red", "blue"])), encode_strings(pa.array(["S", "L"]))]
     >>> seen.numbers(columns, ["color", "size"], grow=True).tolist()
     [[0, 1], [2, 3]]
     >>> seen.pairs()
@@ -52,43 +52,43 @@ class Vocabulary:
         return len(self._pairs)
 
     def pairs(self, size: int | None = None) -> list[tuple[str, str]]:
-        """Return the first `size` pairs of column and word, all of them by default."""
+        """Return the first `size` pairs of column and category, all of them by default."""
         return self._pairs[:size]
 
-    def numbers(self, columns: Sequence[Words], names: Sequence[str], grow: bool) -> NDArray[np.int64]:
-        """Return the number of each row's word of each column; -1 where there is none or, if not to grow, it is new."""
+    def numbers(self, columns: Sequence[EncodedStrings], names: Sequence[str], grow: bool) -> NDArray[np.int64]:
+        """Return the number of each row's category of each column; -1 where it is missing or, unless `grow`, new."""
         if grow:
             self._add(columns, names)
         return np.stack(
             [
-                np.array([self._number(name, word, grow) for word in words] + [UNKNOWN])[levels]
-                for (words, levels), name in zip(columns, names, strict=True)
+                np.array([self._number(name, category, grow) for category in categories] + [UNKNOWN])[codes]
+                for (categories, codes), name in zip(columns, names, strict=True)
             ],
             axis=1,
         )
 
-    def spelled(self, name: str, truths: list[str]) -> list[str]:
-        """Return truth values of a typed column in the spelling that is known of it, as text has it perhaps."""
-        return [word if (name, word) in self._numbers else self._respelled(name, word) for word in truths]
+    def match_case(self, name: str, booleans: list[str]) -> list[str]:
+        """Return booleans of an Arrow column in the case of the vocabulary, which may come from CSV text."""
+        return [value if (name, value) in self._numbers else self._match_case(name, value) for value in booleans]
 
-    def _respelled(self, name: str, word: str) -> str:
-        text = any((name, SPELLED[truth]) in self._numbers for truth in ("true", "false"))
-        return SPELLED[word] if text and word in SPELLED else word
+    def _match_case(self, name: str, value: str) -> str:
+        from_text = any((name, OTHER_CASE[boolean]) in self._numbers for boolean in ("true", "false"))
+        return OTHER_CASE[value] if from_text and value in OTHER_CASE else value
 
-    def _number(self, name: str, word: str, grow: bool) -> int:
-        number = self._numbers.get((name, word), UNKNOWN)
-        if number == UNKNOWN and word in SPELLED and not grow:
-            number = self._numbers.get((name, SPELLED[word]), UNKNOWN)
+    def _number(self, name: str, category: str, grow: bool) -> int:
+        number = self._numbers.get((name, category), UNKNOWN)
+        if number == UNKNOWN and category in OTHER_CASE and not grow:
+            number = self._numbers.get((name, OTHER_CASE[category]), UNKNOWN)
         return number
 
-    def _add(self, columns: Sequence[Words], names: Sequence[str]) -> None:
+    def _add(self, columns: Sequence[EncodedStrings], names: Sequence[str]) -> None:
         new = []
-        for position, ((words, levels), name) in enumerate(zip(columns, names, strict=True)):
-            first = _first_rows(levels, len(words))
+        for position, ((categories, codes), name) in enumerate(zip(columns, names, strict=True)):
+            first = _first_rows(codes, len(categories))
             new += [
-                (first[level], position, (name, word))
-                for level, word in enumerate(words)
-                if first[level] < levels.size and (name, word) not in self._numbers
+                (first[code], position, (name, category))
+                for code, category in enumerate(categories)
+                if first[code] < codes.size and (name, category) not in self._numbers
             ]
         for _, _, pair in sorted(new):
             self._numbers[pair] = len(self._pairs)
@@ -99,66 +99,70 @@ class Vocabulary:
 def indicator_rows(
     numbers: DenseRows, features: NDArray[np.integer], values: NDArray[np.int8] | NDArray[np.bool_], n_categories: int
 ) -> csr_array:
-    """Return canonical sparse rows: the numbers that are not zero, then categories with their values, 0 where none."""
+    """Return canonical sparse rows: nonzero numbers first, then categories with their values, 0 where missing."""
     n_rows, n_numbers = numbers.shape
     entries = np.concatenate([numbers, values.astype(numbers.dtype)], axis=1)
     columns = np.empty(entries.shape, np.int32)
     columns[:, :n_numbers] = np.arange(n_numbers)
     columns[:, n_numbers:] = features + n_numbers
-    there = entries != 0
-    ends = np.concatenate([[0], there.sum(axis=1).cumsum()]).astype(np.int32)
-    rows = csr_array((entries[there], columns[there], ends), shape=(n_rows, n_numbers + n_categories))
+    nonzero = entries != 0
+    ends = np.concatenate([[0], nonzero.sum(axis=1).cumsum()]).astype(np.int32)
+    rows = csr_array((entries[nonzero], columns[nonzero], ends), shape=(n_rows, n_numbers + n_categories))
     rows.sum_duplicates()
     return rows
 
 
 def hashed_categories(
-    columns: Sequence[Words], names: Sequence[str], hashing: HashedFeatures
+    columns: Sequence[EncodedStrings], names: Sequence[str], hashing: HashedFeatures
 ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-    """Return bucket and sign of each row's word of each column; the sign is 0 where there is no word."""
+    """Return bucket and sign of each row's category of each column; the sign is 0 where it is missing."""
     buckets, signs = [], []
-    for (words, levels), name in zip(columns, names, strict=True):
-        where, sign = hashing.columns_of(hashing.keys_of(category_name((name, word)) for word in words))
-        buckets.append(np.append(where, np.int32(0))[levels])
-        signs.append(np.append(sign, np.int8(0))[levels])
+    for (categories, codes), name in zip(columns, names, strict=True):
+        keys = hashing.keys_of(category_name((name, category)) for category in categories)
+        bucket, sign = hashing.columns_of(keys)
+        buckets.append(np.append(bucket, np.int32(0))[codes])
+        signs.append(np.append(sign, np.int8(0))[codes])
     return np.stack(buckets, axis=1), np.stack(signs, axis=1)
 
 
 def category_name(pair: tuple[str, str]) -> str:
-    """Return the name of the feature of a column and a word: "color=red"."""
+    """Return the name of the feature of a column and a category: "color=red"."""
     return f"{pair[0]}={pair[1]}"
 
 
-def _first_rows(levels: NDArray[np.int32], n_words: int) -> NDArray[np.int64]:
-    """Return the first row of each word, beyond the last row for words that do not occur."""
-    first = np.full(n_words + 1, levels.size)
-    first[levels[::-1]] = np.arange(levels.size)[::-1]
+def _first_rows(codes: NDArray[np.int32], n_categories: int) -> NDArray[np.int64]:
+    """Return the first row of each category, beyond the last row for categories that do not occur."""
+    first = np.full(n_categories + 1, codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
     return first
 
 
 EXAMPLES = 3
 
 
-def with_unknown(
-    known: Mapping[str, UnknownCategories], names: Sequence[str], columns: Sequence[Words], found: NDArray[np.int64]
+def count_unknown(
+    before: Mapping[str, UnknownCategories],
+    names: Sequence[str],
+    columns: Sequence[EncodedStrings],
+    features: NDArray[np.int64],
 ) -> dict[str, UnknownCategories]:
-    """Return the counts so far and those of some rows; `found` has the number of each row's word of each column.
+    """Return the counts of unknown categories with those of more rows; `features` are those of their categories.
 
     >>> import numpy as np
     >>> import pyarrow as pa
-    >>> from opauc.data.encode.categories import with_unknown
-    >>> from opauc.data.arrow_columns import words_of
-    >>> with_unknown({}, ["city"], [words_of(pa.array(["Bern", "Chur", None]))], np.array([[0], [-1], [-1]]))
+    >>> from opauc.data.encode.categories import count_unknown
+    >>> from opauc.data.arrow_columns import encode_strings
+    >>> count_unknown({}, ["city"], [encode_strings(pa.array(["Bern", "Chur", None]))], np.array([[0], [-1], [-1]]))
     {'city': UnknownCategories(rows=1, examples=('Chur',))}
     """
-    counts = dict(known)
-    for name, (words, levels), numbers in zip(names, columns, found.T, strict=True):
-        strange = levels[(numbers == UNKNOWN) & (levels >= 0)]
-        if strange.size:
+    counts = dict(before)
+    for name, (categories, codes), numbers in zip(names, columns, features.T, strict=True):
+        unknown = codes[(numbers == UNKNOWN) & (codes >= 0)]
+        if unknown.size:
             rows, examples = counts.get(name, UnknownCategories(0, ()))
-            met = [words[level] for level in np.unique(strange).tolist()]
-            shown = tuple(dict.fromkeys((*examples, *met)))[:EXAMPLES]
-            counts[name] = UnknownCategories(rows + int(strange.size), shown)
+            new = [categories[code] for code in np.unique(unknown).tolist()]
+            shown = tuple(dict.fromkeys((*examples, *new)))[:EXAMPLES]
+            counts[name] = UnknownCategories(rows + int(unknown.size), shown)
     return counts
 
 
@@ -181,7 +185,7 @@ def merge_unknown_categories(
 
 
 def describe_unknown_categories(unknown: Mapping[str, UnknownCategories]) -> list[str]:
-    """Return a sentence for each column with categories that were not met in training.
+    """Return a sentence for each column with categories that were not seen in training.
 
     >>> from opauc.data.encode.categories import describe_unknown_categories
     >>> from opauc.data.encode.encoder import UnknownCategories
@@ -197,7 +201,7 @@ def describe_unknown_categories(unknown: Mapping[str, UnknownCategories]) -> lis
 
 
 class MergedState(NamedTuple):
-    """The encoding of both, in which the features of the first stand where they stood, and those of the other."""
+    """The merged state, which keeps the feature numbers of the first, and the number of each feature of the other."""
 
     encoding: OneHotState
     places: NDArray[np.int64]  # of each feature of the other
@@ -207,35 +211,37 @@ def merge_onehot_states(one: OneHotState, other: OneHotState, n_hashed: int | No
     """Return the union of the categories and the sums of the running means; `n_hashed` features share categories.
 
     >>> from opauc.data.encode.categories import merge_onehot_states
-    >>> known = {"named": True, "label": "y", "numeric": ["a"], "categorical": ["c"], "sums": [1.0], "counts": [2.0]}
+    >>> state = {"named": True, "label": "y", "numeric": ["a"], "categorical": ["c"], "sums": [1.0], "counts": [2.0]}
     >>> merged = merge_onehot_states(
-    ...     {**known, "categories": [["c", "x"], ["c", "y"]]}, {**known, "categories": [["c", "z"], ["c", "x"]]}
+    ...     {**state, "categories": [["c", "x"], ["c", "y"]]}, {**state, "categories": [["c", "z"], ["c", "x"]]}
     ... )
     >>> merged.encoding["categories"], merged.encoding["sums"], merged.places.tolist()
     ([['c', 'x'], ['c', 'y'], ['c', 'z']], [2.0], [0, 3, 1])
     """
-    _refuse_others(one, other)
+    _check_same_columns(one, other)
     numeric, theirs = one["numeric"] or [], other["numeric"] or []
-    place = {name: at for at, name in enumerate(numeric)}
-    columns = np.array([place[name] for name in theirs], np.int64)
+    position = {name: at for at, name in enumerate(numeric)}
+    columns = np.array([position[name] for name in theirs], np.int64)
     sums, counts = np.array(one["sums"], float), np.array(one["counts"], float)
     sums[columns] += other["sums"]
     counts[columns] += other["counts"]
-    numbers = {(column, word): at for at, (column, word) in enumerate(one["categories"])}
-    for column, word in other["categories"]:
-        numbers.setdefault((column, word), len(numbers))
+    numbers = {(column, category): at for at, (column, category) in enumerate(one["categories"])}
+    for column, category in other["categories"]:
+        numbers.setdefault((column, category), len(numbers))
     both: OneHotState = {
         **one, "categories": [list(pair) for pair in numbers], "sums": sums.tolist(), "counts": counts.tolist(),
     }  # fmt: skip
+    if formats := {**other.get("number_formats", {}), **one.get("number_formats", {})}:
+        both["number_formats"] = formats
     if n_hashed is not None:
         features = np.arange(n_hashed if one["categorical"] else 0)
     else:
-        features = np.array([numbers[column, word] for column, word in other["categories"]], np.int64)
+        features = np.array([numbers[column, category] for column, category in other["categories"]], np.int64)
     return MergedState(both, np.concatenate([columns, len(numeric) + features]))
 
 
-def _refuse_others(one: OneHotState, other: OneHotState) -> None:
-    """Raise, in words, unless both have the same columns of the same kinds."""
+def _check_same_columns(one: OneHotState, other: OneHotState) -> None:
+    """Raise unless both have the same columns of the same kinds."""
     if one["named"] != other["named"]:
         raise InputError("one model was trained on a table, the other on an array")
     if one["label"] != other["label"]:

@@ -1,4 +1,4 @@
-"""What a stream asks of whoever turns the parts of its sources into rows of features."""
+"""The interface of encoders, which turn raw batches into rows of features, and their saved states."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.core.batch import Part, RawLabels
+from opauc.core.batch import RawBatch, RawLabels
 from opauc.core.json_schema import json_as
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
+from opauc.data.schema.numbers import is_number_format
 from opauc.types import GroupKeys, Json, Rows
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from opauc.data.schema.infer import ColumnProfile
 
 
-class OneHotState(TypedDict):
-    """What an encoder has learned from the parts so far, as JSON has it."""
+class SavedOneHot(TypedDict):
+    """The state of a one-hot encoder in JSON."""
 
     named: bool  # whether columns have names: those of tables do, those of arrays do not
     label: str | None
@@ -33,8 +34,14 @@ class OneHotState(TypedDict):
     counts: list[float]
 
 
+class OneHotState(SavedOneHot, total=False):
+    """The same, with the formats of numbers in text columns."""
+
+    number_formats: dict[str, str]
+
+
 class OrdinalState(TypedDict):
-    """What an encoder that leaves rows as numbers has learned: the label, and of a table what its columns are."""
+    """The state of an ordinal encoder in JSON: the label, and the schema of a table."""
 
     label: str | None
     table: Json | None
@@ -44,31 +51,33 @@ EncoderState: TypeAlias = OneHotState | OrdinalState
 
 
 def check_onehot_state(saved: object) -> OneHotState:
-    """Return what an encoder has learned, as a file has it, refused unless an encoder can have."""
-    found = json_as(OneHotState, saved, "encoding")
-    width = len(found["numeric"] or ())
-    if not len(found["sums"]) == len(found["counts"]) == width or min(found["counts"], default=0) < 0:
+    """Return the state of a one-hot encoder from a file, checked."""
+    state = json_as(OneHotState, saved, "encoding")
+    width = len(state["numeric"] or ())
+    if not len(state["sums"]) == len(state["counts"]) == width or min(state["counts"], default=0) < 0:
         raise ValueError(f"encoding: expected a sum and a count for each of {width} columns of numbers")
-    if any(len(pair) != 2 or pair[0] not in found["categorical"] for pair in found["categories"]):
+    if any(len(pair) != 2 or pair[0] not in state["categorical"] for pair in state["categories"]):
         raise ValueError("encoding: expected categories as pairs of a categorical column and a word")
-    for names in (found["numeric"] or [], found["categorical"], list(map(tuple, found["categories"]))):
+    if not all(is_number_format(name) for name in state.get("number_formats", {}).values()):
+        raise ValueError("encoding: expected number formats")
+    for names in (state["numeric"] or [], state["categorical"], list(map(tuple, state["categories"]))):
         if len(set(names)) < len(names):
             raise ValueError("encoding: expected columns and categories once each")
-    return found
+    return state
 
 
 class EncodedRows(NamedTuple):
-    """Finite rows, an array or a canonical CSR array, the label of each as it stands in the source, and its line."""
+    """Finite rows, an array or a canonical CSR array, with the label of each as in the source, and its line."""
 
     rows: Rows
     labels: RawLabels | None
-    lines: NDArray[np.int64] | None  # None where they follow the place before the part
-    kept: RecordBatch | None = None  # columns to be carried along, of the same rows
-    groups: GroupKeys | None = None  # of the rows, where a column says them
+    lines: NDArray[np.int64] | None  # None where they follow the position before the batch
+    passthrough: RecordBatch | None = None  # columns of the same rows, unchanged
+    groups: GroupKeys | None = None  # of the rows, where a column of groups is read
 
 
 class UnknownCategories(NamedTuple):
-    """Categories of one column that were not met in training: in how many rows, and the first of them."""
+    """Categories of one column that were not seen in training: in how many rows, and the first of them."""
 
     rows: int
     examples: tuple[str, ...]
@@ -84,8 +93,8 @@ class Hashing(Protocol):
         """Return the rows whose entries are given by their keys; `ends` is the indptr of a CSR array."""
 
 
-class Encoder(Protocol):
-    """Parts in, finite rows out; columns mean in every source what they meant in the first."""
+class ColumnRequest(Protocol):
+    """What a reader needs to know of the encoder of its rows."""
 
     @property
     def hashing(self) -> Hashing | None:
@@ -93,16 +102,20 @@ class Encoder(Protocol):
 
     @property
     def pinned_columns(self) -> TableColumns:
-        """What a reader of the next source should look for."""
+        """The columns to read from the next source."""
 
-    def encode(self, part: Part, source: str, bad_rows: BadRows) -> EncodedRows:
-        """Return the rows and labels of a part; rows that cannot be encoded are met by `bad_rows`."""
+
+class Encoder(ColumnRequest, Protocol):
+    """Turns raw batches into finite rows; columns mean the same in every source as in the first."""
+
+    def encode(self, raw: RawBatch, source: str, bad_rows: BadRows) -> EncodedRows:
+        """Return the rows and labels of a batch; rows that cannot be encoded go to `bad_rows`."""
 
     def feature_names(self) -> list[str]:
-        """Return the names of the features met so far."""
+        """Return the names of the features so far."""
 
     def learned(self) -> Callable[[], EncoderState]:
-        """Return a function that gives what was learned up to this call, whatever is learned later."""
+        """Return a function that returns the state as of this call, whatever is encoded later."""
 
     @property
     def column_profiles(self) -> Sequence[ColumnProfile]:
@@ -110,12 +123,12 @@ class Encoder(Protocol):
 
     @property
     def category_counts(self) -> Mapping[str, int]:
-        """How many categories each column has that becomes a feature a category."""
+        """Number of categories of each one-hot encoded column."""
 
     @property
     def unreadable_values(self) -> Mapping[str, int]:
-        """How many values of each column were not what the column is, and count as missing."""
+        """Number of values of each column that could not be read and count as missing."""
 
     @property
     def unknown_categories(self) -> Mapping[str, UnknownCategories]:
-        """Categories met that the model knows nothing of, by their columns, where nothing new is learned."""
+        """Categories that the model was not trained on, by column, where the encoder is frozen."""

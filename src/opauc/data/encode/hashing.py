@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 
 from opauc.data.kernels.rows import write_columns
 
-MOST_BITS = 30  # column numbers are int32
-NAMES_REMEMBERED = 2**18
+MAX_BITS = 30  # column numbers are int32
+CACHED_NAMES = 2**18
 
 
-@lru_cache(maxsize=NAMES_REMEMBERED)
+@lru_cache(maxsize=CACHED_NAMES)
 def name_key(name: str) -> int:
-    """Return the key of a feature name, below zero, where no number of a feature is.
+    """Return the key of a feature name: a negative number, unlike the numbers of features.
 
     It is -1 - h // 2, where h is the BLAKE2b hash of eight bytes of the name in UTF-8, read in little-endian order.
     """
@@ -44,15 +44,15 @@ class HashedFeatures:
     array([[5., 7., 0., 0., 0., 0., 0., 0.]])
     >>> columns, signs = hashing.columns_of(hashing.keys_of(["color=red", "color=blue", "color=red"]))
     >>> columns.tolist(), signs.tolist()
-    ([5, 3, 5], [-1, -1, -1])
+    ([7, 6, 7], [-1, -1, -1])
     """
 
     bits: int
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= MOST_BITS:
-            raise ValueError(f"bits must be between 1 and {MOST_BITS}, got {self.bits}")
+        if not 1 <= self.bits <= MAX_BITS:
+            raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}")
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"seed must be between 0 and 2**64 - 1, got {self.seed}")
 

@@ -1,4 +1,4 @@
-"""Missing entries of sparse rows: refused, or taken as zero."""
+"""Missing values: checks of sparse rows, and running means of features."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from opauc.data.bad_rows import BadRows
-from opauc.data.row_faults import FILLED, Mask, RowFaults
+from opauc.data.bad_rows import FILL_MISSING, BadRows, Mask, RowErrors
 from opauc.errors import InputError
 from opauc.types import DenseRows, Floats
 
 
-def checked_sparse(
-    rows: csr_array, missing: str, faults: RowFaults, bad_rows: BadRows
-) -> tuple[csr_array, Mask | None]:
-    """Return the rows whose entries are finite, and which they are; missing entries become zero if that is asked."""
+def check_sparse(rows: csr_array, missing: str, errors: RowErrors, bad_rows: BadRows) -> tuple[csr_array, Mask | None]:
+    """Return the rows whose entries are finite, and which rows they are; missing entries become zero if requested."""
     finite = np.isfinite(rows.data)
-    holes = np.isnan(rows.data)
-    if missing == "mean" and holes.any():
-        raise InputError(f"missing entries of sparse rows can be taken as zero, not as the mean {FILLED}", FILLED)
-    for entry in np.flatnonzero(~finite if missing == "error" else ~finite & ~holes).tolist():
+    is_nan = np.isnan(rows.data)
+    if missing == "mean" and is_nan.any():
+        raise InputError(
+            f"missing entries of sparse rows can be taken as zero, not as the mean {FILL_MISSING}", FILL_MISSING
+        )
+    for entry in np.flatnonzero(~finite if missing == "error" else ~finite & ~is_nan).tolist():
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        faults.add_cell(row, float(rows.data[entry]), str(rows.indices[entry]))
-    kept = faults.kept(rows.shape[0], bad_rows)
-    if kept is None and finite.all():
+        errors.add_cell(row, float(rows.data[entry]), str(rows.indices[entry]))
+    good = errors.handle(rows.shape[0], bad_rows)
+    if good is None and finite.all():
         return rows, None
-    filled = csr_array((np.where(holes, 0, rows.data), rows.indices, rows.indptr), shape=rows.shape)
-    if kept is not None:
-        filled = filled[kept]
+    filled = csr_array((np.where(is_nan, 0, rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    if good is not None:
+        filled = filled[good]
     filled.eliminate_zeros()
-    return filled, kept
+    return filled, good
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +55,10 @@ class RunningMeans:
         return cls(np.zeros(n_features), np.zeros(n_features))
 
     def update(self, rows: DenseRows) -> RunningMeans:
-        """Add the values of some rows, nan left out."""
-        there = ~np.isnan(rows)
-        sums = np.where(there, rows, 0).sum(axis=0, dtype=np.float64)
-        return RunningMeans(self.sums + sums, self.counts + there.sum(axis=0))
+        """Add the values of rows, nan left out."""
+        present = ~np.isnan(rows)
+        sums = np.where(present, rows, 0).sum(axis=0, dtype=np.float64)
+        return RunningMeans(self.sums + sums, self.counts + present.sum(axis=0))
 
     def values(self) -> Floats:
         """Return the mean of each feature, zero where no value was seen."""

@@ -1,4 +1,4 @@
-"""How the rows of an additive model were read: tables as they come become the numbers that it knows."""
+"""How the rows of an additive model are read: options, label and schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SavedOrdinalReading(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class OrdinalReading:
-    """The options by which tables were read, the label, and what their columns are; None for those of arrays.
+    """The options by which tables were read, the label, and the schema, which is None for arrays.
 
     Examples
     --------
@@ -117,29 +117,29 @@ class OrdinalReading:
             )
         return MergedReading(self, None)
 
-    def asked_columns(self, labeled: bool = True, kept: Sequence[str] = ()) -> TableColumns:
-        """Return what readers should look for before anything is known of the columns."""
-        said = self.options
+    def requested_columns(self, labeled: bool = True, passthrough: Sequence[str] = ()) -> TableColumns:
+        """Return the columns that the options request."""
+        options = self.options
         return TableColumns(
-            said.label if self.label is None else self.label, said.features, said.categorical, labeled,
-            drop=said.drop, kept=kept, numeric=said.numeric, raw=True,
+            options.label if self.label is None else self.label, options.features, options.categorical, labeled,
+            drop=options.drop, passthrough=passthrough, numeric=options.numeric, raw=True,
         )  # fmt: skip
 
-    def further(self, asked: ReadOptions) -> OrdinalReading:
-        """Return how more rows to learn from are read: in the format asked for, with its label where none is known."""
-        options = self.options.with_format(asked.format)
+    def further(self, given: ReadOptions) -> OrdinalReading:
+        """Return the reading of more training rows: in the format of `given`, with its label if there is none."""
+        options = self.options.with_format(given.format)
         if self.label is None and options.label is None:
-            options = replace(options, label=asked.label)
+            options = replace(options, label=given.label)
         return replace(self, options=options)
 
     def encoder(
-        self, labeled: bool = True, frozen: bool = False, kept: Sequence[str] = (), rows_before: int = 0
+        self, labeled: bool = True, frozen: bool = False, passthrough: Sequence[str] = (), rows_before: int = 0
     ) -> OrdinalEncoder:
-        """Return what turns parts of tables into numbers, after so many rows."""
-        return OrdinalEncoder(self.asked_columns(labeled, kept), self.columns, frozen, rows_before)
+        """Return the encoder of tables, after `rows_before` rows."""
+        return OrdinalEncoder(self.requested_columns(labeled, passthrough), self.columns, frozen, rows_before)
 
     def frozen_encoder(self) -> OrdinalEncoder:
-        """Return what turns labeled tables into the numbers known; nothing new is learned of their columns."""
+        """Return the encoder of labeled tables with the schema fixed."""
         return self.encoder(frozen=self.columns is not None)
 
     def stream(
@@ -149,9 +149,9 @@ class OrdinalReading:
         bad_rows: BadRows | None = None,
         *,
         labeled: bool = False,
-        kept: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
         grouped: bool = False,  # noqa: ARG002
     ) -> DataStream:
-        """Return the stream of files read as those of the training were; nothing new is learned of their columns."""
-        encoder = self.encoder(labeled, self.columns is not None, kept)
+        """Return the stream of files, read as those of the training were; the schema is fixed."""
+        encoder = self.encoder(labeled, self.columns is not None, passthrough)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)

@@ -1,4 +1,4 @@
-"""How the rows of a model were read: tables as they come become the features that it knows."""
+"""How the rows of a linear model are read: options and the state of the one-hot encoder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opauc.data.open_stream import encoder_of
 from opauc.errors import Hint, InputError
 from opauc.types import Json, Rows, Settings
 
-# The path of a file: anything else is data in memory.
+# Anything but a path is data in memory.
 Path: TypeAlias = str | os.PathLike[str]
 
 
@@ -37,7 +37,7 @@ class SavedOneHotReading(TypedDict):
 
 
 class ReadRows(NamedTuple):
-    """The features of some rows, what was learned of their columns, and the categories that nothing is known of."""
+    """The features of rows, the reading with their new categories, and the unknown categories."""
 
     rows: Rows
     features: OneHotReading
@@ -46,11 +46,10 @@ class ReadRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OneHotReading:
-    """The options by which tables were read, and what the encoder learned of their columns.
+    """The options by which tables were read, and the state of their encoder. Immutable.
 
-    A value: what is learned of more rows is another one. `encoding` is None where
-    rows have features to begin with, as those of LIBSVM do; `positive` is the
-    label of the positive rows where all others were taken as negative.
+    `encoding` is None where rows need no encoding, as those of LIBSVM; `positive`
+    is the label of the positive rows where all others were taken as negative.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class OneHotReading:
         return cls(ReadOptions.of_json(checked["options"]), encoding, checked["positive"])
 
     def to_json(self) -> Json:
-        """Return all there is as JSON has it."""
+        """Return the reading as JSON."""
         return {"options": self.options.to_json(), "encoding": self.encoding, "positive": self.positive}
 
     def feature_names(self) -> list[str] | None:
@@ -87,7 +86,7 @@ class OneHotReading:
         return self._encoder(labeled=False).feature_names() if self._columns_known() else None
 
     def takes(self, data: object) -> bool:
-        """Tell whether data is a file, or a table or rows with the columns that were learned from, by their names."""
+        """Tell whether data is a file, or a table with the columns of the training, by name."""
         if isinstance(data, str | os.PathLike):
             return True
         if self.encoding is None or not self._columns_known():
@@ -97,7 +96,7 @@ class OneHotReading:
         names = table_names(data)
         if names is None:
             return False
-        # Where every feature is given by its own name nothing is left to encode.
+        # A table with one column per feature is encoded already.
         return not (self.encoding["categorical"] and names == self.feature_names())
 
     def stream(
@@ -107,26 +106,26 @@ class OneHotReading:
         bad_rows: BadRows | None = None,
         *,
         labeled: bool = False,
-        kept: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
         grouped: bool = False,
     ) -> DataStream:
-        """Return the stream of files read as those of the training were; nothing new is learned of their columns.
+        """Return the stream of files, read as those of the training were; the encoder is frozen.
 
-        `grouped` asks for the groups of the rows too, if those of the training had any.
+        With `grouped` the groups of the rows are read too, if those of the training had any.
         """
-        encoder = self._encoder(labeled, kept=kept, groups=self.options.groups if grouped else None)
+        encoder = self._encoder(labeled, passthrough=passthrough, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
     def frozen_encoder(self) -> OneHotEncoder:
-        """Return what turns labeled tables into the features known; nothing new is learned of their columns."""
+        """Return the encoder of labeled tables with its state fixed."""
         return self._encoder(labeled=True)
 
     def read(self, data: object) -> ReadRows:
-        """Return the features of all rows of a table or file; nothing new is learned of its columns."""
+        """Return the features of all rows of a table or file; the encoder is frozen."""
         return self._read(data, frozen=True)
 
     def learn(self, data: object) -> ReadRows:
-        """Return the features of all rows of a table or file, those of new categories among them."""
+        """Return the features of all rows of a table or file; new categories get features."""
         return self._read(data, frozen=False)
 
     def training_stream(
@@ -177,9 +176,9 @@ class OneHotReading:
         return self.encoding is not None and self.encoding["named"] and self.encoding["numeric"] is not None
 
     def _encoder(
-        self, labeled: bool, frozen: bool = True, kept: Sequence[str] = (), groups: str | None = None
+        self, labeled: bool, frozen: bool = True, passthrough: Sequence[str] = (), groups: str | None = None
     ) -> OneHotEncoder:
-        encoder = encoder_of(self.options, labeled, kept, groups)
+        encoder = encoder_of(self.options, labeled, passthrough, groups)
         return encoder if self.encoding is None else encoder.with_state(self.encoding, frozen)
 
     def _read(self, data: object, frozen: bool) -> ReadRows:
@@ -194,18 +193,18 @@ class OneHotReading:
         width = max(chunk.rows.shape[1] for chunk in chunks)
         learned = chunks[-1].resume_position.learned()
         return ReadRows(
-            _stacked([chunk.rows for chunk in chunks], width), replace(self, encoding=learned),
+            _stack([chunk.rows for chunk in chunks], width), replace(self, encoding=learned),
             dict(stream.unknown_categories),
         )  # fmt: skip
 
 
-def _stacked(parts: list[Rows], width: int) -> Rows:
-    """Return the rows of all parts, as wide as the widest."""
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate([np.asarray(part) for part in parts])
-    wide = [part.copy() for part in parts]
-    for part in wide:
-        part.resize(part.shape[0], width)
+def _stack(batches: list[Rows], width: int) -> Rows:
+    """Return the rows of all batches, as wide as the widest."""
+    if len(batches) == 1:
+        return batches[0]
+    if isinstance(batches[0], np.ndarray):
+        return np.concatenate([np.asarray(rows) for rows in batches])
+    wide = [rows.copy() for rows in batches]
+    for rows in wide:
+        rows.resize(rows.shape[0], width)
     return cast(csr_array, sparse.vstack(wide, format="csr"))

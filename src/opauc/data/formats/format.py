@@ -1,4 +1,4 @@
-"""Formats of files: each declares in a file of `formats/` its name, its endings and its reader."""
+"""File formats: each module of `formats/` declares the name, the file endings and the reader of one."""
 
 from __future__ import annotations
 
@@ -6,63 +6,63 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from opauc.core.batch import Part, Place
+from opauc.core.batch import Position, RawBatch
 from opauc.data.bad_rows import BadRows
 from opauc.data.byte_ranges import ByteRange
-from opauc.data.encode.encoder import Encoder
+from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.options import ReadOptions
 from opauc.data.sources import ByteSource
 
 
 class Reader(Protocol):
-    """The rows of one source, some at a time."""
+    """Reads the rows of one source, a batch at a time."""
 
-    def parts(self, source: ByteSource, place: Place, bad_rows: BadRows) -> Iterator[Part]:
-        """Yield the rows of `source` from `place` on."""
+    def batches(self, source: ByteSource, position: Position, bad_rows: BadRows) -> Iterator[RawBatch]:
+        """Yield the rows of `source` from `position` on."""
 
 
 def never(_line: bytes) -> int:
-    """Tell that no line of text is of this format."""
+    """Return 0: no line of text is of this format."""
     return 0
 
 
 def whole(_path: str, _size: int) -> list[ByteRange]:
-    """Tell that a source of this format can only be read as a whole."""
+    """Return no ranges: a source of this format can only be read as a whole."""
     return []
 
 
 def dense(_path: str) -> bool:
-    """Tell that rows of this format are not sparse."""
+    """Return False: rows of this format are not sparse."""
     return False
 
 
 def unquoted(_path: str, _options: ReadOptions) -> None:
-    """Tell that quotes mean nothing in this format."""
+    """Return None: quotes mean nothing in this format."""
 
 
 @dataclass(frozen=True)
 class DataFormat:
-    """How a format is known, and how it is read.
+    """How a format is recognized, and how it is read.
 
     Parameters
     ----------
     name : str
-        What a user calls it.
+        The name by which users choose it.
     endings : tuple of str
         Of the names of its files; a compressed text has one more.
     reader : callable
-        Makes a reader from the options of a run and its encoder. Whatever is
-        slow to import is imported in it.
+        Makes a reader from the options of a run and the columns that its encoder
+        requests. Slow imports belong into it.
     is_text : bool
-        Whether places in it count bytes, and it may be compressed or come through a pipe.
+        Whether positions in it count bytes, and it may be compressed or come through a pipe.
     has_names : bool
         Whether its columns have names.
     is_encoded : bool
-        Whether its reader gives finite features already, with nothing left to encode.
+        Whether its reader returns finite features, which need no encoding.
     likeness : callable
-        How much the first line of a text without a known ending looks like this format: the greatest is taken.
+        How much the first line of a text without a known ending looks like this format; the largest wins.
     byte_ranges : callable
-        Cuts a file, by its path, into stretches of about so many bytes that can be read apart; none where it cannot.
+        Cuts a file, by its path, into ranges of about so many bytes that can be read independently; or returns none.
     delimiter : callable
         Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
         path; None where quotes mean nothing.
@@ -72,7 +72,7 @@ class DataFormat:
 
     name: str
     endings: tuple[str, ...]
-    reader: Callable[[ReadOptions, Encoder], Reader]
+    reader: Callable[[ReadOptions, ColumnRequest], Reader]
     is_text: bool = False
     has_names: bool = True
     is_encoded: bool = False

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.core.batch import Part, Place
+from opauc.core.batch import Position, RawBatch
 from opauc.data.bad_rows import BadRows
-from opauc.data.encode.encoder import Encoder, Hashing
+from opauc.data.encode.encoder import ColumnRequest, Hashing
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.kernels.libsvm_bytes import (
     BYTE,
@@ -31,17 +31,17 @@ from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, ByteSource, is_small, text_byte_ranges
 from opauc.errors import InputError, MalformedRowError
 
-# Possessive: a million digits with a letter behind them are looked at once.
+# Possessive, so that a million digits followed by a letter are scanned only once.
 NUMBER = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]++")
+INTEGER = re.compile(rb"[+-]?[0-9]++")
 QUERY = re.compile(rb"qid:[+-]?[0-9]++")
-WORD = re.compile(rb"\S++")
-LONGEST_INDEX, LONGEST_SHOWN = 18, 40
+TOKEN = re.compile(rb"\S++")
+MAX_INDEX_DIGITS, MAX_SHOWN = 18, 40
 LARGEST_FLOAT = sys.float_info.max
 
 
 class UnclearLine(ValueError):
-    """A line that says nothing clear, with the reason as its message."""
+    """A line that cannot be read, with the reason as its message."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class LibsvmLine(NamedTuple):
 
 
 def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
-    """Return what a line says, None if it is blank or a comment.
+    """Return the row of a line, None if it is blank or a comment.
 
     Examples
     --------
@@ -77,24 +77,24 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
         ...
     opauc.data.formats.libsvm.UnclearLine: feature index 3 follows 9; libsvm indices must increase
     """
-    words = (found.group() for found in WORD.finditer(text.partition(b"#")[0]))
-    first = next(words, None)
+    tokens = (match.group() for match in TOKEN.finditer(text.partition(b"#")[0]))
+    first = next(tokens, None)
     if first is None:
         return None
     line = LibsvmLine(_number(first, "label", LARGEST_FLOAT), array("q"), array("d"))
     previous = rules.least - 1
-    for position, word in enumerate(words):
-        if position == 0 and word.startswith(b"qid:"):
-            if not QUERY.fullmatch(word):
-                raise UnclearLine(f"{shown(word)} stands for a query number; qid: and a whole number were expected")
-        elif rules.key_of and (word[:1].isalpha() or word[:1] == b"_" or word[0] > 127):
-            name, _, value = word.rpartition(b":")
-            line.columns.append(rules.key_of(_name(name, word)))
+    for position, token in enumerate(tokens):
+        if position == 0 and token.startswith(b"qid:"):
+            if not QUERY.fullmatch(token):
+                raise UnclearLine(f"{shown(token)} stands for a query number; qid: and a whole number were expected")
+        elif rules.key_of and (token[:1].isalpha() or token[:1] == b"_" or token[0] > 127):
+            name, _, value = token.rpartition(b":")
+            line.columns.append(rules.key_of(_name(name, token)))
             line.values.append(_number(value, f"value of feature {shown(name)}", rules.largest))
         else:
-            name, colon, value = word.partition(b":")
+            name, colon, value = token.partition(b":")
             if not colon:
-                raise UnclearLine(f"{shown(word)} stands for a feature; index:value was expected")
+                raise UnclearLine(f"{shown(token)} stands for a feature; index:value was expected")
             previous = _index(name, previous, rules)
             line.columns.append(previous - rules.least)
             line.values.append(_number(value, f"value of feature {previous}", rules.largest))
@@ -103,11 +103,11 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
 
 def _index(word: bytes, previous: int, rules: LibsvmRules) -> int:
     """Return a feature index, which has to come after `previous`."""
-    if not WHOLE_NUMBER.fullmatch(word):
+    if not INTEGER.fullmatch(word):
         hint = "" if rules.key_of else "; names need feature hashing"
         raise UnclearLine(f"feature index is {shown(word)}, a whole number was expected{hint}")
     digits = word.lstrip(b"+-0") or b"0"
-    index = int(digits[: LONGEST_INDEX + 1]) * (-1 if word.startswith(b"-") else 1)
+    index = int(digits[: MAX_INDEX_DIGITS + 1]) * (-1 if word.startswith(b"-") else 1)
     if index == 0 and rules.least == 1:
         raise UnclearLine(f"feature index is 0, but {rules.least_is}; pass zero_based=True if they start at 0")
     if not rules.least <= index < rules.beyond:
@@ -117,14 +117,14 @@ def _index(word: bytes, previous: int, rules: LibsvmRules) -> int:
     return index
 
 
-def _name(name: bytes, word: bytes) -> str:
+def _name(name: bytes, token: bytes) -> str:
     """Return the name of a feature."""
     try:
         decoded = name.decode()
     except UnicodeDecodeError:
         decoded = ""
     if not decoded or "\0" in decoded:
-        raise UnclearLine(f"{shown(word)} stands for a feature; name:value in UTF-8 was expected")
+        raise UnclearLine(f"{shown(token)} stands for a feature; name:value in UTF-8 was expected")
     return decoded
 
 
@@ -139,7 +139,7 @@ def _number(word: bytes, what: str, largest: float) -> float:
 
 
 def shown(word: bytes) -> str:
-    """Return text as messages quote it: in one line, not too long, with what is not text as numbers.
+    """Return bytes as messages quote them: on one line, cut, with escapes for what is not text.
 
     >>> from opauc.data.formats.libsvm import shown
     >>> shown(b"caf\\xc3\\xa9"), shown(b"\\xff1"), shown(b"9" * 50)
@@ -150,11 +150,11 @@ def shown(word: bytes) -> str:
         text = word.decode()
     except UnicodeDecodeError:
         text = word
-    return repr(text[:LONGEST_SHOWN]).removeprefix("b") + "..." * (len(text) > LONGEST_SHOWN)
+    return repr(text[:MAX_SHOWN]).removeprefix("b") + "..." * (len(text) > MAX_SHOWN)
 
 
-MOST_COLUMNS = 2**31 - 1  # so that their number, too, is an int32
-# What rounds to a finite number: for float32 that is a little more than the largest one.
+MAX_COLUMNS = 2**31 - 1  # so that their number, too, is an int32
+# The largest values that round to a finite number: for float32 a little more than its maximum.
 LARGEST = {"float64": sys.float_info.max, "float32": float(np.nextafter(2.0**128 - 2.0**103, 0.0))}
 NEWLINE = b"\n"
 
@@ -174,20 +174,20 @@ class BlockRows(NamedTuple):
 class LibsvmReader:
     """Rows of LIBSVM (svmlight) text: `label index:value index:value ...` with indices that increase.
 
-    What is read is read as scikit-learn's `load_svmlight_file(zero_based=False)`
-    does: blank lines and comments are passed over, and so is a query number
-    (`qid:7`) after the label. Refused, though scikit-learn takes them, are nan and
-    infinity, numbers with underscores, and query numbers that are none.
+    Rows are those of scikit-learn's `load_svmlight_file(zero_based=False)`: blank
+    lines, comments and a query number (`qid:7`) after the label are skipped.
+    Unlike there, nan, infinity, numbers with underscores and malformed query
+    numbers are errors.
 
     Parameters
     ----------
     n_features : int, optional
-        Number of columns; a larger index is refused. By default a part has as
-        many columns as its largest index asks for.
+        Number of columns; a larger index is an error. By default a batch has as
+        many columns as its largest index needs.
     zero_based : bool or "auto", default=False
         Whether indices start at 0. scikit-learn's "auto" looks at the whole file;
         a stream cannot. Here "auto" looks at the first block: if it has an index
-        0, indices start at 0, else at 1, and then a later 0 is refused.
+        0, indices start at 0, else at 1, and then a later 0 is an error.
     hashing : Hashing, optional
         Spread features over a fixed number of columns. Entries may then also be
         `name:value`, with names that begin with a letter or an underscore, in any
@@ -204,8 +204,8 @@ class LibsvmReader:
     >>> from opauc.data.formats.libsvm import LibsvmReader
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     _ = file.write(b"+1 1:0.5 3:2\\n-1 2:1\\n"), file.flush()
-    ...     [part] = LibsvmReader().parts(ByteSource(file.name), BEGINNING, BadRows())
-    >>> part.rows.toarray(), part.labels
+    ...     [batch] = LibsvmReader().batches(ByteSource(file.name), BEGINNING, BadRows())
+    >>> batch.rows.toarray(), batch.labels
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
@@ -216,8 +216,8 @@ class LibsvmReader:
     dtype: Literal["float64", "float32"] = "float64"
 
     def __post_init__(self) -> None:
-        if self.n_features is not None and not 1 <= self.n_features <= MOST_COLUMNS:
-            raise ValueError(f"n_features must be between 1 and {MOST_COLUMNS}, got {self.n_features}")
+        if self.n_features is not None and not 1 <= self.n_features <= MAX_COLUMNS:
+            raise ValueError(f"n_features must be between 1 and {MAX_COLUMNS}, got {self.n_features}")
         if self.n_features is not None and self.hashing is not None:
             raise ValueError("with hashing, the number of columns is 2**bits; n_features must be None")
         if self.zero_based not in (True, False, "auto"):
@@ -225,19 +225,19 @@ class LibsvmReader:
         if self.dtype not in LARGEST:
             raise ValueError(f"dtype must be 'float64' or 'float32', got {self.dtype!r}")
 
-    def parts(self, source: ByteSource, place: Place, bad_rows: BadRows) -> Iterator[Part]:
-        """Yield the rows of each block of `source` from `place` on."""
+    def batches(self, source: ByteSource, position: Position, bad_rows: BadRows) -> Iterator[RawBatch]:
+        """Yield the rows of each block of `source` from `position` on."""
         rules = self.rules(self.zero_based is True)
-        if self.zero_based == "auto" and place.offset:
+        if self.zero_based == "auto" and position.offset:
             rules = self._guessed_rules(_first_block(source))
-        before = place
-        for block in source.blocks(place):
+        before = position
+        for block in source.blocks(position):
             if self.zero_based == "auto" and not before.offset:
                 rules = self._guessed_rules(block.data)
-            found = read_block(block.data, before.line, rules, self.dtype, source.name, bad_rows)
-            after = Place(block.end, before.line + found.n_lines, block.sha256)
-            lines = None if found.labels.size == found.n_lines else found.lines
-            yield Part(self._rows(found), found.labels, lines, before, after)
+            rows = read_block(block.data, before.line, rules, self.dtype, source.name, bad_rows)
+            after = Position(block.end, before.line + rows.n_lines, block.sha256)
+            lines = None if rows.labels.size == rows.n_lines else rows.lines
+            yield RawBatch(self._csr_rows(rows), rows.labels, lines, before, after)
             before = after
 
     def rules(self, zero_based: bool) -> LibsvmRules:
@@ -246,23 +246,23 @@ class LibsvmReader:
         # A sum of hashed values must not overflow, and a row has fewer than 2**31 of them.
         largest = LARGEST[self.dtype] / (2.0**31 if self.hashing else 1.0)
         key_of = self.hashing.key_of if self.hashing else None
-        return LibsvmRules(least, least + (self.n_features or MOST_COLUMNS), largest, key_of)
+        return LibsvmRules(least, least + (self.n_features or MAX_COLUMNS), largest, key_of)
 
     def _guessed_rules(self, first: NDArray[np.uint8]) -> LibsvmRules:
         """Return rules for indices that start at 0 if one in the first block is 0, else for such as start at 1."""
-        anything = replace(self.rules(zero_based=True), beyond=MOST_COLUMNS + 1)
-        found = read_block(first, 0, anything, "float64", "", BadRows("skip"))
-        if not found.columns.all():
+        any_index = replace(self.rules(zero_based=True), beyond=MAX_COLUMNS + 1)
+        rows = read_block(first, 0, any_index, "float64", "", BadRows("skip"))
+        if not rows.columns.all():
             return self.rules(zero_based=True)
         return replace(
             self.rules(zero_based=False), least_is="none stood in the first block, so they are taken to start at 1"
         )
 
-    def _rows(self, found: BlockRows) -> csr_array:
+    def _csr_rows(self, block: BlockRows) -> csr_array:
         if self.hashing:
-            return self.hashing.hash_entries(found.columns, found.values, found.ends)
-        width = self.n_features or int(found.columns.max(initial=-1)) + 1
-        rows = csr_array((found.values, found.columns, found.ends), shape=(found.labels.size, width))
+            return self.hashing.hash_entries(block.columns, block.values, block.ends)
+        width = self.n_features or int(block.columns.max(initial=-1)) + 1
+        rows = csr_array((block.values, block.columns, block.ends), shape=(block.labels.size, width))
         rows.has_canonical_format = True
         return rows
 
@@ -273,7 +273,7 @@ def read_block(
     """Return the rows of whole lines of text that come after `lines_before` others in the source called `name`."""
     if not data.size or data[-1] != ord(NEWLINE):
         data = np.frombuffer(data.tobytes() + NEWLINE, np.uint8)
-    # In a short text every line is read with care: the kernel that reads plain ones would take longer to load.
+    # A short text is read line by line in Python, which is faster than loading the kernel.
     text = data.tobytes() if is_small(data.size) else b""
     newlines, colons = (text.count(mark) for mark in (NEWLINE, b":")) if text else count_marks(data)
     out = LineArrays(
@@ -294,12 +294,12 @@ def read_block(
         end = text.index(NEWLINE, begin) if text else int(end_of_line(data, begin))
         progress[BYTE], progress[LINE] = end + 1, line + 1
         try:
-            careful = read_line(data[begin:end].tobytes(), rules)
+            row_read = read_line(data[begin:end].tobytes(), rules)
         except UnclearLine as unclear:
-            bad_rows.meet(MalformedRowError(name, line + 1, str(unclear)))
+            bad_rows.handle(MalformedRowError(name, line + 1, str(unclear)))
             continue
-        if careful is not None:
-            progress[ROW], progress[ENTRY] = row + 1, _write_row(careful, line + 1, row, entry, out)
+        if row_read is not None:
+            progress[ROW], progress[ENTRY] = row + 1, _write_row(row_read, line + 1, row, entry, out)
 
 
 def _write_row(read: LibsvmLine, line: int, row: int, entry: int, out: LineArrays) -> int:
@@ -312,15 +312,14 @@ def _write_row(read: LibsvmLine, line: int, row: int, entry: int, out: LineArray
 
 def _first_block(source: ByteSource) -> NDArray[np.uint8]:
     if source.path == STANDARD_INPUT:
-        raise InputError(f"{source.name}: its first block is past; pass zero_based=True or False, not 'auto', to go on")
+        raise InputError(f"{source.name}: its first block is gone; pass zero_based=True or False, not 'auto', to go on")
     for block in source.blocks():
         return block.data
     raise InputError(f"{source.name}: is empty")
 
 
-def _reader(options: ReadOptions, encoder: Encoder) -> Reader:
-
-    return LibsvmReader(options.n_features, options.zero_based, encoder.hashing)
+def _reader(options: ReadOptions, request: ColumnRequest) -> Reader:
+    return LibsvmReader(options.n_features, options.zero_based, request.hashing)
 
 
 def _likeness(line: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Arrays and tables in memory as the parts that a file of them would give."""
+"""Arrays and tables in memory, read in the same batches as files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import pyarrow as pa
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from opauc.core.batch import Part, Place, RawLabels
+from opauc.core.batch import Position, RawBatch, RawLabels
 from opauc.data.arrays import Values, canonical_rows, float_type
 from opauc.data.arrow_columns import label_values
 from opauc.data.bad_rows import BadRows
-from opauc.data.columns import FoundColumns, TableColumns
+from opauc.data.columns import ResolvedColumns, TableColumns
 from opauc.data.frames import PandasTable, with_plain_values
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
 from opauc.types import Rows
 
-MOST_ROWS = 65_536
+MAX_ROWS = 65_536
 
-# A table of pandas, polars or pyarrow, and whatever else gives its columns as Arrow does.
+# A table of pandas, polars or pyarrow, or any object with the Arrow C stream interface.
 AnyTable: TypeAlias = Any
-# Rows and their labels where those are known by now, or a batch of a table; and what the columns of a batch are.
+# Rows and their labels, or an Arrow batch and its columns.
 Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None, TableColumns | None]]
 
 
@@ -34,17 +34,16 @@ Blocks: TypeAlias = Iterator[tuple[Rows | pa.RecordBatch, RawLabels | None, Tabl
 class MemoryReader:
     """Rows of NumPy arrays, SciPy sparse arrays, lists of dicts, and tables of pandas, polars and pyarrow.
 
-    Labels are given as an array, or are a column of the data, which arrays call
-    by its position. Tables are converted a part at a time. Datasets and readers
-    of pyarrow are tables too; a `RecordBatchReader` can be read once, anything
-    else from any place again.
+    Labels are given as an array, or are a column of the data, by its position in
+    arrays. Tables are converted a batch at a time. Datasets and readers of pyarrow
+    are tables too; a `RecordBatchReader` can be read once, anything else again.
 
     Parameters
     ----------
     columns : TableColumns
         The label, the features and which of them are categorical.
     labels : array-like of shape (n,), optional
-        Labels beside the data; columns of the data are then features only.
+        Labels separate from the data, whose columns are then all features.
 
     Examples
     --------
@@ -52,8 +51,8 @@ class MemoryReader:
     >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.core.batch import BEGINNING
     >>> from opauc.data.formats.memory import MemoryReader
-    >>> [part] = MemoryReader(labels=["a", "b"]).parts(np.eye(2), BEGINNING, BadRows())
-    >>> part.rows, part.labels
+    >>> [batch] = MemoryReader(labels=["a", "b"]).batches(np.eye(2), BEGINNING, BadRows())
+    >>> batch.rows, batch.labels
     (array([[1., 0.],
            [0., 1.]]), array(['a', 'b'], dtype='<U1'))
     """
@@ -61,18 +60,18 @@ class MemoryReader:
     columns: TableColumns = field(default_factory=TableColumns)
     labels: object = None
 
-    def parts(self, source: object, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
-        """Yield the rows of `source` from `place` on; rows take the part of lines."""
+    def batches(self, source: object, position: Position, bad_rows: BadRows) -> Iterator[RawBatch]:  # noqa: ARG002
+        """Yield the rows of `source` from `position` on; rows count as lines."""
         labels = None if self.labels is None else label_array(self.labels)
-        before = place
-        for block, column, columns in self._blocks(source, place.offset):
+        before = position
+        for block, column, columns in self._blocks(source, position.offset):
             n_rows = block.num_rows if isinstance(block, pa.RecordBatch) else block.shape[0]
             rows = before.offset + n_rows
             if labels is not None and rows > labels.size:
                 raise InputError(f"{IN_MEMORY}: {labels.size} labels for {rows} rows or more")
-            after = Place(rows, rows)
+            after = Position(rows, rows)
             given = column if labels is None else labels[before.offset : rows]
-            yield Part(block, given, None, before, after, columns)
+            yield RawBatch(block, given, None, before, after, columns)
             before = after
         if labels is not None and labels.size != before.offset:
             raise InputError(f"{IN_MEMORY}: {labels.size} labels for {before.offset} rows")
@@ -92,12 +91,12 @@ class MemoryReader:
     def _array_blocks(self, array: Values, start: int) -> Blocks:
         if array.ndim != 2:
             raise InputError(f"{IN_MEMORY}: expected an array of rows and columns, its shape is {array.shape}")
-        roles, _ = self._found([str(position) for position in range(array.shape[1])])
+        roles, _ = self._resolve([str(position) for position in range(array.shape[1])])
         if roles.categorical:
             raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
         dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
-        for first in range(start, array.shape[0], MOST_ROWS):
-            block = array[first : first + MOST_ROWS]
+        for first in range(start, array.shape[0], MAX_ROWS):
+            block = array[first : first + MAX_ROWS]
             chosen = block if every else block[:, roles.numeric]
             labels = None if roles.label is None else block[:, roles.label].copy()
             yield np.ascontiguousarray(chosen, dtype=dtype), labels, None
@@ -107,28 +106,28 @@ class MemoryReader:
             raise InputError(
                 f"{IN_MEMORY}: of sparse rows all columns are features, and the labels are an array of their own"
             )
-        for first in range(start, rows.shape[0], MOST_ROWS):
-            ends = rows.indptr[first : first + MOST_ROWS + 1]
+        for first in range(start, rows.shape[0], MAX_ROWS):
+            ends = rows.indptr[first : first + MAX_ROWS + 1]
             entries = slice(ends[0], ends[-1])
             block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], IN_MEMORY)
             yield block, None, None
 
     def _batches(self, table: AnyTable, start: int) -> Blocks:
-        """Yield the columns that are used of any table, at most 65,536 rows at a time."""
+        """Yield the columns to read of any table, at most 65,536 rows at a time."""
         with ExitStack() as opened:
             table, schema = _table_and_schema(table, opened)
-            roles, columns = self._found(schema.names)
+            roles, columns = self._resolve(schema.names)
             names = [schema.names[position] for position in roles.used()]
             for batch in _batches_of(table, schema, names, start):
                 yield batch, None, columns
 
-    def _found(self, names: list[str]) -> FoundColumns:
+    def _resolve(self, names: list[str]) -> ResolvedColumns:
         columns = self.columns if self.labels is None else replace(self.columns, label=None, labeled=False)
-        return columns.found_in(names, IN_MEMORY)
+        return columns.resolve(names, IN_MEMORY)
 
 
 def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
-    """Return any table as one whose rows can be taken a batch at a time, and its columns."""
+    """Return a table that can be read in batches, and its schema."""
     if isinstance(table, PandasTable):
         return with_plain_values(table)
     if isinstance(table, pa.RecordBatch):
@@ -143,15 +142,15 @@ def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.
 def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
     """Return the columns of those names from row `start` on."""
     if isinstance(table, PandasTable):
-        blocks = (table.iloc[first : first + MOST_ROWS] for first in range(start, len(table), MOST_ROWS))
-        # Columns of text may lie in several pieces, of which a table may be made but no batch.
+        blocks = (table.iloc[first : first + MAX_ROWS] for first in range(start, len(table), MAX_ROWS))
+        # Text columns may have several chunks, which a table can have but not a record batch.
         tables = (pa.Table.from_pandas(block, schema, preserve_index=False).select(names) for block in blocks)
         return (batch for table in tables for batch in table.combine_chunks().to_batches())
     if isinstance(table, pa.Table):
-        batches: list[pa.RecordBatch] = table.select(names).slice(start).to_batches(MOST_ROWS)
+        batches: list[pa.RecordBatch] = table.select(names).slice(start).to_batches(MAX_ROWS)
         return batches
     if hasattr(table, "scanner"):  # a dataset of pyarrow
-        scanner = table.scanner(columns=names, batch_size=MOST_ROWS, use_threads=False)
+        scanner = table.scanner(columns=names, batch_size=MAX_ROWS, use_threads=False)
         return _sliced(scanner.to_batches(), start)
     return _sliced((batch.select(names) for batch in table), start)
 
@@ -197,7 +196,7 @@ def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
 
 
 def label_array(labels: object) -> RawLabels:
-    """Return labels as a flat array of numbers or words; None becomes nan or the empty word."""
+    """Return labels as a flat array of numbers or strings; None becomes nan or the empty string."""
     given = np.asarray(labels)
     if given.ndim != 1 and given.shape != (given.shape[0], 1):
         raise InputError(f"{IN_MEMORY}: expected a flat array of labels, its shape is {given.shape}")
@@ -214,6 +213,6 @@ def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.Record
     """Yield what comes after `start` rows, at most 65,536 rows at a time."""
     first = 0
     for batch in batches:
-        for offset in range(min(max(start - first, 0), batch.num_rows), batch.num_rows, MOST_ROWS):
-            yield batch.slice(offset, MOST_ROWS)
+        for offset in range(min(max(start - first, 0), batch.num_rows), batch.num_rows, MAX_ROWS):
+            yield batch.slice(offset, MAX_ROWS)
         first += batch.num_rows

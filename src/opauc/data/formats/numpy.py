@@ -1,4 +1,4 @@
-"""Arrays of NumPy, dense or as the arrays of a CSR matrix."""
+"""NumPy files: dense arrays, and the arrays of a CSR matrix."""
 
 from __future__ import annotations
 
@@ -14,33 +14,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.core.batch import Part, Place, RawLabels
+from opauc.core.batch import Position, RawBatch, RawLabels
 from opauc.data.arrays import WRONG_ENDS, ArrayStream, canonical_rows, float_type, member_stream
 from opauc.data.bad_rows import BadRows
-from opauc.data.byte_ranges import ByteRange, even_extents
+from opauc.data.byte_ranges import ByteRange, split_evenly
 from opauc.data.columns import ColumnRoles, TableColumns, listed
-from opauc.data.encode.encoder import Encoder
-from opauc.data.fingerprint import Fingerprint
+from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
-from opauc.data.sources import STANDARD_INPUT, ByteSource
+from opauc.data.sources import STANDARD_INPUT, ByteSource, Fingerprint
 from opauc.errors import InputError
 from opauc.types import Rows
 
-PART_BYTES = 2**24
-MOST_ROWS = 65_536
+BATCH_BYTES = 2**24
+MAX_ROWS = 65_536
 
 Labeled: TypeAlias = tuple[Rows, RawLabels | None]
 
 
 class ArrayRows(Protocol):
-    """Rows that are read in order; `rows_per_part` of them at a time take about as much memory as any others."""
+    """Rows that are read in order; `rows_per_batch` of them take about BATCH_BYTES."""
 
     n_rows: int
-    rows_per_part: int
+    rows_per_batch: int
 
     def skip(self, n_rows: int) -> None:
-        """Pass over the next rows."""
+        """Skip the next rows."""
 
     def read(self, n_rows: int) -> Labeled:
         """Return the next rows and their labels."""
@@ -53,11 +52,11 @@ class DenseRows:
         self._array, self._roles, self._labels = array, roles, labels
         self._dtype = float_type(array.dtype, array.name)
         self.n_rows = array.shape[0]
-        self.rows_per_part = _rows_per_part(array.row_bytes)
+        self.rows_per_batch = _rows_per_batch(array.row_bytes)
         _check_labels(labels, self.n_rows)
 
     def skip(self, n_rows: int) -> None:
-        """Pass over the next rows."""
+        """Skip the next rows."""
         self._array.skip(n_rows)
         if self._labels is not None:
             self._labels.skip(n_rows)
@@ -93,13 +92,13 @@ class SparseRows:
         if any(arrays[name].dtype.kind not in "iu" for name in ("indices", "indptr")):
             raise InputError(f"{source}: the arrays indices and indptr must hold integers")
         entry_bytes = self._data.row_bytes + self._indices.row_bytes
-        self.rows_per_part = _rows_per_part(entry_bytes * n_entries // max(self.n_rows, 1))
+        self.rows_per_batch = _rows_per_batch(entry_bytes * n_entries // max(self.n_rows, 1))
         _check_labels(labels, self.n_rows)
         if self._next_ends(1).any():
             raise InputError(f"{source}: {WRONG_ENDS}")
 
     def skip(self, n_rows: int) -> None:
-        """Pass over the next rows."""
+        """Skip the next rows."""
         if n_rows:
             before = self._end
             self._ends.skip(n_rows - 1)
@@ -118,7 +117,7 @@ class SparseRows:
         return rows, None if self._labels is None else self._labels.read(n_rows).reshape(-1)
 
     def _next_ends(self, n_rows: int) -> NDArray[np.int64]:
-        """Read row ends, which must not go back nor beyond the entries: what lies between them is read next."""
+        """Read row ends, which must not decrease nor exceed the number of entries."""
         ends = self._ends.read(n_rows).astype(np.int64)
         if ends[0] < self._end or (np.diff(ends) < 0).any() or ends[-1] > self._data.shape[0]:
             raise InputError(f"{self._source}: {WRONG_ENDS}")
@@ -126,8 +125,8 @@ class SparseRows:
         return ends
 
 
-def _rows_per_part(row_bytes: int) -> int:
-    return min(MOST_ROWS, max(1, PART_BYTES // max(row_bytes, 1)))
+def _rows_per_batch(row_bytes: int) -> int:
+    return min(MAX_ROWS, max(1, BATCH_BYTES // max(row_bytes, 1)))
 
 
 def _check_labels(labels: ArrayStream | None, n_rows: int) -> None:
@@ -148,10 +147,10 @@ class NumpyReader:
 
     The label is the array `y`, the array named as the label, or a column of the
     array by its position. CSR arrays are `data`, `indices`, `indptr` and `shape`,
-    as `scipy.sparse.save_npz` writes them. Compressed arrays are inflated as they are
-    read. Values stay as they are, missing ones as nan. A place's hash is that of
-    the file's size and, of an .npz file, its directory with the checksums of its
-    arrays, of a .npy file, samples of its bytes.
+    as `scipy.sparse.save_npz` writes them. Compressed arrays are decompressed while
+    they are read. Values stay unchanged, missing ones nan. The hash of a position
+    covers the file's size and, of an .npz file, its directory with the checksums of
+    its arrays, of a .npy file, samples of its bytes.
 
     Parameters
     ----------
@@ -168,30 +167,31 @@ class NumpyReader:
     >>> from opauc.data.formats.numpy import NumpyReader
     >>> with tempfile.NamedTemporaryFile(suffix=".npz") as file:
     ...     np.savez_compressed(file.name, X=np.eye(2), y=[0, 1])
-    ...     [part] = NumpyReader().parts(ByteSource(file.name), BEGINNING, BadRows())
-    >>> part.rows, part.labels
+    ...     [batch] = NumpyReader().batches(ByteSource(file.name), BEGINNING, BadRows())
+    >>> batch.rows, batch.labels
     (array([[1., 0.],
            [0., 1.]]), array([0, 1]))
     """
 
     columns: TableColumns = field(default_factory=TableColumns)
 
-    def parts(self, source: ByteSource, place: Place, bad_rows: BadRows) -> Iterator[Part]:  # noqa: ARG002
-        """Yield the rows of `source` from `place` on; rows take the part of lines."""
+    def batches(self, source: ByteSource, position: Position, bad_rows: BadRows) -> Iterator[RawBatch]:  # noqa: ARG002
+        """Yield the rows of `source` from `position` on; rows count as lines."""
         path = source.path
         if path == STANDARD_INPUT:
             raise InputError("standard input: arrays of NumPy are read from files")
         if self.columns.categorical:
             raise InputError(f"{path}: arrays have no categorical columns; they need a table")
-        with _refusals(path), ExitStack() as opened:
+        with _read_errors(path), ExitStack() as opened:
             if zipfile.is_zipfile(path):
                 archive = opened.enter_context(zipfile.ZipFile(path))
-                known, rows = Fingerprint.of(path, _directory(archive, path)), self._archive_rows(archive, path, opened)
+                fingerprint = Fingerprint.of(path, _directory(archive, path))
+                rows = self._archive_rows(archive, path, opened)
             else:
                 file = opened.enter_context(open(path, "rb"))
-                known = Fingerprint.of(path, _samples(path))
+                fingerprint = Fingerprint.of(path, _sample_bytes(path))
                 rows = self._dense_rows(ArrayStream(file, os.path.getsize(path), path, (path, 0)), None)
-            yield from _parts(rows, known, source, place)
+            yield from _batches(rows, fingerprint, source, position)
 
     def _archive_rows(self, archive: zipfile.ZipFile, path: str, opened: ExitStack) -> ArrayRows:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
@@ -202,9 +202,9 @@ class NumpyReader:
         if "X" in names:
             return self._dense_rows(member_stream(archive, "X", path, opened), labels)
         if not set(SPARSE_ARRAYS) <= set(names):
-            wanted = f"an array X or arrays {', '.join(SPARSE_ARRAYS)}"
-            raise InputError(f"{path}: expected {wanted}, found {listed(names) or 'none'}")
-        if "format" in names and member_stream(archive, "format", path, opened).word() != "csr":
+            expected = f"an array X or arrays {', '.join(SPARSE_ARRAYS)}"
+            raise InputError(f"{path}: expected {expected}, found {listed(names) or 'none'}")
+        if "format" in names and member_stream(archive, "format", path, opened).read_string() != "csr":
             raise InputError(f"{path}: sparse arrays must be in CSR format")
         if self.columns.features is not None or (self.columns.labeled and labels is None):
             raise InputError(f"{path}: of sparse arrays all columns are features, and the labels are an array y")
@@ -218,37 +218,37 @@ class NumpyReader:
         return DenseRows(array, roles, labels)
 
 
-def _parts(rows: ArrayRows, known: Fingerprint, source: ByteSource, place: Place) -> Iterator[Part]:
-    known.check_start(place)
-    before, end = place, rows.n_rows
+def _batches(rows: ArrayRows, fingerprint: Fingerprint, source: ByteSource, position: Position) -> Iterator[RawBatch]:
+    fingerprint.check_start(position)
+    before, end = position, rows.n_rows
     if source.byte_range is not None:
-        before, end = Place(source.byte_range.begin, source.byte_range.begin), min(end, source.byte_range.end)
+        before, end = Position(source.byte_range.begin, source.byte_range.begin), min(end, source.byte_range.end)
     rows.skip(before.offset)
     while before.offset < end:
-        count = min(rows.rows_per_part, end - before.offset)
+        count = min(rows.rows_per_batch, end - before.offset)
         block, labels = rows.read(count)
-        known.check_unchanged()
-        after = Place(before.offset + count, before.offset + count, known.sha256)
+        fingerprint.check_unchanged()
+        after = Position(before.offset + count, before.offset + count, fingerprint.sha256)
         source.passed = source.size * after.offset // rows.n_rows
-        yield Part(block, labels, None, before, after)
+        yield RawBatch(block, labels, None, before, after)
         before = after
 
 
 def array_byte_ranges(path: str, size: int) -> list[ByteRange]:
-    """Cut an array into stretches of rows of about `size` bytes; an archive of arrays cannot be."""
-    with _refusals(path):
+    """Cut an array into ranges of rows of about `size` bytes; an archive of arrays has no ranges."""
+    with _read_errors(path):
         if zipfile.is_zipfile(path):
             return []
         with open(path, "rb") as file:
             array = ArrayStream(file, os.path.getsize(path), path, (path, 0))
-            return even_extents(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
+            return split_evenly(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
 
 
 def has_sparse_rows(path: str) -> bool:
     """Tell whether a file holds the arrays of a CSR matrix."""
     if not os.path.isfile(path) or not zipfile.is_zipfile(path):
         return False
-    with _refusals(path), zipfile.ZipFile(path) as archive:
+    with _read_errors(path), zipfile.ZipFile(path) as archive:
         return "X.npy" not in archive.namelist()
 
 
@@ -258,8 +258,8 @@ def _directory(archive: zipfile.ZipFile, path: str) -> bytes:
         return file.read()
 
 
-def _samples(path: str) -> bytes:
-    """Return some bytes from all over a file."""
+def _sample_bytes(path: str) -> bytes:
+    """Return bytes from evenly spaced offsets of a file."""
     with open(path, "rb") as file:
         pieces = []
         for start in np.linspace(0, max(os.path.getsize(path) - SAMPLE_BYTES, 0), SAMPLES).astype(int).tolist():
@@ -269,8 +269,8 @@ def _samples(path: str) -> bytes:
 
 
 @contextmanager
-def _refusals(path: str) -> Iterator[None]:
-    """Turn what the system and the zip format say into one line with the name of the source."""
+def _read_errors(path: str) -> Iterator[None]:
+    """Turn errors of the system and of zipfile into one line with the name of the source."""
     try:
         yield
     except BROKEN as error:
@@ -278,18 +278,15 @@ def _refusals(path: str) -> Iterator[None]:
         raise InputError(f"{path}: {reason}") from error
 
 
-def _reader(_: ReadOptions, encoder: Encoder) -> Reader:
-
-    return NumpyReader(encoder.pinned_columns)
+def _reader(_: ReadOptions, request: ColumnRequest) -> Reader:
+    return NumpyReader(request.pinned_columns)
 
 
 def _byte_ranges(path: str, size: int) -> list[ByteRange]:
-
     return array_byte_ranges(path, size)
 
 
 def _is_sparse(path: str) -> bool:
-
     return has_sparse_rows(path)
 
 

@@ -1,4 +1,4 @@
-"""One column of a table as numbers: as it is, as numbers of categories, or as the parts of dates."""
+"""The schema of one column: how its values become numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.json_schema import json_as
-from opauc.data.schema.dates import ISO, are_layouts, best_layout, date_numbers, parts_of_type, text_dates
-from opauc.data.schema.numbers import NO_CATEGORY, POINT, is_spelling, text_numbers
+from opauc.data.schema.dates import ISO, are_layouts, date_numbers, infer_date_layout, parse_dates, parts_of_type
+from opauc.data.schema.numbers import MISSING_CATEGORIES, POINT, is_number_format, parse_numbers
 from opauc.errors import InputError
 from opauc.types import Floats, Json
 
@@ -20,31 +20,32 @@ if TYPE_CHECKING:
     from pyarrow import DataType
 
 NUMBER, CATEGORY, DATE = KINDS = ("number", "category", "date")
-# The number of a category that nothing is known of.
+# The code of a category that is not in the schema.
 UNSEEN = -1.0
-# Times are read as hours, as text that tells the time is.
-UNITS_AN_HOUR = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}
-# A column that turns out to have more different words learns no more of them.
-MOST_WORDS = 2**17
+# Times of day and durations are read as hours, as clock times in text are.
+UNITS_PER_HOUR = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}
+# A column with more categories than this adds no further ones.
+MAX_CATEGORIES = 2**17
 
 
 class SavedColumn(TypedDict):
-    """A column as JSON has it."""
+    """A column schema in JSON."""
 
     name: str
     kind: str
     parts: list[str]
-    words: dict[str, int]
+    categories: dict[str, int]
 
 
-class SpelledColumn(SavedColumn, total=False):
-    """The same, with how its text is spelled."""
+class SavedTextColumn(SavedColumn, total=False):
+    """A column schema in JSON, with how its text is read."""
 
-    spelling: str
+    missing_markers: list[str]
+    text_format: str
 
 
-class ColumnNumbers(NamedTuple):
-    """The numbers of a column's values, one row each, and how many values could not be read as such."""
+class EncodedColumn(NamedTuple):
+    """A column as numbers, one row per value, and how many values are neither readable nor missing."""
 
     rows: Floats
     unreadable: int
@@ -52,13 +53,13 @@ class ColumnNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ColumnSchema:
-    """What a column of a table becomes: a number, the number of a category, or the parts of a date.
+    """How a column is encoded: as a number, as the code of a category, or as the parts of a date.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from opauc.data.schema.column import NUMBER, ColumnSchema
-    >>> ColumnSchema("age", NUMBER).numbers(pa.array(["30", "?"]), "a.csv").rows
+    >>> ColumnSchema("age", NUMBER).encode(pa.array(["30", "?"]), "a.csv").rows
     array([[30.],
            [nan]])
     """
@@ -66,138 +67,144 @@ class ColumnSchema:
     name: str
     kind: str
     parts: tuple[str, ...] = ()  # of a date
-    words: Mapping[str, int] = field(default_factory=dict)  # the number of each category; of numbers, words for none
-    spelling: str = ""  # of text: what stands before the decimals of a number and its unit, or the layout of a date
+    categories: Mapping[str, int] = field(default_factory=dict)  # the code of each category
+    missing_markers: tuple[str, ...] = ()  # of a number: strings that mark missing values beside the general ones
+    text_format: str = ""  # of text: the number format or the date layout
 
     @classmethod
     def of_type(cls, name: str, kind: DataType, source: str) -> ColumnSchema:
-        """Return the column for values of a type of Arrow's."""
+        """Return the schema of a column of an Arrow type."""
         from pyarrow import types
 
-        from opauc.data.arrow_columns import is_words
+        from opauc.data.arrow_columns import is_text
 
         if (parts := parts_of_type(kind)) is not None:
             return cls(name, DATE, parts)
-        if is_words(kind) or types.is_dictionary(kind):
+        if is_text(kind) or types.is_dictionary(kind):
             return cls(name, CATEGORY)
         if is_number(kind):
             return cls(name, NUMBER)
-        raise InputError(f"{source}: column {name} holds {kind}, which is neither numbers, words nor dates")
+        raise InputError(f"{source}: column {name} holds {kind}, which is neither numbers, strings nor dates")
 
     @property
     def inputs(self) -> list[str]:
         """Names of the numbers that a value becomes."""
         return [f"{self.name} {part}" for part in self.parts] or [self.name]
 
-    def with_words(self, values: Column, source: str) -> ColumnSchema:
-        """Return the column with new categories numbered, in the order of the rows."""
-        if self.kind != CATEGORY or len(self.words) >= MOST_WORDS:
+    def with_categories(self, values: Column, source: str) -> ColumnSchema:
+        """Return the schema with new categories added, in the order of the rows."""
+        if self.kind != CATEGORY or len(self.categories) >= MAX_CATEGORIES:
             return self
-        words, levels = self._words(values, source)
-        met, first = np.unique(levels[levels >= 0], return_index=True)
-        known = dict(self.words)
-        for level in met[np.argsort(first)].tolist():
-            known.setdefault(words[level], len(known))
-        return replace(self, words=known)
+        strings, codes = self._codes(values, source)
+        present, first = np.unique(codes[codes >= 0], return_index=True)
+        categories = dict(self.categories)
+        for code in present[np.argsort(first)].tolist():
+            categories.setdefault(strings[code], len(categories))
+        return replace(self, categories=categories)
 
-    def numbers(self, values: Column, source: str) -> ColumnNumbers:
-        """Return the numbers of the column's values."""
+    def encode(self, values: Column, source: str) -> EncodedColumn:
+        """Return the values of the column as numbers."""
         import pyarrow as pa
 
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         if self.kind == CATEGORY:
-            words, levels = self._words(values, source)
-            numbers = np.array([self.words.get(word, UNSEEN) for word in words] + [np.nan])
-            return ColumnNumbers(numbers[levels][:, None], 0)
-        return self._dates(plain, source) if self.kind == DATE else self._numbers(plain, source)
+            strings, codes = self._codes(values, source)
+            numbers = np.array([self.categories.get(string, UNSEEN) for string in strings] + [np.nan])
+            return EncodedColumn(numbers[codes][:, None], 0)
+        return self._encode_dates(plain, source) if self.kind == DATE else self._encode_numbers(plain, source)
 
-    def unseen_words(self, values: Column, source: str) -> tuple[int, list[str]]:
-        """Return in how many rows a category stands that nothing is known of, and which they are."""
-        words, levels = self._words(values, source)
-        strange = np.array([*(word not in self.words for word in words), False])
-        rows = levels[strange[levels]]
-        return rows.size, [words[level] for level in np.unique(rows).tolist()]
+    def unseen_categories(self, values: Column, source: str) -> tuple[int, list[str]]:
+        """Return the number of rows with a category that is not in the schema, and these categories."""
+        strings, codes = self._codes(values, source)
+        unseen = np.array([*(string not in self.categories for string in strings), False])
+        rows = codes[unseen[codes]]
+        return rows.size, [strings[code] for code in np.unique(rows).tolist()]
 
     def to_json(self) -> Json:
-        """Return all there is as JSON has it."""
-        saved: Json = {"name": self.name, "kind": self.kind, "parts": list(self.parts), "words": dict(self.words)}
-        return {**saved, "spelling": self.spelling} if self.spelling else saved
+        """Return the schema as JSON."""
+        saved: Json = {
+            "name": self.name, "kind": self.kind, "parts": list(self.parts), "categories": dict(self.categories)
+        }  # fmt: skip
+        if self.missing_markers:
+            saved["missing_markers"] = list(self.missing_markers)
+        return {**saved, "text_format": self.text_format} if self.text_format else saved
 
     @classmethod
     def of_json(cls, saved: object) -> ColumnSchema:
-        """Return what `to_json` gave, refused unless it can have."""
-        one = json_as(SpelledColumn, saved, "column")
-        name, kind, spelling = one["name"], one["kind"], one.get("spelling", "")
-        if kind not in KINDS or (kind == DATE) != bool(one["parts"]):
+        """Return the schema that `to_json` wrote, checked."""
+        column = json_as(SavedTextColumn, saved, "column")
+        name, kind, text_format = column["name"], column["kind"], column.get("text_format", "")
+        if kind not in KINDS or (kind == DATE) != bool(column["parts"]):
             raise ValueError(f"column {name}: expected a number, a category or a date with its parts")
-        numbers = list(one["words"].values())
-        if len(set(numbers)) < len(numbers) or min(numbers, default=0) < 0:
+        codes = list(column["categories"].values())
+        if len(set(codes)) < len(codes) or min(codes, default=0) < 0:
             raise ValueError(f"column {name}: expected categories with a number each")
-        known = {NUMBER: is_spelling(spelling), DATE: are_layouts(spelling), CATEGORY: False}
-        if spelling and not known[kind]:
-            raise ValueError(f"column {name}: expected a way to write numbers or dates, got {spelling[:40]!r}")
-        return cls(name, kind, tuple(one["parts"]), dict(one["words"]), spelling)
+        is_valid = {NUMBER: is_number_format(text_format), DATE: are_layouts(text_format), CATEGORY: False}
+        if text_format and not is_valid[kind]:
+            raise ValueError(f"column {name}: expected a number format or a date layout, got {text_format[:40]!r}")
+        markers = tuple(column.get("missing_markers", ()))
+        return cls(name, kind, tuple(column["parts"]), dict(column["categories"]), markers, text_format)
 
-    def _numbers(self, plain: Column, source: str) -> ColumnNumbers:
+    def _encode_numbers(self, plain: Column, source: str) -> EncodedColumn:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from opauc.data.arrow_columns import is_words, numbers_in
+        from opauc.data.arrow_columns import is_text, numbers_in
 
-        if is_words(plain.type):
-            found = text_numbers(plain, self.spelling or POINT, self.words)
-            return ColumnNumbers(found.numbers[:, None], found.unreadable)
+        if is_text(plain.type):
+            parsed = parse_numbers(plain, self.text_format or POINT, self.missing_markers)
+            return EncodedColumn(parsed.numbers[:, None], parsed.unreadable)
         if not is_number(plain.type):
             raise InputError(f"{source}: column {self.name} holds {plain.type}, it was numbers in the rows before")
         if _is_time(plain.type):
             units = pc.cast(plain, pa.int32() if plain.type.bit_width == 32 else pa.int64())
-            plain = pc.divide(pc.cast(units, pa.float64(), safe=False), UNITS_AN_HOUR[plain.type.unit])
-        return ColumnNumbers(numbers_in(pc.cast(plain, pa.float64(), safe=False))[:, None], 0)
+            plain = pc.divide(pc.cast(units, pa.float64(), safe=False), UNITS_PER_HOUR[plain.type.unit])
+        return EncodedColumn(numbers_in(pc.cast(plain, pa.float64(), safe=False))[:, None], 0)
 
-    def _dates(self, plain: Column, source: str) -> ColumnNumbers:
+    def _encode_dates(self, plain: Column, source: str) -> EncodedColumn:
         from pyarrow import types
 
-        from opauc.data.arrow_columns import is_words
+        from opauc.data.arrow_columns import is_text
 
         unreadable = 0
-        if is_words(plain.type):
-            plain, unreadable = text_dates(plain, self.spelling or best_layout(plain) or ISO)
+        if is_text(plain.type):
+            plain, unreadable = parse_dates(plain, self.text_format or infer_date_layout(plain) or ISO)
         elif types.is_null(plain.type):
-            plain, unreadable = text_dates(plain, ISO)
+            plain, unreadable = parse_dates(plain, ISO)
         if parts_of_type(plain.type) is None:
             raise InputError(f"{source}: column {self.name} holds {plain.type}, it was dates in the rows before")
-        return ColumnNumbers(date_numbers(plain, self.parts), unreadable)
+        return EncodedColumn(date_numbers(plain, self.parts), unreadable)
 
-    def _words(self, values: Column, source: str) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the different words of the column, and which of them stands in each row, -1 where none does."""
+    def _codes(self, values: Column, source: str) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the distinct strings of the column, and the index of each row's, -1 where it is missing."""
         import pyarrow as pa
 
         try:
-            return category_words(values)
+            return category_codes(values)
         except pa.ArrowException as error:
             raise InputError(f"{source}: column {self.name} holds {values.type}, which cannot be categories") from error
 
 
-def category_words(values: Column) -> tuple[list[str], NDArray[np.int32]]:
-    """Return the different words of a column, and which of them stands in each row, -1 where none or NULL does.
+def category_codes(values: Column) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the distinct strings of a column, and the index of each row's, -1 where it is missing.
 
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.column import category_words
-    >>> category_words(pa.array(["red", "NULL", None]))
+    >>> from opauc.data.schema.column import category_codes
+    >>> category_codes(pa.array(["red", "NULL", None]))
     (['red', 'NULL'], array([ 0, -1, -1], dtype=int32))
     """
-    from opauc.data.arrow_columns import words_of
+    from opauc.data.arrow_columns import encode_strings
 
-    words, levels = words_of(values)
-    absent = [word in NO_CATEGORY for word in words]
-    if any(absent):
-        places = np.append(np.where(absent, -1, np.arange(len(words))), -1)
-        levels = places[levels].astype(np.int32)
-    return words, levels
+    strings, codes = encode_strings(values)
+    missing = [string in MISSING_CATEGORIES for string in strings]
+    if any(missing):
+        positions = np.append(np.where(missing, -1, np.arange(len(strings))), -1)
+        codes = positions[codes].astype(np.int32)
+    return strings, codes
 
 
 def is_number(kind: DataType) -> bool:
-    """Tell whether the values of a type are numbers, truth values or, as hours, times of the day and durations."""
+    """Tell whether a type is numeric: numbers, booleans and, as hours, times of day and durations."""
     from pyarrow import types
 
     return bool(

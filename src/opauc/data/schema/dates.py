@@ -1,4 +1,4 @@
-"""Dates that stand in a table as text."""
+"""Dates in text columns, and the numbers that dates become."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.schema.numbers import MISSING_WORDS, is_missing
+from opauc.data.schema.numbers import MISSING_MARKERS, is_missing
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.types import Floats
 
 if TYPE_CHECKING:
     from pyarrow import Array as Column
     from pyarrow import DataType
 
-# How dates may be written; ISO comes first, and of two that read as many values the earlier one is taken.
+# Date layouts; ISO comes first, and of two layouts that read as many values the earlier one is taken.
 ISO = "iso"
 LAYOUTS = (
     ISO, "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M",
@@ -22,138 +23,136 @@ LAYOUTS = (
     "%B %d, %Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%m/%d/%y %H:%M", "%d/%m/%y %H:%M",
     "%m/%d/%Y %I:%M %p", "%m/%d/%Y %I:%M:%S %p", "%A, %B %d, %Y", "%Y-%m-%dT%H:%M:%SZ",
 )  # fmt: skip
-# A day, then perhaps a time, then perhaps a zone, which is left out: the hour on the clock is what people live by.
+# A day, an optional time and an optional time zone, which is ignored: hours are local.
 DAY, CLOCK, ZONE = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?", r" ?(?:Z|[+-]\d{2}(?::?\d{2})?)"
 ISO_TIME = rf"^(?P<time>{DAY}(?:{CLOCK})?)(?:{ZONE})?$"
 FIRST_YEAR = 1000
-# Several layouts in one column are written with this between them; each reads this share of the values at least, and
-# all together nearly all of them.
-OR, MOST_LAYOUTS, LEAST_SHARE, NEARLY_ALL = " or ", 3, 0.05, 0.95
-# A layout in which none of so many values is a date is looked at no more.
-SCREENED = 1000
+# Joins the layouts of a column that mixes several.
+OR = " or "
 
 
 class TextDates(NamedTuple):
-    """The time of each text, null where there is none, and how many of those should have been dates."""
+    """The timestamp in each string, null where there is none, and how many strings are neither dates nor missing."""
 
     times: Column
     unreadable: int
 
 
-def are_layouts(spelling: str) -> bool:
-    """Tell whether text says how dates are written: one layout, or several."""
-    return all(layout in LAYOUTS for layout in spelling.split(OR))
+def are_layouts(text_format: str) -> bool:
+    """Tell whether a string names a date layout, or several."""
+    return all(layout in LAYOUTS for layout in text_format.split(OR))
 
 
-def text_dates(text: Column, spelling: str) -> TextDates:
-    """Return the times that a column of text says in a layout, or in one of several.
+def parse_dates(column: Column, text_format: str) -> TextDates:
+    """Return the timestamps in a text column written in a layout, or in one of several.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.dates import text_dates
-    >>> found = text_dates(pa.array(["31.12.2024", "NULL", "soon"]), "%d.%m.%Y")
-    >>> str(found.times[0]), found.times.null_count, found.unreadable
+    >>> from opauc.data.schema.dates import parse_dates
+    >>> parsed = parse_dates(pa.array(["31.12.2024", "NULL", "soon"]), "%d.%m.%Y")
+    >>> str(parsed.times[0]), parsed.times.null_count, parsed.unreadable
     ('2024-12-31 00:00:00', 2, 1)
-    >>> text_dates(pa.array(["31.12.2024", "2024-12-31T10:00:00.000Z"]), "iso or %d.%m.%Y").unreadable
+    >>> parse_dates(pa.array(["31.12.2024", "2024-12-31T10:00:00.000Z"]), "iso or %d.%m.%Y").unreadable
     0
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(pc.cast(text, pa.string()))
-    known = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_WORDS)), None, trimmed)
-    times = pc.coalesce(*(_times(known, layout) for layout in spelling.split(OR)))
-    return TextDates(times, times.null_count - known.null_count)
+    trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS)), None, trimmed)
+    times = pc.coalesce(*(_times(present, layout) for layout in text_format.split(OR)))
+    return TextDates(times, times.null_count - present.null_count)
 
 
-def best_layout(text: Column) -> str | None:
-    """Return the layout, or several, in which nearly all values of a column are dates, None where there is none.
+def infer_date_layout(column: Column, policy: SchemaPolicy = DEFAULT_POLICY) -> str | None:
+    """Return the layout, or several, in which nearly all values of a text column are dates, None where there is none.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.dates import best_layout
-    >>> best_layout(pa.array(["12/31/24", "1/5/23"])), best_layout(pa.array(["31.12.2024", "2023-01-05"]))
+    >>> from opauc.data.schema.dates import infer_date_layout
+    >>> infer_date_layout(pa.array(["12/31/24", "1/5/23"])), infer_date_layout(pa.array(["31.12.2024", "2023-01-05"]))
     ('%m/%d/%y', 'iso or %d.%m.%Y')
     """
     import pyarrow as pa
 
-    from opauc.data.arrow_columns import words_of
+    from opauc.data.arrow_columns import encode_strings
 
-    words, levels = words_of(text)
-    counts = np.bincount(levels[levels >= 0], minlength=len(words))
-    kept = [at for at, word in enumerate(words) if counts[at] and not is_missing(word)]
-    if not any(digit in words[at] for at in kept[:SCREENED] for digit in "0123456789"):
+    strings, codes = encode_strings(column)
+    counts = np.bincount(codes[codes >= 0], minlength=len(strings))
+    present = [at for at, string in enumerate(strings) if counts[at] and not is_missing(string)]
+    screen = policy.layout_screen_size
+    if not any(digit in strings[at] for at in present[:screen] for digit in "0123456789"):
         return None
-    known, counts = pa.array([words[at] for at in kept], pa.string()), counts[kept]
+    values, counts = pa.array([strings[at] for at in present], pa.string()), counts[present]
     read = {}
     for layout in LAYOUTS:
-        if _is_read(known[:SCREENED], layout).any():
-            read[layout] = _is_read(known, layout)
+        if _are_dates(values[:screen], layout).any():
+            read[layout] = _are_dates(values, layout)
             if read[layout].all():
                 return layout
     shares = {layout: counts[dates].sum() / counts.sum() for layout, dates in read.items()}
-    single = next((layout for layout, share in shares.items() if share >= NEARLY_ALL), None)
-    return _several(read, counts) if single is None else single
+    single = next((layout for layout, share in shares.items() if share >= policy.min_date_share), None)
+    return _join_layouts(read, counts, policy) if single is None else single
 
 
-def _several(read: dict[str, NDArray[np.bool_]], counts: NDArray[np.int64]) -> str | None:
-    """Return layouts no two of which read the same text, if together they read nearly all."""
+def _join_layouts(read: dict[str, NDArray[np.bool_]], counts: NDArray[np.int64], policy: SchemaPolicy) -> str | None:
+    """Return layouts no two of which read the same value, if together they read nearly all."""
     done, chosen = np.zeros(counts.size, np.bool_), list[str]()
-    while len(chosen) < MOST_LAYOUTS:
+    while len(chosen) < policy.max_date_layouts:
         others = {layout: counts[dates].sum() for layout, dates in read.items() if not (dates & done).any()}
         best = max(others, key=lambda layout: others[layout], default=None)
-        if best is None or others[best] < LEAST_SHARE * counts.sum():
+        if best is None or others[best] < policy.min_layout_share * counts.sum():
             break
         chosen.append(best)
         done |= read[best]
-    if counts[done].sum() < NEARLY_ALL * counts.sum():
+    if counts[done].sum() < policy.min_date_share * counts.sum():
         return None
     return OR.join(sorted(chosen, key=LAYOUTS.index))
 
 
-def _is_read(words: Column, layout: str) -> NDArray[np.bool_]:
+def _are_dates(strings: Column, layout: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
-    return np.asarray(pc.is_valid(text_dates(words, layout).times))
+    return np.asarray(pc.is_valid(parse_dates(strings, layout).times))
 
 
-def _times(known: Column, layout: str) -> Column:
+def _times(strings: Column, layout: str) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if layout == ISO:
-        return _iso_times(known)
-    times = pc.cast(pc.strptime(known, format=layout, unit="s", error_is_null=True), pa.timestamp("us"))
-    # A year of two digits is no year of four.
+        return _iso_times(strings)
+    times = pc.cast(pc.strptime(strings, format=layout, unit="s", error_is_null=True), pa.timestamp("us"))
+    # %Y reads two digits as the first century.
     return pc.if_else(pc.less(pc.year(times), FIRST_YEAR), None, times) if "%Y" in layout else times
 
 
-def _iso_times(known: Column) -> Column:
+def _iso_times(strings: Column) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    micro = pc.replace_substring_regex(known, r"(\.\d{6})\d+", r"\1")
+    micro = pc.replace_substring_regex(strings, r"(\.\d{6})\d+", r"\1")
     plain = pc.struct_field(pc.extract_regex(micro, ISO_TIME), "time")
     try:
         return pc.cast(plain, pa.timestamp("us"))
     except pa.ArrowInvalid:  # a thirtieth of February
-        return pa.array([_iso_time(word) for word in plain.to_pylist()], pa.timestamp("us"))
+        return pa.array([_iso_time(text) for text in plain.to_pylist()], pa.timestamp("us"))
 
 
-def _iso_time(word: str | None) -> object:
+def _iso_time(text: str | None) -> object:
     from datetime import datetime
 
     try:
-        return None if word is None else datetime.fromisoformat(word)
+        return None if text is None else datetime.fromisoformat(text)
     except ValueError:
         return None
 
 
 PARTS = ("day", "month", "weekday")
 TIMED_PARTS = (*PARTS, "hour")
-SECONDS_A_DAY = 86_400.0
+SECONDS_PER_DAY = 86_400.0
 
 
 def parts_of_type(kind: DataType) -> tuple[str, ...] | None:
@@ -174,7 +173,7 @@ def parts_of_type(kind: DataType) -> tuple[str, ...] | None:
 
 
 def date_numbers(column: Column, parts: tuple[str, ...]) -> Floats:
-    """Return one row of numbers a value: days since 1970 with their fraction, month 1-12, weekday 0-6, hour 0-24.
+    """Return one row of numbers per value: days since 1970 with their fraction, month 1-12, weekday 0-6, hour 0-24.
 
     Examples
     --------
@@ -194,13 +193,13 @@ def date_numbers(column: Column, parts: tuple[str, ...]) -> Floats:
     if types.is_timestamp(column.type) and column.type.tz is not None:
         column = pc.local_timestamp(column)
     seconds = numbers_in(pc.cast(pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64()), pa.float64(), safe=False))
-    days = seconds / 1e6 / SECONDS_A_DAY
+    days = seconds / 1e6 / SECONDS_PER_DAY
     whole = np.floor(days)
     months = pc.month(column) if len(column) else pa.array([], pa.int64())
-    found = {
+    values = {
         "day": days,
         "month": numbers_in(pc.cast(months, pa.float64())),
         "weekday": (whole + 3.0) % 7.0,  # the first of January 1970 was a Thursday
         "hour": (days - whole) * 24.0,
     }
-    return np.column_stack([found[part] for part in parts])
+    return np.column_stack([values[part] for part in parts])

@@ -1,139 +1,223 @@
-"""Numbers that stand in a table as text, and words that stand for none."""
+"""The one grammar of numbers written as text, and of markers of missing values.
+
+Every reader uses it: CSV for linear and additive models, text columns of
+Parquet, Arrow and data frames. A number format is a string: the decimal
+separator, "." or ",", followed by the unit of the column, if it has one.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.types import Floats
 
 if TYPE_CHECKING:
     from pyarrow import Array as Column
 
-# Words that stand for no number and no date, wherever one should be.
-MISSING_WORDS = (
+# Strings that mark a missing number or date.
+MISSING_MARKERS = (
     "", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "NaN", "nan", "NaT", "null", "Null", "NULL", "(null)", "None", "none",
     "?", "-", "--", ".", "\\N",
 )  # fmt: skip
-# Of these, words that stand for no category either; pandas reads them so too.
-NO_CATEGORY = frozenset(MISSING_WORDS) - {"?", "-", "--", ".", "na", "none", "NaT", "(null)", "Null", "\\N"}
-TRUTHS = {"true": 1.0, "false": 0.0}
+# Of these, the strings that mark a missing category too, as in pandas.
+MISSING_CATEGORIES = frozenset(MISSING_MARKERS) - {"?", "-", "--", ".", "na", "none", "NaT", "(null)", "Null", "\\N"}
+BOOLEANS = {"true": 1.0, "false": 0.0}
 POINT, COMMA = ".", ","
-# Thousands are set apart only where every group of digits but the first is of three. In books of account, brackets are
-# around what is negative.
+# Thousands separators are read only where every group of digits but the first has three. Accountants write negative
+# amounts in brackets.
 MONEY, DIGITS = "[$€£¥₹]", r"(?:\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?:['’\xa0\u202f]\d{3})+|(?=\.\d))(?:\.\d*)?"
 SIGN = rf"(?:[+-]?(?:{MONEY} ?)?|{MONEY} ?[+-])"
 NUMBER = re.compile(rf"{SIGN}{DIGITS}(?:[eE][+-]?\d+)?(?: ?(?:%|{MONEY}))?")
 BRACKETS = re.compile(r"\(([^()+-]*)\)")
 NO_DIGITS = re.compile(r"[^\d.eE+-]")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
-SWAPPED = str.maketrans(",.", ".,")
-# The time on a clock, or days and the time, which is read as hours.
+NOT_A_NUMBER = re.compile(r"[+-]?nan(?:\(\w*\))?", re.IGNORECASE | re.ASCII)
+PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+SWAP_SEPARATORS = str.maketrans(",.", ".,")
+# Clock times, with days before them or not, are read as hours.
 CLOCK = re.compile(
     r"(?:([+-]?\d+) days?,? \+?)?(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE
 )
-# What follows a number without being one: a unit, but for its plural.
+# A number followed by a unit, captured without its plural s.
 UNIT = re.compile(r"[^A-Za-zµ°]*\d[.,]? ?([A-Za-zµ°]{1,12}?)s?\.?", re.IGNORECASE)
 
 
-class TextNumbers(NamedTuple):
-    """The number of each text, nan where there is none, and how many of those should have been numbers."""
+class ParsedNumbers(NamedTuple):
+    """The number in each string, nan where there is none, and which rows hold neither a number nor a missing value."""
 
     numbers: Floats
-    unreadable: int
+    is_unreadable: NDArray[np.bool_]
+
+    @property
+    def unreadable(self) -> int:
+        """Number of values that are neither numbers nor missing."""
+        return int(self.is_unreadable.sum())
 
 
-def text_numbers(text: Column, spelling: str = POINT, marks: Container[str] = ()) -> TextNumbers:
-    """Return the numbers of a column of text; `marks` are words that stand for a missing one.
+class NumberFormat(NamedTuple):
+    """How a text column writes its numbers, and the strings of its own that mark missing ones."""
+
+    name: str = POINT  # the decimal separator, then the unit
+    markers: tuple[str, ...] = ()
+
+
+def parse_numbers(column: Column, number_format: str = POINT, markers: Container[str] = ()) -> ParsedNumbers:
+    """Return the numbers in a text column; `markers` are further strings that mark a missing value.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.schema.numbers import text_numbers
-    >>> text_numbers(pa.array(["1.5", " 2", "?", None, "1,200", "many"]))
-    TextNumbers(numbers=array([   1.5,    2. ,    nan,    nan, 1200. ,    nan]), unreadable=1)
+    >>> from opauc.data.schema.numbers import parse_numbers
+    >>> parsed = parse_numbers(pa.array(["1.5", " 2", "?", None, "1,200", "many"]))
+    >>> parsed.numbers, parsed.unreadable
+    (array([   1.5,    2. ,    nan,    nan, 1200. ,    nan]), 1)
     """
+    from opauc.data.arrow_columns import encode_strings
+
+    if number_format == POINT and (plain := cast_plain_numbers(column)) is not None:
+        return ParsedNumbers(plain, np.zeros(plain.size, np.bool_))
+    strings, codes = encode_strings(column)
+    numbers = np.array([*(parse_number(string, number_format) for string in strings), np.nan])
+    bad = np.array([*(not is_missing(string) and string not in markers for string in strings), False])
+    return ParsedNumbers(numbers[codes], (bad & np.isnan(numbers))[codes])
+
+
+def cast_plain_numbers(column: Column) -> Floats | None:
+    """Return the numbers in a text column if Arrow can cast every one, missing ones as nan; else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from opauc.data.arrow_columns import numbers_in, words_of
+    from opauc.data.arrow_columns import numbers_in
 
-    if spelling == POINT:
-        trimmed = pc.utf8_trim_whitespace(text)
-        known = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_WORDS, trimmed.type)), None, trimmed)
-        try:
-            return TextNumbers(numbers_in(pc.cast(known, pa.float64())).copy(), 0)
-        except pa.ArrowInvalid:  # a word, or a number as people write it
-            pass
-    words, levels = words_of(text)
-    read = np.array([*(number_of(word, spelling) for word in words), np.nan])
-    lost = np.array([*(not is_missing(word) and word not in marks for word in words), False]) & np.isnan(read)
-    return TextNumbers(read[levels], int(lost[levels].sum()))
+    trimmed = pc.utf8_trim_whitespace(column)
+    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS, trimmed.type)), None, trimmed)
+    try:
+        numbers: Floats = numbers_in(pc.cast(present, pa.float64())).copy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers
 
 
-def number_of(word: str, spelling: str = POINT) -> float:
-    """Return the number that a word says, nan where it says none.
+def parse_number(text: str, number_format: str = POINT) -> float:
+    """Return the number that a string says, nan where it says none.
 
-    How numbers are spelled is what stands before their decimals, and the unit that follows, if any.
-
-    >>> from opauc.data.schema.numbers import number_of
-    >>> number_of("$1,200.50"), number_of("1.200,5 €", ","), number_of("45%"), number_of("True"), number_of("12a")
-    (1200.5, 1200.5, 45.0, 1.0, nan)
-    >>> number_of("(3.5)"), number_of("1:30 pm"), number_of("7 days", ".day"), number_of("7 weeks", ".day")
+    >>> from opauc.data.schema.numbers import parse_number
+    >>> parse_number("$1,200.50"), parse_number("1.200,5 €", ","), parse_number("45%"), parse_number("True")
+    (1200.5, 1200.5, 45.0, 1.0)
+    >>> parse_number("(3.5)"), parse_number("1:30 pm"), parse_number("7 days", ".day"), parse_number("7 weeks", ".day")
     (-3.5, 13.5, 7.0, nan)
-    >>> number_of("2 days 01:30:00")
-    49.5
+    >>> parse_number("2 days 01:30:00"), parse_number("12a")
+    (49.5, nan)
     """
-    plain, decimal, unit = word.strip(), spelling[:1], spelling[1:]
-    if unit and (found := UNIT.fullmatch(plain)) and found[1].lower() == unit:
-        plain = plain[: found.start(1)].rstrip()
-    if plain.lower() in TRUTHS:
-        return TRUTHS[plain.lower()]
-    if found := CLOCK.fullmatch(plain):
-        return _hours(*found.groups())
+    plain, decimal, unit = text.strip(), number_format[:1], number_format[1:]
+    if unit and (match := UNIT.fullmatch(plain)) and match[1].lower() == unit:
+        plain = plain[: match.start(1)].rstrip()
+    if plain.lower() in BOOLEANS:
+        return BOOLEANS[plain.lower()]
+    if match := CLOCK.fullmatch(plain):
+        return _hours(*match.groups())
     if decimal == COMMA:
-        plain = plain.translate(SWAPPED)
-    if (found := BRACKETS.fullmatch(plain)) and NUMBER.fullmatch(found[1]):
-        return -float(NO_DIGITS.sub("", found[1]))
+        plain = plain.translate(SWAP_SEPARATORS)
+    if (match := BRACKETS.fullmatch(plain)) and NUMBER.fullmatch(match[1]):
+        return -float(NO_DIGITS.sub("", match[1]))
     if NUMBER.fullmatch(plain):
         return float(NO_DIGITS.sub("", plain))
     if decimal == COMMA:
-        return number_of(word, POINT + unit)  # 0.25 can be nothing else
+        return parse_number(text, POINT + unit)  # 0.25 can only have a decimal point
     return float(plain) if INFINITE.fullmatch(plain) else np.nan
 
 
-def unit_of(words: Iterable[str]) -> str:
-    """Return the unit that follows the number in each word that has one, nothing where they are several.
+def is_plain_number(text: str, decimal: str = POINT) -> bool:
+    """Tell whether a string is a number as programs write them: sign, digits, decimals, exponent, or nan or inf.
+
+    >>> from opauc.data.schema.numbers import is_plain_number
+    >>> is_plain_number("+1e3"), is_plain_number("1,5"), is_plain_number("1,5", decimal=","), is_plain_number("$5")
+    (True, False, True, False)
+    """
+    if decimal == COMMA:
+        text = text.translate(SWAP_SEPARATORS)
+    return any(pattern.fullmatch(text) for pattern in (PLAIN, INFINITE, NOT_A_NUMBER))
+
+
+def infer_number_format(
+    strings: Sequence[str],
+    counts: NDArray[np.int64],
+    policy: SchemaPolicy = DEFAULT_POLICY,
+    *,
+    decimals: Sequence[str] = (POINT, COMMA),
+    force: bool = False,
+) -> NumberFormat | None:
+    """Return how the distinct strings of a column write numbers, None where they are no numbers.
+
+    `counts` has the rows of each string. Some strings may be no numbers: a few
+    that mark missing values, or, in columns without a unit, rare exceptions.
+    `force` falls back to the first format whatever the strings are.
+
+    >>> import numpy as np
+    >>> from opauc.data.schema.numbers import infer_number_format
+    >>> infer_number_format(["1,5", "12,75"], np.array([1, 1])), infer_number_format(["red", "1"], np.array([5, 1]))
+    (NumberFormat(name=',', markers=()), None)
+    """
+    unit = unit_of(string for string, count in zip(strings, counts.tolist(), strict=True) if count)
+    missing = np.array([is_missing(string) for string in strings], np.bool_)
+    names = (*decimals, *((decimal + unit for decimal in decimals) if unit else ()))
+    accepted = (_check_format(name, strings, counts, missing, policy) for name in names)
+    best = next((number_format for number_format in accepted if number_format is not None), None)
+    return _check_format(names[0], strings, counts, missing, policy, force=True) if best is None and force else best
+
+
+def _check_format(
+    name: str,
+    strings: Sequence[str],
+    counts: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    policy: SchemaPolicy,
+    force: bool = False,
+) -> NumberFormat | None:
+    """Return a number format with the strings that mark missing values in it, None if it reads too few strings."""
+    numbers = np.array([parse_number(string, name) for string in strings], np.float64)
+    number = ~np.isnan(numbers) & ~missing
+    others = ~number & ~missing & (counts > 0)
+    n_numbers, n_others = counts[number].sum(), counts[others].sum()
+    enough = n_numbers >= policy.min_number_share * (n_numbers + n_others)
+    few = others.sum() <= policy.max_missing_markers and enough
+    several = np.unique(numbers[number]).size > 2 or not others.any()
+    rare = n_others <= policy.max_unreadable_share * n_numbers
+    if not force and (not (n_numbers and ((few and several) or rare)) or (len(name) > 1 and n_others)):
+        return None
+    markers = [strings[at] for at in np.flatnonzero(others)[: policy.max_missing_markers].tolist()] if few else []
+    return NumberFormat(name, tuple(markers))
+
+
+def unit_of(strings: Iterable[str]) -> str:
+    """Return the unit that follows the number in each string that has one, "" where there are several units.
 
     >>> from opauc.data.schema.numbers import unit_of
     >>> unit_of(["1 day", "7 days", "?"]), unit_of(["7 days", "2 weeks"])
     ('day', '')
     """
-    units = {found[1].lower() for word in words if (found := UNIT.fullmatch(word.strip()))}
+    units = {match[1].lower() for string in strings if (match := UNIT.fullmatch(string.strip()))}
     return units.pop() if len(units) == 1 else ""
 
 
-def is_spelling(text: str) -> bool:
-    """Tell whether text says how numbers are spelled."""
-    return text[:1] in (POINT, COMMA) and (not text[1:] or unit_of([f"1 {text[1:]}"]) == text[1:])
+def is_number_format(name: str) -> bool:
+    """Tell whether a string names a number format."""
+    return name[:1] in (POINT, COMMA) and (not name[1:] or unit_of([f"1 {name[1:]}"]) == name[1:])
+
+
+def is_missing(text: str) -> bool:
+    """Tell whether a string marks a missing number or date."""
+    plain = text.strip()
+    return plain in MISSING_MARKERS or NOT_A_NUMBER.fullmatch(plain) is not None
 
 
 def _hours(days: str | None, hours: str, minutes: str, seconds: str | None, half: str | None) -> float:
     """Return the time on a clock of 24 hours, or of 12 in the first or second half of the day, after so many days."""
     whole = int(hours) if half is None else int(hours) % 12 + 12 * (half.lower() == "p")
     return 24 * int(days or 0) + whole + int(minutes) / 60.0 + float(seconds or 0.0) / 3600.0
-
-
-def is_missing(word: str) -> bool:
-    """Tell whether a word stands for nothing where a number or a date should be."""
-    return word.strip() in MISSING_WORDS
-
-
-def words_at(words: list[str], levels: NDArray[np.int32]) -> list[str]:
-    """Return the words that stand in some row, in their order."""
-    met = np.unique(levels[levels >= 0])
-    return [words[level] for level in met.tolist()]

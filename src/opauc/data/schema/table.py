@@ -1,4 +1,4 @@
-"""Tables as they come as rows of numbers: categories numbered, dates in parts, missing values as nan."""
+"""The schema of a table: how its rows become numbers, with category codes, date parts and nan for missing values."""
 
 from __future__ import annotations
 
@@ -18,42 +18,41 @@ from opauc.types import Floats, Json
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-__all__ = ["UNSEEN", "NumberedRows", "TableSchema"]
+__all__ = ["UNSEEN", "OrdinalRows", "TableSchema"]
 
 
-class SavedNumbers(TypedDict):
-    """All columns as JSON has them."""
+class SavedSchema(TypedDict):
+    """A table schema in JSON."""
 
     columns: list[Json]
     frozen: bool
 
 
-class NumberedRows(NamedTuple):
-    """Rows of numbers, what is known of the columns by now, and words found where numbers should be, by column."""
+class OrdinalRows(NamedTuple):
+    """Rows as numbers, the schema with the categories of these rows, and the count of unreadable values by column."""
 
     rows: Floats
-    numbers: TableSchema
+    schema: TableSchema
     unreadable: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class TableSchema:
-    """How the columns of a table become numbers. A value: what is learned of more rows is another one.
+    """How the columns of a table become numbers. Immutable: adding categories gives a new schema.
 
-    Categories are numbered in the order in which they are first met, until the
-    vocabulary is `frozen`; from then on a new one is UNSEEN. Columns are found
-    by their names.
+    Categories get codes in the order of their first rows, until the schema is
+    `frozen`; from then on a new category is UNSEEN. Columns are matched by name.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from opauc.data.schema.table import TableSchema
     >>> table = pa.table({"size": [1.5, None], "color": ["red", "blue"]})
-    >>> known = TableSchema.of(table).learn(table)
-    >>> known.rows
+    >>> encoded = TableSchema.of(table).learn(table)
+    >>> encoded.rows
     array([[1.5, 0. ],
            [nan, 1. ]])
-    >>> known.numbers.read(pa.table({"color": ["green", "blue"], "size": [2, 3]})).rows
+    >>> encoded.schema.read(pa.table({"color": ["green", "blue"], "size": [2, 3]})).rows
     array([[ 2., -1.],
            [ 3.,  1.]])
     """
@@ -63,103 +62,104 @@ class TableSchema:
 
     @classmethod
     def of(cls, table: object, source: str = "memory") -> TableSchema:
-        """Return what the types of a table's columns say, and what text looks like; no category is known yet.
+        """Return the schema of a table by its Arrow types, of text columns by their values; without categories.
 
-        Text may be numbers or dates. Names, identifiers and free text, nearly all
-        of which differ, are left out.
+        Text columns may be numbers or dates. Identifiers and free text are dropped.
         """
-        from opauc.data.arrow_columns import is_words
+        from opauc.data.arrow_columns import is_text
         from opauc.data.schema.infer import IDENTIFIER, TEXT, infer_column_type
 
         batch, columns = next(iter(_batches(table, None, source))), []
         for name in batch.schema.names:
-            column, kind = (
-                ColumnSchema.of_type(name, batch.schema.field(name).type, source),
-                batch.schema.field(name).type,
-            )
-            if is_words(kind):
-                found = infer_column_type(name, batch.column(name))
-                if found.kind in (IDENTIFIER, TEXT):
+            kind = batch.schema.field(name).type
+            column = ColumnSchema.of_type(name, kind, source)
+            if is_text(kind):
+                profile = infer_column_type(name, batch.column(name))
+                if profile.kind in (IDENTIFIER, TEXT):
                     continue
-                column = found.column or column
+                column = profile.column or column
             columns.append(column)
         return cls(tuple(columns))
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the columns of the numbers."""
+        """Names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.inputs)
 
     @property
     def categorical(self) -> NDArray[np.bool_]:
-        """Which of the inputs are numbers of categories."""
+        """Which inputs are category codes."""
         return np.array([column.kind == CATEGORY for column in self.columns for _ in column.inputs], np.bool_)
 
-    def words(self) -> list[dict[int, str]]:
-        """Return the categories of each input by their numbers, none of inputs that are no categories."""
+    def category_names(self) -> list[dict[int, str]]:
+        """Return the categories of each input by their codes, none for inputs that are not categorical."""
         return [
-            {number: word for word, number in column.words.items()} for column in self.columns for _ in column.inputs
+            {code: category for category, code in column.categories.items()}
+            for column in self.columns
+            for _ in column.inputs
         ]
 
-    def learn(self, table: object, source: str = "memory") -> NumberedRows:
-        """Return the numbers of all rows of a table; new categories get numbers unless the vocabulary is frozen."""
+    def learn(self, table: object, source: str = "memory") -> OrdinalRows:
+        """Encode all rows of a table; new categories get codes unless the schema is frozen."""
         return self._read(table, not self.frozen, source)
 
-    def read(self, table: object, source: str = "memory") -> NumberedRows:
-        """Return the numbers of all rows of a table; nothing new is learned of its columns."""
+    def read(self, table: object, source: str = "memory") -> OrdinalRows:
+        """Encode all rows of a table; the schema does not change."""
         return self._read(table, False, source)
 
-    def kept(self, numbers: Sequence[NDArray[np.int64] | None]) -> TableSchema:
-        """Return the columns knowing only the given category numbers of each input, none where None; no more come."""
+    def keep_categories(self, codes: Sequence[NDArray[np.int64] | None]) -> TableSchema:
+        """Return a frozen schema with only the given category codes of each input, none where None."""
         columns, at = [], 0
         for column in self.columns:
-            wanted = numbers[at]
+            kept = codes[at]
             at += len(column.inputs)
             if column.kind == CATEGORY:
-                known = set() if wanted is None else set(wanted.tolist())
-                column = replace(column, words={word: n for word, n in column.words.items() if n in known})
+                chosen = set() if kept is None else set(kept.tolist())
+                categories = {category: code for category, code in column.categories.items() if code in chosen}
+                column = replace(column, categories=categories)
             columns.append(column)
         return TableSchema(tuple(columns), frozen=True)
 
     def to_json(self) -> Json:
-        """Return all there is as JSON has it."""
+        """Return the schema as JSON."""
         return {"columns": [column.to_json() for column in self.columns], "frozen": self.frozen}
 
     @classmethod
     def of_json(cls, saved: object) -> TableSchema:
-        """Return what `to_json` gave, refused unless it can have."""
-        found = json_as(SavedNumbers, saved, "columns")
-        columns = tuple(ColumnSchema.of_json(one) for one in found["columns"])
+        """Return the schema that `to_json` wrote, checked."""
+        table = json_as(SavedSchema, saved, "columns")
+        columns = tuple(ColumnSchema.of_json(one) for one in table["columns"])
         if len({column.name for column in columns}) < len(columns):
             raise ValueError("columns: expected each name once")
-        return cls(columns, found["frozen"])
+        return cls(columns, table["frozen"])
 
-    def of_batch(self, batch: RecordBatch, grow: bool, source: str) -> NumberedRows:
-        """Return the numbers of the rows of one batch, which may be infinite; categories get numbers if it may grow."""
+    def encode_batch(self, batch: RecordBatch, grow: bool, source: str) -> OrdinalRows:
+        """Encode the rows of one batch, infinite values included; `grow` gives codes to new categories."""
         columns = self.columns
         if grow and not self.frozen:
-            columns = tuple(column.with_words(batch.column(column.name), source) for column in columns)
-        parts = [column.numbers(batch.column(column.name), source) for column in columns]
-        lost = zip(columns, parts, strict=True)
-        unreadable = {column.name: part.unreadable for column, part in lost if part.unreadable}
-        rows = np.column_stack([part.rows for part in parts]) if parts else np.empty((batch.num_rows, 0))
-        return NumberedRows(np.ascontiguousarray(rows), replace(self, columns=columns), unreadable)
+            columns = tuple(column.with_categories(batch.column(column.name), source) for column in columns)
+        encoded = {column.name: column.encode(batch.column(column.name), source) for column in columns}
+        unreadable = {name: column.unreadable for name, column in encoded.items() if column.unreadable}
+        rows = (
+            np.column_stack([column.rows for column in encoded.values()]) if encoded else np.empty((batch.num_rows, 0))
+        )
+        return OrdinalRows(np.ascontiguousarray(rows), replace(self, columns=columns), unreadable)
 
-    def _read(self, table: object, grow: bool, source: str) -> NumberedRows:
-        numbers, blocks = self, []
+    def _read(self, table: object, grow: bool, source: str) -> OrdinalRows:
+        schema, blocks = self, []
         unreadable: dict[str, int] = {}
         for batch in _batches(table, [column.name for column in self.columns], source):
-            rows, numbers, lost = numbers.of_batch(batch, grow, source)
+            rows, schema, counts = schema.encode_batch(batch, grow, source)
             blocks.append(rows)
-            for name, count in lost.items():
+            for name, count in counts.items():
                 unreadable[name] = unreadable.get(name, 0) + count
         rows = np.concatenate(blocks) if blocks else np.empty((0, len(self.inputs)))
-        _refuse_infinite(rows, self.inputs, source)
-        return NumberedRows(rows, numbers, unreadable)
+        _check_finite(rows, self.inputs, source)
+        return OrdinalRows(rows, schema, unreadable)
 
 
 def _batches(table: object, names: list[str] | None, source: str) -> Iterator[RecordBatch]:
-    """Yield a table as batches of Arrow's, some columns of it by their names."""
+    """Yield a table, or its named columns, as Arrow record batches."""
     import pyarrow as pa
 
     from opauc.core.batch import BEGINNING
@@ -167,18 +167,18 @@ def _batches(table: object, names: list[str] | None, source: str) -> Iterator[Re
     from opauc.data.columns import TableColumns
     from opauc.data.formats.memory import MemoryReader, table_names
 
-    if names is not None and (lost := [name for name in names if name not in set(table_names(table) or ())]):
-        raise InputError(f"{source}: no column {listed(lost)}, which the model was fitted with")
+    if names is not None and (absent := [name for name in names if name not in set(table_names(table) or ())]):
+        raise InputError(f"{source}: no column {listed(absent)}, which the model was fitted with")
     columns = TableColumns(features=names, labeled=False)
     try:
-        for part in MemoryReader(columns).parts(table, BEGINNING, BadRows()):
+        for part in MemoryReader(columns).batches(table, BEGINNING, BadRows()):
             yield part.rows
     except pa.ArrowException as error:
-        raise InputError(f"{source}: a column holds neither all numbers nor all words: {error}") from error
+        raise InputError(f"{source}: a column holds neither all numbers nor all strings: {error}") from error
 
 
-def _refuse_infinite(rows: Floats, inputs: Sequence[str], source: str) -> None:
-    """Raise, by name, if a number is not finite; missing ones are nan and stay."""
-    strange = np.isinf(rows).any(axis=0)
-    if strange.any():
-        raise InputError(f"{source}: column {inputs[int(np.argmax(strange))]} holds an infinite value")
+def _check_finite(rows: Floats, inputs: Sequence[str], source: str) -> None:
+    """Raise if a number is infinite; missing ones are nan and allowed."""
+    infinite = np.isinf(rows).any(axis=0)
+    if infinite.any():
+        raise InputError(f"{source}: column {inputs[int(np.argmax(infinite))]} holds an infinite value")

@@ -1,103 +1,151 @@
-"""What one field of comma-separated text says: a number, a truth value, a word, or nothing."""
+"""The fields of CSV records as bytes, and the errors found in records."""
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
 
-# Words that stand for a missing number; among categories only the empty word does.
-MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
-MISSING_BYTES = frozenset(word.encode() for word in MISSING_WORDS)
-TRUE_WORDS, FALSE_WORDS = ("True", "true", "TRUE"), ("False", "false", "FALSE")
-TRUTHS = {word.encode(): truth for words, truth in ((TRUE_WORDS, True), (FALSE_WORDS, False)) for word in words}
-NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity)", re.IGNORECASE)
-# pyarrow also takes what the C standard lets a nan say of itself.
-NOT_A_NUMBER = re.compile(rb"[+-]?nan(?:\(\w*\))?", re.IGNORECASE)
-WHOLE_NUMBER = re.compile(rb"[+-]?0*+(\d++)")
-# Up to here float64 has every whole number; beyond, labels that differ would become one.
-MOST_EXACT = 2**53
-SHOWN = 40
-WESTERN = "cp1252"
-# A comma for a point, and a point for what is neither.
-COMMA_AS_POINT = bytes.maketrans(b",.", b".,")
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.data.bad_rows import BadRows
+from opauc.data.columns import about_columns, listed
+from opauc.errors import Hint, MalformedRowError
+
+INTEGER = re.compile(rb"[+-]?0*+(\d++)")
+# Up to here every integer is exact in float64; beyond, different labels would become one.
+MAX_EXACT = 2**53
+MAX_SHOWN = 40
+FALLBACK_ENCODING = "cp1252"
 
 
-def number_of(word: bytes, decimal: str = ".") -> float | None:
-    """Return the number that a word says, None where it says none.
+def split_record(record: bytes, delimiter: str) -> list[bytes]:
+    """Return the fields of one record.
 
-    >>> from opauc.data.formats.csv.fields import number_of
-    >>> number_of(b"1.5"), number_of(b"1,5"), number_of(b"1,5", decimal=",")
-    (1.5, None, 1.5)
+    >>> from opauc.data.formats.csv.fields import split_record
+    >>> split_record(b'1,"2,3",\\r\\n', ",")
+    [b'1', b'2,3', b'']
     """
-    if NOT_A_NUMBER.fullmatch(word):
-        return math.nan
-    if decimal != ".":
-        word = word.translate(COMMA_AS_POINT)
-    return float(word) if NUMBER.fullmatch(word) else None
+    end = delimiter.encode()
+    field = re.compile(rb'(?:"((?:[^"]|"")*+)")?([^%b]*+)%b' % (re.escape(end), re.escape(end)))
+    matches = field.finditer(record.rstrip(b"\r\n") + end)
+    return [(match[1] or b"").replace(b'""', b'"') + match[2] for match in matches]
 
 
-def number_or_reason(text: bytes, decimal: str = ".") -> tuple[float | None, str | None]:
-    """Return the number that a field says, None where it is missing, or what is wrong with it; True is 1, False 0."""
-    word = text.strip(b" \t")
-    if word in MISSING_BYTES:
-        return None, None
-    if word in TRUTHS:
-        return float(TRUTHS[word]), None
-    number = number_of(word, decimal)
-    if number is None:
-        return None, f"{shown(text)} is not a number"
-    return number, None
+def decode_field(field: bytes) -> str:
+    """Return a field as text: UTF-8, or Windows-1252 where it is not valid UTF-8.
 
-
-def truth_or_reason(text: bytes) -> tuple[bool | None, str | None]:
-    """Return the truth value that a field says, None where it is missing, or what is wrong with it."""
-    word = text.strip(b" \t")
-    if word in TRUTHS or word in MISSING_BYTES:
-        return TRUTHS.get(word), None
-    return None, f"{shown(text)} is neither True nor False"
-
-
-def words_of(text: bytes) -> str:
-    """Return the words of a field: in UTF-8, or where they cannot be, as Windows writes them in western Europe.
-
-    >>> from opauc.data.formats.csv.fields import words_of
-    >>> words_of("Genève".encode()), words_of("Genève".encode("latin-1"))
+    >>> from opauc.data.formats.csv.fields import decode_field
+    >>> decode_field("Genève".encode()), decode_field("Genève".encode("latin-1"))
     ('Genève', 'Genève')
     """
     try:
-        return text.decode()
+        return field.decode()
     except UnicodeDecodeError:
-        return text.decode(WESTERN, errors="replace")
+        return field.decode(FALLBACK_ENCODING, errors="replace")
 
 
-def is_inexact(word: bytes) -> bool:
-    """Tell whether a word is a whole number beyond those that float64 has all of.
+def show_field(field: bytes) -> str:
+    """Return a field as a message shows it, cut where it is long."""
+    cut = field if len(field) <= MAX_SHOWN else field[: MAX_SHOWN - 3] + b"..."
+    try:
+        return repr(cut.decode())
+    except UnicodeDecodeError:
+        return repr(cut)[1:]
+
+
+def is_inexact(field: bytes) -> bool:
+    """Tell whether a field is an integer too large to be exact in float64.
 
     >>> from opauc.data.formats.csv.fields import is_inexact
     >>> is_inexact(b"9007199254740993"), is_inexact(b"-42"), is_inexact(b"1e300")
     (True, False, False)
     """
-    found = WHOLE_NUMBER.fullmatch(word)
-    return found is not None and (len(found[1]) > len(str(MOST_EXACT)) or int(found[1]) > MOST_EXACT)
+    match = INTEGER.fullmatch(field)
+    return match is not None and (len(match[1]) > len(str(MAX_EXACT)) or int(match[1]) > MAX_EXACT)
 
 
-def fields_of(record: bytes, delimiter: str) -> list[bytes]:
-    """Return the fields of one record.
+NOT_NUMERIC = "a column of words must be declared categorical"
+FILL_MISSING = Hint("missing", "zero or mean")
 
-    >>> from opauc.data.formats.csv.fields import fields_of
-    >>> fields_of(b'1,"2,3",\\r\\n', ",")
-    [b'1', b'2,3', b'']
+
+class RecordErrors:
+    """The first error of each record of a text; `complete` are the records with the expected number of fields.
+
+    Where the first bad row raises, the message names every column that holds
+    strings instead of numbers. With `report_missing` it also names the columns
+    with missing values, which would raise next.
     """
-    end = delimiter.encode()
-    field = re.compile(rb'(?:"((?:[^"]|"")*+)")?([^%b]*+)%b' % (re.escape(end), re.escape(end)))
-    found = field.finditer(record.rstrip(b"\r\n") + end)
-    return [(field[1] or b"").replace(b'""', b'"') + field[2] for field in found]
+
+    def __init__(
+        self,
+        source: str,
+        fields: NDArray[np.int64],
+        names: Sequence[str],
+        lines: NDArray[np.int64],
+        report_missing: bool = False,
+    ) -> None:
+        width, self._positions = len(names), {name: position for position, name in enumerate(names)}
+        self._source, self._lines, self._report_missing = source, lines, report_missing
+        self.complete = np.flatnonzero(fields == width)
+        self._errors: dict[int, tuple[str, str | None]] = {
+            record: (_wrong_count(int(fields[record]), width), None)
+            for record in np.flatnonzero(fields != width).tolist()
+        }
+        self._text_columns: dict[str, None] = {}
+        self._missing_columns: dict[str, None] = {}
+
+    def add(self, row: int, reason: str, column: str) -> None:
+        """Record an error in one of the complete records; the leftmost error of a record counts."""
+        record = int(self.complete[row])
+        _, other = self._errors.get(record, ("", None))
+        if other is None or self._positions[column] < self._positions[other]:
+            self._errors[record] = reason, column
+
+    def add_text(self, row: int, reason: str, column: str) -> None:
+        """Record that a field of one of the complete records is not a number."""
+        self.add(row, reason, column)
+        self._text_columns.setdefault(column)
+
+    def add_missing(self, column: str) -> None:
+        """Record that a column has missing values, which is not an error of a record."""
+        self._missing_columns.setdefault(column)
+
+    def handle(self, bad_rows: BadRows) -> NDArray[np.bool_]:
+        """Raise or skip the bad records in their order; return which of the complete ones are good."""
+        for record in sorted(self._errors):
+            reason, column = self._errors[record]
+            hints: tuple[Hint, ...] = ()
+            if column in self._text_columns:
+                advice, hints = self.advice(column) if bad_rows.policy == "error" else (f"; {NOT_NUMERIC}", ())
+                reason += advice
+            bad_rows.handle(MalformedRowError(self._source, int(self._lines[record]), reason, column, hints))
+        return np.array([record not in self._errors for record in self.complete.tolist()], dtype=bool)
+
+    def advice(self, first: str | None = None) -> tuple[str, tuple[Hint, ...]]:
+        """Return what a user can do about the columns with errors, as the end of a message about column `first`."""
+        columns = sorted(self._text_columns, key=self._positions.__getitem__)
+        text, hints = "", []
+        if columns:
+            others = [name for name in columns if name != first]
+            declare, drop = about_columns("categorical", columns), about_columns("drop", columns)
+            hints += [declare, drop]
+            if not others:
+                text = f"; {NOT_NUMERIC} {declare} or left out {drop}"
+            elif first is None:
+                text = f"; columns {listed(columns)} hold words: declare them categorical {declare} or drop them {drop}"
+            else:
+                plural = "s" if len(others) > 1 else ""
+                text = (
+                    f", nor are values of column{plural} {listed(others)}; columns of words must be declared "
+                    f"categorical {declare} or left out {drop}"
+                )
+        if self._report_missing and self._missing_columns:
+            hints.append(FILL_MISSING)
+            missing = sorted(self._missing_columns, key=self._positions.__getitem__)
+            text += f"; values are missing in {listed(missing)} {FILL_MISSING}"
+        return text, tuple(hints)
 
 
-def shown(text: bytes) -> str:
-    """Return a field as a message shows it, cut where it is long."""
-    cut = text if len(text) <= SHOWN else text[: SHOWN - 3] + b"..."
-    try:
-        return repr(cut.decode())
-    except UnicodeDecodeError:
-        return repr(cut)[1:]
+def _wrong_count(n_fields: int, width: int) -> str:
+    return f"{n_fields} field{'s' if n_fields > 1 else ''}, expected {width}"

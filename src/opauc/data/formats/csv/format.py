@@ -1,27 +1,27 @@
-"""Tables as text, with commas, semicolons, tabs, bars or blanks between the columns."""
+"""The formats csv and tsv: columns separated by commas, semicolons, tabs, bars or blanks."""
 
-from opauc.data.encode.encoder import Encoder
+from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import text_byte_ranges
 
 
-def _csv_reader(options: ReadOptions, encoder: Encoder, delimiter: str | None = None) -> Reader:
+def _csv_reader(options: ReadOptions, request: ColumnRequest, delimiter: str | None = None) -> Reader:
     from opauc.data.formats.csv.reader import CsvReader
 
-    between = options.delimiter or delimiter
-    return CsvReader(encoder.pinned_columns, between, options.header, options.decimal, options.missing)
+    delimiter = options.delimiter or delimiter
+    return CsvReader(request.pinned_columns, delimiter, options.header, options.decimal, options.missing)
 
 
-def _tsv_reader(options: ReadOptions, encoder: Encoder) -> Reader:
-    return _csv_reader(options, encoder, "\t")
+def _tsv_reader(options: ReadOptions, request: ColumnRequest) -> Reader:
+    return _csv_reader(options, request, "\t")
 
 
 def _delimiter(path: str, options: ReadOptions) -> int:
-    from opauc.data.formats.csv.records import RUN, SPACE, delimiter_in
+    from opauc.data.formats.csv.records import BLANK_RUN, SPACE, delimiter_in
 
-    found = ord(options.delimiter or delimiter_in(path, options.decimal))
-    return SPACE if found == ord(RUN) else found  # quotes begin after the last blank of a run
+    delimiter = ord(options.delimiter or delimiter_in(path, options.decimal))
+    return SPACE if delimiter == ord(BLANK_RUN) else delimiter  # quotes begin after the last blank of a run
 
 
 def _tab(_path: str, options: ReadOptions) -> int:

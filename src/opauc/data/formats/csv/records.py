@@ -1,4 +1,4 @@
-"""Records of comma-separated text: where they begin, on which line, with how many fields."""
+"""Records of CSV text: where they begin, on which line, with how many fields."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from opauc.data.kernels.csv import NEWLINE, QUOTE, RETURN, find_records
 from opauc.data.sources import Block, ByteSource, is_small
 from opauc.errors import MalformedRowError
 
-# What is put in the place of a run: a byte made to stand between fields, which no text has.
-RUN = "\x1f"
+# Replaces each run of blanks: the ASCII unit separator, which texts do not have.
+BLANK_RUN = "\x1f"
 SPACE, TAB = 32, 9
 HEAD_BYTES = 2**16
-# Fields in quotes, which are left as they are, and blanks; what lines must not begin or end with.
+# Quoted fields, which stay as they are; runs of blanks; separators at the ends of lines.
 IN_QUOTES = re.compile(rb'(?<![^ \t\r\n])"(?:[^"]|"")*"')
 RUNS = re.compile(IN_QUOTES.pattern + rb"|[ \t]+")
 AT_ENDS = re.compile(rb"\x1f?([\r\n]+)\x1f?")
 
 
-def has_runs(text: bytes) -> bool:
-    """Tell whether blanks stand between the fields of the first two lines, which are several and as many in each.
+def has_blank_runs(text: bytes) -> bool:
+    """Tell whether blanks separate the fields of the first two lines: several fields, and as many in each.
 
     Examples
     --------
-    >>> from opauc.data.formats.csv.records import has_runs
-    >>> has_runs(b"age  city\\n 30  Bern"), has_runs(b"a note\\nnothing more to say")
+    >>> from opauc.data.formats.csv.records import has_blank_runs
+    >>> has_blank_runs(b"age  city\\n 30  Bern"), has_blank_runs(b"a note\\nnothing more to say")
     (True, False)
     """
     lines = IN_QUOTES.sub(b'""', text[:HEAD_BYTES]).split(b"\n")
@@ -39,24 +39,24 @@ def has_runs(text: bytes) -> bool:
     return len(counts) == 1 and max(counts) > 1
 
 
-def without_runs(text: bytes) -> bytes:
-    """Return text with one delimiter in the place of every run of blanks that no quotes enclose, none at ends of line.
+def join_blanks(text: bytes) -> bytes:
+    """Return text with each run of blanks outside of quotes replaced by one delimiter, and none at ends of lines.
 
     Examples
     --------
-    >>> from opauc.data.formats.csv.records import without_runs
-    >>> without_runs(b'age  city\\n 30  "New York"\\n')
+    >>> from opauc.data.formats.csv.records import join_blanks
+    >>> join_blanks(b'age  city\\n 30  "New York"\\n')
     b'age\\x1fcity\\n30\\x1f"New York"\\n'
     """
     if QUOTE in text:
-        marked = RUNS.sub(lambda found: found[0] if found[0][0] == QUOTE else RUN.encode(), text)
-        return AT_ENDS.sub(rb"\1", marked.strip(RUN.encode()))
+        marked = RUNS.sub(lambda match: match[0] if match[0][0] == QUOTE else BLANK_RUN.encode(), text)
+        return AT_ENDS.sub(rb"\1", marked.strip(BLANK_RUN.encode()))
     data = np.frombuffer(text, np.uint8)
     blank, ends = (data == SPACE) | (data == TAB), (data == NEWLINE) | (data == RETURN)
     kept = ~(blank & np.concatenate([[True], (blank | ends)[:-1]]))
     data, blank, ends = data[kept], blank[kept], ends[kept]
     kept = ~(blank & np.concatenate([ends[1:], [True]]))
-    return bytes(np.where(blank, np.uint8(ord(RUN)), data)[kept])
+    return bytes(np.where(blank, np.uint8(ord(BLANK_RUN)), data)[kept])
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -67,7 +67,7 @@ TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class CsvRecords:
-    """The records of some text, which are its lines unless a quoted field holds an end of line.
+    """The records of a text: its lines, unless a quoted field contains an end of line.
 
     Examples
     --------
@@ -89,15 +89,15 @@ class CsvRecords:
         data = np.frombuffer(text, np.uint8)
         most = int(np.count_nonzero((data == NEWLINE) | (data == RETURN))) + 2
         edges, lines, fields = (np.empty(most, np.int64) for _ in range(3))
-        marks = np.zeros(256, np.bool_)
-        marks[[NEWLINE, RETURN, QUOTE, ord(delimiter)]] = True
+        ends_field = np.zeros(256, np.bool_)
+        ends_field[[NEWLINE, RETURN, QUOTE, ord(delimiter)]] = True
         if is_small(len(text)):
-            counted = in_python(find_records)(text, ord(delimiter), marks.tolist(), edges, lines, fields)
+            counted = in_python(find_records)(text, ord(delimiter), ends_field.tolist(), edges, lines, fields)
         else:
-            counted = find_records(data, ord(delimiter), marks, edges, lines, fields)
-        found, n_lines, open_line = counted
-        edges[found] = len(text)
-        return cls(edges[: found + 1], lines[:found], fields[:found], n_lines, open_line)
+            counted = find_records(data, ord(delimiter), ends_field, edges, lines, fields)
+        size, n_lines, open_line = counted
+        edges[size] = len(text)
+        return cls(edges[: size + 1], lines[:size], fields[:size], n_lines, open_line)
 
     @property
     def size(self) -> int:
@@ -106,9 +106,9 @@ class CsvRecords:
 
     def between(self, first: int, beyond: int) -> CsvRecords:
         """Return some of the records, in the same text."""
-        part = slice(first, beyond)
+        rows = slice(first, beyond)
         return CsvRecords(
-            self.edges[first : beyond + 1], self.lines[part], self.fields[part], self.n_lines, self.open_line
+            self.edges[first : beyond + 1], self.lines[rows], self.fields[rows], self.n_lines, self.open_line
         )
 
     def text_of(self, text: bytes, record: int) -> bytes:
@@ -116,8 +116,8 @@ class CsvRecords:
         return text[self.edges[record] : self.edges[record + 1]]
 
 
-class Stretch(NamedTuple):
-    """Blocks of a source that end where a record ends; `records` is None where no quote is."""
+class CsvBlock(NamedTuple):
+    """One or more blocks of a source that end where a record ends; `records` is None where there are no quotes."""
 
     text: bytes
     delimiter: str
@@ -125,46 +125,54 @@ class Stretch(NamedTuple):
     n_lines: int
     end: int
     sha256: str
+    header_bytes: int = 0  # before the first row
+    header_lines: int = 0
 
     @property
     def open_line(self) -> int:
         """Lines before the field that is still open at the end; -1 where none is."""
         return -1 if self.records is None else self.records.open_line
 
+    def after_header(self, records: CsvRecords) -> CsvBlock:
+        """Return the block without its first record, which is the header."""
+        if records.size > 1:
+            return self._replace(header_bytes=int(records.edges[1]), header_lines=int(records.lines[1]))
+        return self._replace(header_bytes=len(self.text), header_lines=self.n_lines)
 
-def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".") -> Iterator[Stretch]:
-    """Yield the text of a source from its beginning, a block at a time, or several where quotes reach over their ends.
 
-    So every stretch begins and ends where a block does, whose hash is known.
-    What stands before the decimals of a number is not taken for a delimiter.
+def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".") -> Iterator[CsvBlock]:
+    """Yield the text of a source from its beginning, a block at a time, or several where a quoted field spans them.
+
+    So each one begins and ends where a block of the source does, whose hash is
+    known. The decimal separator is never taken for the delimiter.
     """
-    held, kept, lines_before = None, b"", 0
+    pending, text, lines_before = None, b"", 0
     for block in source.blocks():
-        text = block.data.tobytes()
+        more = block.data.tobytes()
         if not block.begin:
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        if delimiter is None and text.strip(b"\r\n"):
-            delimiter = delimiter_of(text, source.path, decimal)
-        kept += text
-        held = _stretch(kept, delimiter or DELIMITERS[0], block)
-        if held.open_line < 0:
-            yield held
-            lines_before += held.n_lines
-            held, kept = None, b""
-        elif len(kept) > LONGEST_RECORD:
+            more = more.removeprefix(BYTE_ORDER_MARK)
+        if delimiter is None and more.strip(b"\r\n"):
+            delimiter = delimiter_of(more, source.path, decimal)
+        text += more
+        pending = _csv_block(text, delimiter or DELIMITERS[0], block)
+        if pending.open_line < 0:
+            yield pending
+            lines_before += pending.n_lines
+            pending, text = None, b""
+        elif len(text) > LONGEST_RECORD:
             break
-    if held:
-        line = lines_before + held.open_line + 1
+    if pending:
+        line = lines_before + pending.open_line + 1
         raise MalformedRowError(source.name, line, "a quoted field begins here and does not end")
 
 
-def _stretch(text: bytes, delimiter: str, block: Block) -> Stretch:
-    if delimiter == RUN:
-        text = without_runs(text)
+def _csv_block(text: bytes, delimiter: str, block: Block) -> CsvBlock:
+    if delimiter == BLANK_RUN:
+        text = join_blanks(text)
     if QUOTE not in text:
-        return Stretch(text, delimiter, None, count_lines(text), block.end, block.sha256)
+        return CsvBlock(text, delimiter, None, count_lines(text), block.end, block.sha256)
     records = CsvRecords.of(text, delimiter)
-    return Stretch(text, delimiter, records, records.n_lines, block.end, block.sha256)
+    return CsvBlock(text, delimiter, records, records.n_lines, block.end, block.sha256)
 
 
 def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
@@ -172,8 +180,8 @@ def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
     if TAB_ENDING.search(path):
         return "\t"
     first = re.sub(rb'"[^"]*"', b"", text.lstrip(b"\r\n").split(b"\n", 1)[0])
-    found = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: first.count(mark.encode()))
-    return found if found.encode() in first or not has_runs(text) else RUN
+    best = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: first.count(mark.encode()))
+    return best if best.encode() in first or not has_blank_runs(text) else BLANK_RUN
 
 
 def delimiter_in(path: str, decimal: str = ".") -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from opauc.data.arrow_columns import number_matrix
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
@@ -34,16 +35,14 @@ def test_labels_of_true_and_false_are_truth_values(tmp_path):
 @pytest.mark.parametrize("block_bytes", [1, 4096])
 def test_decimal_commas(tmp_path, monkeypatch, narrow, block_bytes):
     if not narrow:
-        monkeypatch.setattr("opauc.data.formats.csv.values.MOST_NARROW", 0)
+        monkeypatch.setattr("opauc.data.formats.csv.values.MAX_NARROW", 0)
     path = written(tmp_path, 'a;y;b\n1,5;0;-2e-3\n;1;"3,25"\n7;0;1.5\n 2,0 ;1;True\n')
     bad = BadRows("skip")
     parts = parts_of(path, CsvReader(decimal=","), block_bytes, bad=bad)
-    rows = [part.rows.numbers if not narrow else np.column_stack([part.rows["a"], part.rows["b"]]) for part in parts]
-    wanted = [[1.5, -0.002], [np.nan, 3.25], [2.0, 1.0]]
+    rows = [number_matrix(part.rows, ["a", "b"], "")[0] for part in parts]
+    wanted = [[1.5, -0.002], [np.nan, 3.25], [7.0, 1.5], [2.0, 1.0]]
     np.testing.assert_array_equal(np.concatenate(rows).astype(float), wanted)
-    assert bad.first == [
-        f"{path}, line 4, column b: '1.5' is not a number; a column of words must be declared categorical"
-    ]
+    assert bad.first == []
 
 
 def test_the_delimiter_is_not_what_stands_before_decimals(tmp_path):
@@ -66,7 +65,7 @@ def test_a_first_column_that_numbers_or_names_the_rows_is_left_out_with_a_warnin
 @pytest.mark.parametrize(("names", "label"), [("a,LABEL", "LABEL"), ("Target,a", "Target"), ("Y,y,a", "y")])
 def test_the_label_is_found_in_other_letters_where_none_has_these(tmp_path, names, label):
     [part] = parts_of(written(tmp_path, names + "\n" + ",".join("1" for _ in names.split(",")) + "\n"))
-    assert TableColumns().found_in(part.rows.schema.names, "").by_name.label == label
+    assert TableColumns().resolve(part.rows.schema.names, "").by_name.label == label
 
 
 def test_all_columns_of_words_are_named_with_the_line_of_the_first(tmp_path):

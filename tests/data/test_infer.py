@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from opauc.data.schema.infer import TypeOverrides, are_codes, infer_column_type, is_counter
-from opauc.data.schema.numbers import number_of, text_numbers
+from opauc.data.schema.numbers import parse_number, parse_numbers
 
 RANDOM = np.random.default_rng(0)
 N = 2000
@@ -66,12 +66,12 @@ def test_codes_are_told_from_quantities_by_their_neighbours(seed):
 
 def test_numbers_as_text_are_what_float_says_and_whatever_else_is_counted():
     written = [f"{value:.6g}" for value in RANDOM.normal(size=200) * 10.0 ** RANDOM.integers(-5, 5, 200)]
-    found = text_numbers(pa.array([*written, "NaN", " ", "no"]))
+    found = parse_numbers(pa.array([*written, "NaN", " ", "no"]))
     np.testing.assert_array_equal(found.numbers[:200], [float(word) for word in written])
     assert np.isnan(found.numbers[200:]).all()
     assert found.unreadable == 1
     for word in ("1_000", "0x10", "12a", "1,2,3", "--5", "1e", ""):
-        assert np.isnan(number_of(word)), word
+        assert np.isnan(parse_number(word)), word
 
 
 def test_infinite_numbers_are_neither_counters_nor_codes_and_no_warning():

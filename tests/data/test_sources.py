@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xopen import xopen
 
-from opauc.core.batch import BEGINNING, Place
+from opauc.core.batch import BEGINNING, Position
 from opauc.data.sources import ByteSource
 from opauc.errors import InputChangedError, InputError
 
@@ -31,7 +31,7 @@ def test_blocks_are_whole_lines_of_the_content_and_go_on_from_any_of_their_ends(
     assert all(block.data.tobytes().endswith(b"\n") for block in blocks[:-1])
     for number, block in enumerate(blocks):
         assert block.sha256 == hashlib.sha256(content[: block.end]).hexdigest()
-        rest = blocks_of(path, place=Place(block.end, 0, block.sha256))
+        rest = blocks_of(path, place=Position(block.end, 0, block.sha256))
         assert [(b.begin, b.data.tobytes()) for b in rest] == [
             (b.begin, b.data.tobytes()) for b in blocks[number + 1 :]
         ]
@@ -73,10 +73,10 @@ def test_a_file_that_changed_before_the_place_to_go_on_from_is_refused(tmp_path)
     first = blocks_of(path)[0]
     path.write_bytes(b"0123457\n" * 10)
     with pytest.raises(InputChangedError, match="first 16 bytes are not those read before"):
-        blocks_of(path, place=Place(first.end, 2, first.sha256))
+        blocks_of(path, place=Position(first.end, 2, first.sha256))
     path.write_bytes(b"0123456\n")
-    with pytest.raises(InputChangedError, match="ends 8 bytes before the place"):
-        blocks_of(path, place=Place(first.end, 2, first.sha256))
+    with pytest.raises(InputChangedError, match="ends 8 bytes before the position"):
+        blocks_of(path, place=Position(first.end, 2, first.sha256))
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from opauc.data.sources import ByteSource, unpacked
+from opauc.data.sources import ByteSource, decompressed
 from opauc.errors import InputError
 
 TEXT = "größe;€;label\n" + "".join(f"{i};ü{i};{i % 2}\n" for i in range(30_000))
@@ -32,7 +32,7 @@ def test_utf16_is_known_by_its_mark(tmp_path, encoding):
 
 def test_utf16_that_is_cut_or_no_text_is_replaced_and_not_lost():
     packed = "\ufeffa,b\n".encode("utf-16-le") + b"\x00\xd8" + "\n1".encode("utf-16-le") + b"\x00"
-    with unpacked(io.BufferedReader(io.BytesIO(packed)), "rows.csv") as stream:
+    with decompressed(io.BufferedReader(io.BytesIO(packed)), "rows.csv") as stream:
         assert stream.read().decode() == "a,b\n\ufffd\n1\ufffd"
 
 
@@ -84,6 +84,6 @@ def test_an_archive_from_a_pipe_is_refused(tmp_path):
     with (
         io.BufferedReader(io.FileIO(end)) as pipe,
         pytest.raises(InputError, match="cannot be read from a pipe"),
-        unpacked(pipe, "standard input"),
+        decompressed(pipe, "standard input"),
     ):
         pass

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from pyarrow import feather, ipc, parquet
 
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.byte_ranges import ByteRange, even_extents, joined_extents, states_after, with_quoting
+from opauc.data.byte_ranges import ByteRange, join_ranges, split_evenly, states_after, with_quoting
 from opauc.data.find_sources import format_of
 from opauc.data.open_stream import encoder_of, open_stream
 
@@ -112,7 +112,7 @@ def test_a_record_across_many_cuts_belongs_to_the_stretch_it_begins_in(tmp_path)
 
 
 def test_pieces_are_joined_until_they_weigh_enough():
-    assert joined_extents([3, 4, 5], [1.0, 1.0, 9.0], 2.0) == [ByteRange(0, 7), ByteRange(7, 12)]
-    assert joined_extents([3, 0], [0.1, 0.1], 9.0) == [ByteRange(0, 3)]
-    assert joined_extents([], [], 1.0) == []
-    assert_array_equal([byte_range.end for byte_range in even_extents(7, 3)], [3, 6, 7])
+    assert join_ranges([3, 4, 5], [1.0, 1.0, 9.0], 2.0) == [ByteRange(0, 7), ByteRange(7, 12)]
+    assert join_ranges([3, 0], [0.1, 0.1], 9.0) == [ByteRange(0, 3)]
+    assert join_ranges([], [], 1.0) == []
+    assert_array_equal([byte_range.end for byte_range in split_evenly(7, 3)], [3, 6, 7])

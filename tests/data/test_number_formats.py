@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opauc.data.schema.column import ColumnSchema
 from opauc.data.schema.infer import CATEGORY, NUMBER, infer_column_type
-from opauc.data.schema.numbers import number_of
+from opauc.data.schema.numbers import parse_number
 
 AMOUNTS = st.integers(-(10**11), 10**11).map(lambda cents: cents / 100)
 
@@ -27,9 +27,9 @@ def test_an_amount_is_the_same_number_however_it_is_written(amount):
     ways = [text, text.replace(",", ""), f"{sign}${unsigned}", f"$ {text}", f"{text} €", f"{text}%", f" {text} % "]
     ways += [text.replace(",", mark) for mark in ("'", "’", "\xa0", "\u202f")]
     ways += [f"({unsigned})", f"(£{unsigned})"] if sign else []
-    assert {number_of(way) for way in ways} == {amount}
-    assert {number_of(european(way), ",") for way in ways} == {amount}
-    assert {number_of(f"{way} kg", ".kg") for way in ways[:2]} == {amount}
+    assert {parse_number(way) for way in ways} == {amount}
+    assert {parse_number(european(way), ",") for way in ways} == {amount}
+    assert {parse_number(f"{way} kg", ".kg") for way in ways[:2]} == {amount}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_amount_is_the_same_number_however_it_is_written(amount):
      "123:00", "1:30:60", "pm", "1e", "e5", "(True)", "(1:30)", "5 €€"],
 )  # fmt: skip
 def test_what_is_no_number_is_none(word):
-    assert np.isnan(number_of(word))
+    assert np.isnan(parse_number(word))
 
 
 @given(seconds=st.integers(0, 24 * 3600 - 1))
@@ -46,13 +46,13 @@ def test_clocks_of_twelve_and_of_twenty_four_hours_say_the_same(seconds):
     time = (datetime.datetime(2024, 1, 1) + datetime.timedelta(seconds=seconds)).time()
     ways = ["%H:%M:%S", "%I:%M:%S %p", "%I:%M:%S%p"]
     for way in ways:
-        assert number_of(time.strftime(way).lower()) == pytest.approx(seconds / 3600, abs=1e-12)
+        assert parse_number(time.strftime(way).lower()) == pytest.approx(seconds / 3600, abs=1e-12)
 
 
 @given(duration=st.timedeltas(datetime.timedelta(days=-3000), datetime.timedelta(days=3000)))
 def test_durations_as_pandas_and_python_write_them_are_hours(duration):
     for text in (str(pd.Timedelta(duration)), str(duration)):
-        assert number_of(text) == pytest.approx(duration / datetime.timedelta(hours=1), abs=1e-9)
+        assert parse_number(text) == pytest.approx(duration / datetime.timedelta(hours=1), abs=1e-9)
 
 
 def column_of(words):
@@ -77,10 +77,10 @@ def test_columns_of_such_numbers_are_numbers_and_a_file_knows_how(words, numbers
     assert kind == NUMBER
     again = ColumnSchema.of_json(column.to_json())
     for known in (column, again):
-        found = known.numbers(pa.array(words), "rows")
+        found = known.encode(pa.array(words), "rows")
         np.testing.assert_array_equal(found.rows[:, 0], numbers)
         assert found.unreadable == 0
-    assert again.numbers(pa.array(["9 parsecs"]), "rows").unreadable == 1
+    assert again.encode(pa.array(["9 parsecs"]), "rows").unreadable == 1
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_words_that_are_no_numbers_of_one_unit_stay_categories(words):
 
 
 @pytest.mark.parametrize("wrong", ["day", ";", ".days", ".1", ". day", ",?", ".Day"])
-def test_a_file_with_a_spelling_that_cannot_be_is_refused(wrong):
+def test_a_file_with_an_unknown_number_format_raises(wrong):
     column = column_of(["1 day", "2 days", "3 days"])[1]
-    with pytest.raises(ValueError, match="expected a way to write numbers or dates"):
-        ColumnSchema.of_json({**column.to_json(), "spelling": wrong})
+    with pytest.raises(ValueError, match="expected a number format or a date layout"):
+        ColumnSchema.of_json({**column.to_json(), "text_format": wrong})

@@ -63,6 +63,6 @@ def test_numbers_mixed_with_words_are_the_categories_of_their_words():
 def test_intervals_as_of_cut_are_categories():
     frame = pd.DataFrame({"part": pd.cut(SIZE, [-9, -1, 1, 9])})
     model = OnePassGAM().fit(frame, LABELS)
-    assert set(model._columns.columns[0].words) == {"(-9, -1]", "(-1, 1]", "(1, 9]"}
+    assert set(model._columns.columns[0].categories) == {"(-9, -1]", "(-1, 1]", "(1, 9]"}
     shares = pd.Series(LABELS).groupby(frame["part"].astype(str)).transform("mean")
     assert model.score(frame, LABELS) == pytest.approx(roc_auc_score(LABELS, shares))
