@@ -47,9 +47,7 @@ def write_csv(path, frame, **options):
 def small_cards(monkeypatch, rows=1500):
     """Let bases be made of few rows, and small files be sampled."""
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
-    monkeypatch.setattr("opauc.additive.file_sample.ALL_WAIT", rows)
-    for room in ("waiting_rows", "sample_initial_rows"):
-        monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 @contextmanager

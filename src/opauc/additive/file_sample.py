@@ -1,4 +1,4 @@
-"""The basis of files that can be sought, from rows drawn all over them before the one pass."""
+"""The initial sample of files, drawn and read before their rows are processed in order."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from opauc.additive.initial_sample import ENOUGH_OF_BOTH, MOST_BYTES
-from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_init_size
+from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.training import GamRecipe
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.labels import ClassLabels
 from opauc.core.parameters import from_params
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
-from opauc.data.sample import SampledFiles, sample_rows
+from opauc.data.sample import RowFiles, RowNumbers, read_sample
 from opauc.data.schema.infer import ColumnProfile
 from opauc.errors import MalformedRowError
-from opauc.types import Floats, Labels
-
-# So few rows wait all of them, and are fitted together.
-ALL_WAIT = USUAL_CARD * 5 // 4
-# Of records that lie all over a text a few are cut off; and more are drawn at once where positives are rare.
-SPARE, MOST_FACTOR = 1.05, 64.0
+from opauc.types import Floats, Labels, random_key
 
 
 @dataclass(frozen=True, eq=False)
 class FileInitialSample:
-    """What rows drawn beforehand told: how to learn, how to read, the classes, and what each column is."""
+    """What the initial sample of files gives: where training starts, how to read, the classes and the column types."""
 
     recipe: GamRecipe
     reading: OrdinalReading
@@ -36,80 +31,69 @@ class FileInitialSample:
     column_profiles: Sequence[ColumnProfile]
     n_rows: int
 
+    @property
+    def has_basis(self) -> bool:
+        """Whether there is a basis: without one all rows are few and are fitted at once."""
+        return self.recipe.beginning is not None and self.recipe.beginning.fixed is not None
+
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class EncodedSample:
+    """Rows of files as numbers, their labels, and the classes and the encoder inferred from them."""
+
     rows: Floats
     labels: Labels
     classes: ClassLabels
     encoder: OrdinalEncoder
 
-    @property
-    def rarer(self) -> int:
-        return int(np.bincount(self.labels, minlength=2).min())
-
 
 def sample_initial_rows(
-    files: SampledFiles, reading: OrdinalReading, recipe: GamRecipe, labels: ClassLabels, seed: int = 0
+    files: RowFiles, reading: OrdinalReading, recipe: GamRecipe, labels: ClassLabels
 ) -> FileInitialSample | None:
-    """Return the basis of a sample; None where the rows are so few, or so strange, that they are best taken in order.
+    """Return what the initial sample of files gives; None where it cannot serve: one class, or three kinds of label.
 
-    A third of the rows is drawn, within bounds, and more where one class is rare.
+    Where the rows are few, all of them are fitted at once: the sample fixes the
+    column types, and the basis comes after the last row.
     """
-    if files.n_rows <= ALL_WAIT:
+    n_rows, state_seed = files.n_rows, random_key(recipe.parameters.get("random_state"))
+    settings = with_init_size(from_params(recipe.owner, AdditiveSettings, dict(recipe.parameters)), n_rows)
+    init_size = int(settings.init_size)
+    sample = read_initial_sample(files, reading, labels, init_size, state_seed)
+    if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
         return None
-    settings = with_init_size(from_params(recipe.owner, AdditiveSettings, dict(recipe.parameters)), files.n_rows)
-    wanted = int(settings.init_size)
-    drawn = _drawn(files, reading, labels, wanted, seed)
-    if drawn is not None and (more := enough_rows(wanted, drawn.rarer, files.n_rows, drawn.rows.shape[1])) > wanted:
-        drawn = _drawn(files, reading, labels, more, seed)
-    if drawn is None or not drawn.rarer:
-        return None
-    numbers = drawn.encoder.numbers
-    width = drawn.rows.shape[1]
-    categorical = np.zeros(width, np.bool_) if numbers is None else numbers.categorical
-    start = replace(recipe, parameters={**recipe.parameters, "init_size": wanted}).start(
-        categorical, tuple(drawn.encoder.feature_names())
-    )
-    solution = start.of_sample(drawn.rows, drawn.labels)
-    columns = None if numbers is None else numbers.kept(solution.current.basis.kept_numbers())
-    label = drawn.encoder.pinned_columns.label
-    known = replace(reading, columns=columns, label=None if label is None else str(label))
-    column_profiles = tuple(drawn.encoder.column_profiles)
-    return FileInitialSample(
-        replace(recipe, beginning=solution), known, drawn.classes, column_profiles, len(drawn.rows)
-    )
+    schema, width = sample.encoder.numbers, sample.rows.shape[1]
+    categorical = np.zeros(width, np.bool_) if schema is None else schema.categorical
+    sized = replace(recipe, parameters={**recipe.parameters, "init_size": init_size})
+    start = replace(sized.start(categorical, tuple(sample.encoder.feature_names())), seed=state_seed)
+    if n_rows > fitted_whole(init_size):
+        start = start.of_sample(sample.rows, sample.labels)
+        schema = None if schema is None else schema.kept(start.current.basis.kept_numbers())
+    label = sample.encoder.pinned_columns.label
+    typed = replace(reading, columns=schema, label=None if label is None else str(label))
+    profiles = tuple(sample.encoder.column_profiles)
+    return FileInitialSample(replace(recipe, beginning=start), typed, sample.classes, profiles, len(sample.rows))
 
 
-def enough_rows(wanted: int, rarer: int, n_rows: int, width: int) -> int:
-    """Return how many of so many rows should be drawn, where `wanted` had that many of the rarer class among them.
+def read_initial_sample(
+    files: RowFiles, reading: OrdinalReading, labels: ClassLabels, init_size: int, seed: int
+) -> EncodedSample | None:
+    """Return the initial sample of files as numbers; None where some of its rows are errors when read in order."""
 
-    Examples
-    --------
-    >>> from opauc.additive.file_sample import enough_rows
-    >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
-    (16384, 163840)
-    """
-    if rarer >= ENOUGH_OF_BOTH:
-        return wanted
-    room = MOST_BYTES / (8 * max(1, width) * wanted)
-    factor = min(MOST_FACTOR, room, n_rows / wanted, 1.1 * ENOUGH_OF_BOTH / max(1, rarer))
-    return max(wanted, int(wanted * factor))
-
-
-def _drawn(files: SampledFiles, reading: OrdinalReading, labels: ClassLabels, n_rows: int, seed: int) -> _Drawn | None:
-    """Return about so many rows as numbers; None where some of them will be refused when they are read in order."""
-    drawn = sample_rows(files, reading, int(SPARE * n_rows), seed)
-    chunks = []
-    for (rows, raw, lines, *_), source in zip(drawn.parts, drawn.sources, strict=True):
-        if raw is None:
+    def take(numbers: RowNumbers) -> EncodedSample | None:
+        sample, classes, batches = read_sample(files, reading, numbers), labels, list[Batch]()
+        for (rows, raw, lines, *_), source in zip(sample.parts, sample.sources, strict=True):
+            if raw is None:
+                return None
+            classes = classes.seen(raw)
+            batches.append(Batch(rows, raw, 0, source, 1, lines, ResumePosition(), 0))
+        if not classes.known or not batches:
             return None
-        labels = labels.seen(raw)
-        chunks.append(Batch(rows, raw, 0, source, 1, lines, ResumePosition(), 0))
-    if not labels.known or not chunks:
-        return None
-    try:
-        encoded = np.concatenate([labels.encoded(chunk) for chunk in chunks])
-    except MalformedRowError:  # a third label, which is told of with its line when it is met
-        return None
-    return _Drawn(np.concatenate([np.asarray(chunk.rows) for chunk in chunks]), encoded, labels, drawn.encoder)
+        try:
+            encoded = np.concatenate([classes.encoded(batch) for batch in batches])
+        except MalformedRowError:  # a third label, an error with its line when it is read in order
+            return None
+        return EncodedSample(
+            np.concatenate([np.asarray(batch.rows) for batch in batches]), encoded, classes, sample.encoder
+        )
+
+    return draw_initial_sample(files.n_rows, init_size, seed, take)

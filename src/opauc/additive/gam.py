@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.explain import Effect, Explanation, Terms
-from opauc.additive.file_sample import enough_rows
-from opauc.additive.input import KnownRows, first_rows, next_rows
+from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.model_file import AdditiveModel
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.selection import ModelSelection
-from opauc.additive.settings import AdditiveSettings, with_init_size, with_positions
+from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size, with_positions
 from opauc.additive.shifts import FeatureDrift, find_drift
 from opauc.additive.state import AdditiveSolution
 from opauc.additive.training import GamRecipe
@@ -27,6 +27,7 @@ from opauc.core.labels import ClassLabels
 from opauc.core.parameters import from_params
 from opauc.core.transaction import changing, reading
 from opauc.data import ReadOptions
+from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.estimators.input_checks import check_classes, encode_labels
@@ -38,6 +39,29 @@ from opauc.types import Array, Floats, Labels, RandomState, Settings, random_key
 if TYPE_CHECKING:
     from opauc.engines.additive_shards import AdditiveShards
     from opauc.engines.partitions import RawChunk, RemoteRows, Sharding
+
+
+class EncodedRows(NamedTuple):
+    """Labeled and weighted rows as numbers, and the schema of their table, None for an array."""
+
+    rows: Floats
+    labels: Labels
+    weight: Floats | None
+    schema: TableSchema | None
+
+    @classmethod
+    def of(cls, data: InMemoryRows, labels: Labels, weight: Floats | None, keep_constant: bool = False) -> EncodedRows:
+        """Infer the column types from the rows and encode these; rows of weight zero are left out."""
+        rows, schema = data.encode(data.infer_schema(labels, keep_constant))
+        return cls(*_weighted(rows, labels, weight), schema)
+
+
+def _weighted(rows: Floats, labels: Labels, weight: Floats | None) -> tuple[Floats, Labels, Floats | None]:
+    """Return the rows of a weight above zero."""
+    if weight is None:
+        return rows, labels, None
+    kept = np.flatnonzero(weight)
+    return rows[kept], labels[kept], weight[kept]
 
 
 class AdditiveClassifier(ScoringClassifier):
@@ -188,24 +212,30 @@ class ShardedAdditive(AdditiveClassifier):
         return Sharding()
 
     def _begun_with(self, rows: RemoteRows, classes: Array) -> Self:
-        """An estimator of these parameters with a basis of rows from all over, that has learned none."""
-        from opauc.engines.partitions import spread_numbers
+        """Return an estimator of these parameters with the basis of an initial sample, and no row processed."""
+        begun = type(self)(**self.get_params(deep=False))
+        begun.classes_ = classes
 
-        begun, n_rows, seed = type(self)(**self.get_params(deep=False)), rows.n_rows(), random_key(self.random_state)
-        wanted = int(with_init_size(self._checked_settings(), n_rows).init_size)
-        chunk = rows.drawn(spread_numbers(n_rows, wanted, seed))
-        rarer = int(np.bincount(encode_labels(column_or_1d(chunk[1]), classes)[0], minlength=2).min())
-        if (more := enough_rows(wanted, rarer, n_rows, chunk[0].shape[1])) > wanted:
-            chunk = rows.drawn(spread_numbers(n_rows, more, seed))
-        X, y, sample_weight = chunk
-        known = first_rows(begun, X)
-        begun.columns_ = known.columns
-        numbers, labels, weight, begun.classes_ = begun._labeled(known.rows, y, classes, sample_weight)
-        if np.bincount(labels, minlength=2).min() == 0:
-            raise InputError(f"{type(self).__name__}: of {labels.size:,} rows from all over all are of one class")
-        begun.solution_ = replace(begun._started(known, n_rows), seed=seed).of_sample(numbers, labels, weight)
-        begun._freeze()
+        def take(numbers: RowNumbers) -> EncodedRows:
+            X, y, sample_weight = rows.take(numbers)
+            data = InMemoryRows.of(begun, X)
+            labels, weight, _ = begun._check_labels(data.n_rows, y, classes, sample_weight)
+            return EncodedRows.of(data, labels, weight)
+
+        if not begun._sample_basis(rows.n_rows(), random_key(self.random_state), take):
+            raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
         return begun
+
+    def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
+        """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
+        init_size = int(with_init_size(self._checked_settings(), n_rows).init_size)
+        sample = draw_initial_sample(n_rows, init_size, seed, take)
+        if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+            return False
+        self.columns_ = sample.schema
+        self.solution_ = self._started(sample, n_rows, seed).of_sample(sample.rows, sample.labels, sample.weight)
+        self._freeze()
+        return True
 
     def _shard(self, chunks: Iterable[RawChunk], classes: Array, place: ShardPlace) -> AdditiveModel:  # noqa: ARG002
         """What the rows of one of several shards teach an estimator with a basis, which stays as it is."""
@@ -227,27 +257,36 @@ class ShardedAdditive(AdditiveClassifier):
         """The parameters, checked, with pairs by the positions of their columns."""
         return with_positions(self._checked_settings(), self._input_names())
 
-    def _started(self, known: KnownRows, n_rows: int) -> AdditiveSolution:
-        """What is known before any row of such columns, where so many are known to come."""
-        width = known.rows.shape[1]
-        categorical = np.zeros(width, np.bool_) if known.columns is None else known.columns.categorical
+    def _started(self, first: EncodedRows, n_rows: int, seed: int) -> AdditiveSolution:
+        """Return the state before any row of such columns, where so many rows are known to come."""
+        width = first.rows.shape[1]
+        categorical = np.zeros(width, np.bool_) if first.schema is None else first.schema.categorical
         settings = with_init_size(self._settings(), n_rows)
-        return AdditiveSolution.start(settings, categorical, random_key(self.random_state))
+        return replace(AdditiveSolution.start(settings, categorical, 0), seed=seed)
+
+    def _check_labels(
+        self, n_rows: int, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
+    ) -> tuple[Labels, Floats | None, Array]:
+        """Return the labels as 0 and 1, the weights and the classes, checked."""
+        given, numbers = column_or_1d(y, warn=True), np.empty((n_rows, 0))
+        check_consistent_length(numbers, given)
+        if not n_rows:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
+        labels, found = encode_labels(given, classes)
+        if sample_weight is None:
+            return labels, None, found
+        return (
+            labels,
+            _check_sample_weight(sample_weight, numbers, dtype=np.float64, ensure_non_negative=True),
+            found,
+        )
 
     def _labeled(
         self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
     ) -> tuple[Floats, Labels, Floats | None, Array]:
         """Check labels and weights; rows of weight zero are left out."""
-        given = column_or_1d(y, warn=True)
-        check_consistent_length(rows, given)
-        if not len(rows):
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
-        labels, found = encode_labels(given, classes)
-        if sample_weight is None:
-            return rows, labels, None, found
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(weight)
-        return rows[kept], labels[kept], weight[kept], found
+        labels, weight, found = self._check_labels(len(rows), y, classes, sample_weight)
+        return (*_weighted(rows, labels, weight), found)
 
     def _freeze(self) -> None:
         """Forget the categories that have no level of their own, once the basis is fixed."""
@@ -352,7 +391,7 @@ class OnePassGAM(ShardedAdditive):
         array(['yes'], dtype='<U3')
         """
         with changing(self):
-            self._learn(X, y, None, sample_weight, first=True, whole=True)
+            self._fit(X, y, sample_weight)
             counts = self.solution_.counts
             if not counts.both:
                 only = self.classes_[[-1 if counts.positive > 0 else 0]].tolist()[0]
@@ -389,7 +428,7 @@ class OnePassGAM(ShardedAdditive):
         with changing(self):
             first = not self.__sklearn_is_fitted__()
             known = set() if first else {shift.name for shift in self.drift_}
-            self._learn(X, y, check_classes(None if first else self.classes_, classes), sample_weight, first)
+            self._partial_fit(X, y, check_classes(None if first else self.classes_, classes), sample_weight)
             if self.classes_.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
@@ -467,22 +506,35 @@ class OnePassGAM(ShardedAdditive):
             self.solution_ = self.solution_.subtract(*self._labeled(rows, y, self.classes_, sample_weight)[:3])
         return self
 
-    def _learn(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: Array | None,
-        sample_weight: ArrayLike | None,
-        first: bool,
-        whole: bool = False,
-    ) -> None:
-        known = first_rows(self, X) if first else next_rows(self, X, self.columns_, learn=True)
-        self.columns_ = known.columns
-        rows, labels, weight, found = self._labeled(known.rows, y, classes, sample_weight)
-        self.classes_ = found
-        if first:
-            before = self._started(known, labels.size if whole else 0)
-        else:
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        data = InMemoryRows.of(self, X)
+        n_rows, seed = data.n_rows, random_key(self.random_state)
+        labels, weight, self.classes_ = self._check_labels(n_rows, y, None, sample_weight)
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
+
+        self.columns_ = None
+        many = n_rows > fitted_whole(int(with_init_size(self._checked_settings(), n_rows).init_size))
+        if many and self._sample_basis(n_rows, seed, take):
+            rows = data.encode(self.columns_).rows
+            self.solution_ = self.solution_.after(*_weighted(rows, labels, weight))
+            return
+        every = take(np.arange(n_rows))
+        self.columns_ = every.schema
+        start = self._started(every, n_rows, seed)
+        self.solution_ = start.of_first_rows(every.rows, every.labels, every.weight) if every.labels.size else start
+
+    def _partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None) -> None:
+        if self.__sklearn_is_fitted__():
+            numbers, self.columns_ = next_rows(self, X, self.columns_, learn=True)
+            rows, labels, weight, self.classes_ = self._labeled(numbers, y, classes, sample_weight)
             before = self.solution_.with_settings(self._settings())
+        else:
+            data = InMemoryRows.of(self, X)
+            labels, weight, self.classes_ = self._check_labels(data.n_rows, y, classes, sample_weight)
+            first = EncodedRows.of(data, labels, weight, keep_constant=True)
+            rows, labels, weight, self.columns_ = first
+            before = self._started(first, 0, random_key(self.random_state))
         self.solution_ = before.after(rows, labels, weight) if labels.size else before
         self._freeze()

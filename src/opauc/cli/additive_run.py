@@ -14,7 +14,7 @@ from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.find_sources import are_tables
-from opauc.data.sample import SampledFiles
+from opauc.data.sample import RowFiles
 from opauc.data.schema.infer import ColumnProfile
 from opauc.engines.additive_shards import AdditiveShards, additive_shards, shards_like
 from opauc.errors import InputError
@@ -84,9 +84,8 @@ class AdditiveRun:
     ) -> AdditiveRun:
         """Return a run from the first row, its basis made of a sample of the files, unless they are a pipe."""
         reading = OrdinalReading(options, positive=labels.positive)
-        files = SampledFiles.of(data, options)
-        seed = recipe.parameters.get("random_state") or 0
-        sample = None if files is None else sample_initial_rows(files, reading, recipe, labels, seed)
+        files = RowFiles.of(data, reading)
+        sample = None if files is None else sample_initial_rows(files, reading, recipe, labels)
         if sample is None:
             return cls._of(StreamTraining(recipe, labels), reading, data, bad_rows, ())
         training = StreamTraining(sample.recipe, sample.labels)

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from opauc.additive.file_sample import ALL_WAIT, sample_initial_rows
+from opauc.additive.file_sample import sample_initial_rows
 from opauc.additive.model_file import AdditiveModel
+from opauc.additive.settings import USUAL_CARD, fitted_whole
 from opauc.additive.training import AdditiveTraining, GamRecipe, read_model
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions, ResumePosition
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.options import USUAL
-from opauc.data.sample import SampledFiles
+from opauc.data.sample import RowFiles
 from opauc.data.schema.infer import ColumnProfile
 from opauc.engines.shards import Cut, whole_files
 from opauc.errors import UnsupportedOperationError
@@ -88,13 +89,14 @@ def additive_shards(
         ...
     opauc.errors.UnsupportedOperationError: rows up to 20,480, and such as cannot be drawn from all over the files before ...
     """
-    found, files = whole_files(paths), SampledFiles.of(paths, options)
-    reading, seed = OrdinalReading(options, positive=labels.positive), recipe.parameters.get("random_state") or 0
-    sample = None if files is None or files.packed else sample_initial_rows(files, reading, recipe, labels, seed)
-    if sample is None:
+    found, reading = whole_files(paths), OrdinalReading(options, positive=labels.positive)
+    files = RowFiles.of(paths, reading)
+    sample = None if files is None or files.compressed else sample_initial_rows(files, reading, recipe, labels)
+    if sample is None or not sample.has_basis:
         raise UnsupportedOperationError(
-            f"rows up to {ALL_WAIT:,}, and such as cannot be drawn from all over the files before they are learned "
-            "(compressed files, labels of more than two kinds), make no basis for shards: they are learned by one core"
+            f"rows up to {fitted_whole(USUAL_CARD):,}, and such as cannot be drawn from all over the files before they "
+            "are learned (compressed files, labels of more than two kinds), make no basis for shards: they are learned "
+            "by one core"
         )
     return AdditiveShards(found, sample.recipe, sample.reading, sample.labels, _cut(files), sample.column_profiles)
 
@@ -109,12 +111,12 @@ def shards_like(
         ClassLabels(model.classes, reading.positive),
     )
     found = whole_files(paths)
-    return AdditiveShards(found, recipe, reading, labels, _cut(SampledFiles.of(found, reading.options)))
+    return AdditiveShards(found, recipe, reading, labels, _cut(RowFiles.of(found, reading)))
 
 
-def _cut(files: SampledFiles | None) -> Cut:
+def _cut(files: RowFiles | None) -> Cut:
     """Return how finely files are cut, by the bytes that a row has in them."""
-    if files is None or files.packed:
+    if files is None or files.compressed:
         return Cut()
     least = int(ROWS_A_SHARD * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))
     return Cut(least, least, PIECES)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.data.schema.column import CATEGORY, DATE, NUMBER, ColumnSchema, category_words, is_number
-from opauc.data.schema.dates import PARTS, TIMED_PARTS, best_layout, parts_of_type, text_dates
+from opauc.data.schema.dates import PARTS, TIMED_PARTS, best_layout, date_numbers, parts_of_type, text_dates
 from opauc.data.schema.numbers import COMMA, NO_CATEGORY, POINT, TRUTHS, is_missing, number_of, unit_of
 from opauc.types import Floats
 
@@ -88,11 +88,14 @@ def infer_column_type(name: str, values: Column, said: TypeOverrides = NO_OVERRI
     from opauc.data.arrow_columns import is_words
 
     plain = values.dictionary_decode() if types.is_dictionary(values.type) else values
-    if name in said.categorical:
+    typed = types.is_dictionary(values.type) and not is_words(plain.type) and name not in said.numeric
+    if name in said.categorical or typed:
         return _category(name, plain)
     if is_words(plain.type):
         return _looked(name, plain, is_dictionary=values.type != plain.type, numeric=name in said.numeric)
     if (parts := parts_of_type(plain.type)) is not None:
+        if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",))).any():
+            parts = PARTS  # as the same dates are typed where they are text
         kind = EMPTY if plain.null_count == len(plain) else DATE
         return ColumnProfile(name, kind, ColumnSchema(name, DATE, parts) if kind == DATE else None, _missing(plain))
     if is_number(plain.type):

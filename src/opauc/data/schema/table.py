@@ -13,12 +13,12 @@ from opauc.core.json_schema import json_as
 from opauc.data.columns import listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.errors import InputError
-from opauc.types import Floats, Json
+from opauc.types import Floats, Json, Labels
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
+    from pyarrow import RecordBatch, Table
 
-__all__ = ["UNSEEN", "NumberedRows", "TableSchema"]
+__all__ = ["UNSEEN", "NumberedRows", "TableSchema", "table_of"]
 
 
 class SavedNumbers(TypedDict):
@@ -49,7 +49,7 @@ class TableSchema:
     >>> import pyarrow as pa
     >>> from opauc.data.schema.table import TableSchema
     >>> table = pa.table({"size": [1.5, None], "color": ["red", "blue"]})
-    >>> known = TableSchema.of(table).learn(table)
+    >>> known = TableSchema.infer(table).learn(table)
     >>> known.rows
     array([[1.5, 0. ],
            [nan, 1. ]])
@@ -62,27 +62,28 @@ class TableSchema:
     frozen: bool = False
 
     @classmethod
-    def of(cls, table: object, source: str = "memory") -> TableSchema:
-        """Return what the types of a table's columns say, and what text looks like; no category is known yet.
+    def infer(
+        cls, table: object, labels: Labels | None = None, keep_constant: bool = False, source: str = "memory"
+    ) -> TableSchema:
+        """Return the column types inferred from the rows of a table, as those of files are; no category is known yet.
 
-        Text may be numbers or dates. Names, identifiers and free text, nearly all
-        of which differ, are left out.
+        With labels, 0 or 1, whole numbers may turn out to be codes of categories.
+        Identifiers, free text, constant and empty columns are left out; where
+        more rows follow, `keep_constant` keeps the last two.
         """
-        from opauc.data.arrow_columns import is_words
-        from opauc.data.schema.infer import IDENTIFIER, TEXT, infer_column_type
+        from opauc.data.schema.infer import CONSTANT, EMPTY, infer_column_types
 
-        batch, columns = next(iter(_batches(table, None, source))), []
-        for name in batch.schema.names:
-            column, kind = (
-                ColumnSchema.of_type(name, batch.schema.field(name).type, source),
-                batch.schema.field(name).type,
-            )
-            if is_words(kind):
-                found = infer_column_type(name, batch.column(name))
-                if found.kind in (IDENTIFIER, TEXT):
-                    continue
-                column = found.column or column
-            columns.append(column)
+        batch = _one_batch(table, source)
+        classes = None if labels is None else np.asarray(labels == labels[:1])
+        profiles, columns = infer_column_types(batch, batch.schema.names, positive=classes), []
+        for profile in profiles:
+            if profile.column is not None:
+                columns.append(profile.column)
+            elif keep_constant and profile.kind in (CONSTANT, EMPTY):
+                columns.append(ColumnSchema.of_type(profile.name, batch.schema.field(profile.name).type, source))
+        if not columns:
+            reasons = ", ".join(f"{profile.name} ({profile.kind})" for profile in profiles)
+            raise InputError(f"{source}: no column is left to learn from beside {reasons}")
         return cls(tuple(columns))
 
     @property
@@ -156,6 +157,22 @@ class TableSchema:
         rows = np.concatenate(blocks) if blocks else np.empty((0, len(self.inputs)))
         _refuse_infinite(rows, self.inputs, source)
         return NumberedRows(rows, numbers, unreadable)
+
+
+def table_of(table: object, source: str = "memory") -> Table:
+    """Return any table in memory as one of Arrow's, which can be read again and by row number."""
+    import pyarrow as pa
+
+    batches = list(_batches(table, None, source))
+    return pa.Table.from_batches(batches)
+
+
+def _one_batch(table: object, source: str) -> RecordBatch:
+    import pyarrow as pa
+
+    found = table if isinstance(table, pa.Table) else table_of(table, source)
+    [batch] = found.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=found.schema)]
+    return batch
 
 
 def _batches(table: object, names: list[str] | None, source: str) -> Iterator[RecordBatch]:

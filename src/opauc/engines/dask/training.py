@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opauc.data import ReadOptions
+from opauc.data.sample import RowNumbers
 from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
 from opauc.engines.extras import needed
 from opauc.engines.files import train_files
 from opauc.engines.partitions import (
     Estimator,
-    Numbers,
     PartitionPlan,
     RawChunk,
     classes_so_far,
@@ -140,7 +140,7 @@ class DaskRows:
         """Return how many rows there are."""
         return sum(self.counts)
 
-    def drawn(self, numbers: Numbers) -> RawChunk:
+    def take(self, numbers: RowNumbers) -> RawChunk:
         """Return the rows of these numbers."""
         take, chosen = delayed(_taken, pure=False), []
         for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
@@ -261,5 +261,5 @@ def _length(y: Collection) -> int:
     return len(y)
 
 
-def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: Numbers) -> RawChunk:
+def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: RowNumbers) -> RawChunk:
     return taken((X, y, sample_weight), rows)

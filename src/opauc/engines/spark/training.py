@@ -15,11 +15,11 @@ from scipy.sparse import csr_array
 
 from opauc.core.scorer import Scorer
 from opauc.data.arrow_columns import label_values
+from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.engines.extras import needed
 from opauc.engines.partitions import (
     Estimator,
-    Numbers,
     PartitionPlan,
     RawChunk,
     joined_chunks,
@@ -274,7 +274,7 @@ class SparkRows:
         """Return how many rows there are."""
         return sum(self.counts.values())
 
-    def drawn(self, numbers: Numbers) -> RawChunk:
+    def take(self, numbers: RowNumbers) -> RawChunk:
         """Return the rows of these numbers."""
         columns, first_rows = self.columns, self.first_rows
 
@@ -288,7 +288,7 @@ class SparkRows:
         return joined_chunks([chunk for part in parts for chunk in part])
 
 
-def _picked(chunks: Iterator[RawChunk], numbers: Numbers, first_row: int) -> Iterator[RawChunk]:
+def _picked(chunks: Iterator[RawChunk], numbers: RowNumbers, first_row: int) -> Iterator[RawChunk]:
     """Yield the rows of these numbers, of chunks of which the first begins at that row."""
     for chunk in chunks:
         end = first_row + chunk[0].shape[0]

@@ -49,7 +49,7 @@ class Beginning:
         """Find the columns by what is said of them; where none is the label, say what else would be refused."""
         refuse_others(self.text, self.source)
         fields = [words_of(text) for text in fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)]
-        header = self._is_header(fields, columns) if header is None else header
+        header = self.has_header(columns) if header is None else header
         columns = self._without_nameless(self._without_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
         try:
@@ -65,6 +65,11 @@ class Beginning:
                 raise
             advice, hints = self._survey(columns, names, header, missing_too and not columns.raw)
             raise InputError(f"{error}{advice}", *error.hints, *hints) from None
+
+    def has_header(self, columns: TableColumns) -> bool:
+        """Tell whether the first record names the columns."""
+        fields = [words_of(text) for text in fields_of(self.records.text_of(self.text, 0), self.spelling.delimiter)]
+        return self._is_header(fields, columns)
 
     def form(self, opening: Opening, start: int) -> CsvForm:
         """Infer from the rows, which begin at the byte `start`, how to read all of them."""

@@ -136,6 +136,16 @@ class CsvReader:
             nothing = Stretch(b"", DELIMITERS[0], None, 0, before.offset, before.sha256)
             yield _part(form, nothing, Start(), Span(place, before, missing_too), bad_rows)
 
+    def has_header(self, source: ByteSource) -> bool:
+        """Tell whether the first record names the columns, as it is said or as the first block shows."""
+        if self.header is not None:
+            return self.header
+        for stretch in whole_records(source, self.delimiter, self.decimal):
+            records = stretch.records or CsvRecords.of(stretch.text, stretch.delimiter)
+            if records.size:
+                return Beginning.of(source.name, stretch, records, self.decimal, 0).has_header(self.columns)
+        return False
+
     def _stretches(self, source: ByteSource) -> Iterator[tuple[Stretch, Start, Known]]:
         """Yield the stretches of a source, where their rows start and what is known of these by then."""
         opening, form = None, None
