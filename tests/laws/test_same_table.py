@@ -25,19 +25,7 @@ KEPT = {
     "shop": "category", "rooms": "number", "note": "category",
 }  # fmt: skip
 DROPPED = ("constant", "row")
-DOORS = [
-    "pandas",
-    "polars",
-    "arrow",
-    "dicts",
-    "csv",
-    "csv.gz",
-    "quoted csv",
-    "parquet",
-    "feather",
-    "folder",
-    "partitions",
-]
+FRAMES, FILES = ["pandas", "polars", "arrow", "dicts"], ["csv", "csv.gz", "quoted csv", "parquet", "feather", "folder"]
 
 
 def mixed_table(n_rows, seed=0):

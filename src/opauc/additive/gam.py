@@ -124,7 +124,7 @@ class AdditiveClassifier(ScoringClassifier):
 
     @property
     def dropped_columns_(self) -> tuple[str, ...]:
-        """Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do."""
+        """Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text."""
         with reading(self):
             names, columns = self._feature_names(), self.columns_
         if names is None or columns is None:
@@ -297,14 +297,16 @@ class ShardedAdditive(AdditiveClassifier):
 class OnePassGAM(ShardedAdditive):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
-    The first rows fix a basis: a curve for each number, a
+    An initial sample of the rows fixes the column types and a basis: a curve for each number, a
     level for each category, a surface for each pair of features that act
     together. From then on every row is a few sums, so that models merge and
     rows can be forgotten, exactly. How smooth each curve is is found from the
     sums alone (restricted maximum likelihood). The score is the log-odds of the
     positive class.
 
-    The rows should come in random order, the first ones above all: a warning
+    `fit` draws the initial sample at random from all rows, so that their order does
+    not matter; the same table gives the same model as a frame and as a file.
+    `partial_fit` takes the first rows: these should be in random order, and a warning
     names features whose later values do not look like the first.
 
     Parameters
@@ -318,10 +320,10 @@ class OnePassGAM(ShardedAdditive):
     n_knots : "auto" or int, default="auto"
         Most knots of a curve.
     init_size : "auto" or int, default="auto"
-        Rows that the basis is fitted to: of a stream 16,384; in `fit`, where more are known to come, a third of them,
-        at most 65,536.
+        Rows of the initial sample: with "auto" 16,384 in `partial_fit`; in `fit` all of up to 20,480 rows, else a
+        third of them, from 16,384 to 65,536. Where one class is rare, more rows are drawn.
     random_state : int, RandomState or None, default=None
-        Which rows those are, where more had to be waited for.
+        Seed of the initial sample.
 
     Attributes
     ----------
@@ -338,7 +340,7 @@ class OnePassGAM(ShardedAdditive):
     drift_ : list of ShiftedFeature
         Features whose values after the basis do not look like those before.
     dropped_columns_ : tuple of str
-        Columns that nothing is learned from: text nearly all of which differs, as names and identifiers do.
+        Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text.
     classes_, n_features_in_, feature_names_in_
         As usual.
 
@@ -368,13 +370,15 @@ class OnePassGAM(ShardedAdditive):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
+        """Fit the model to labeled rows, in any order; nothing fitted before is kept.
 
         Parameters
         ----------
         X : table, array-like or sparse matrix of shape (n_samples, n_features)
-            A data frame of pandas, polars or pyarrow with numbers, words, truth
-            values, dates and missing values, or numbers with nan where missing.
+            A data frame of pandas, polars or pyarrow with numbers, strings, booleans,
+            dates and missing values, whose column types are inferred from the initial
+            sample and its labels as `opauc train` infers those of files; or numbers
+            with nan where missing, all of which are used as numbers.
         y : array-like of shape (n_samples,)
             Two kinds of label; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -402,10 +406,12 @@ class OnePassGAM(ShardedAdditive):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk of labeled rows; any cut of the rows gives the same.
+        """Train on one more chunk of labeled rows; any cut of the rows gives the same model.
 
-        It is what `fit` gives with the same `init_size`. If this raises, or is
-        interrupted, the model is as it was before.
+        The column types are inferred from the first chunk, and the first rows are the
+        initial sample: they wait in a warm-up buffer until there are `init_size` of them,
+        with a thousand of the rarer class. If this raises, or is interrupted, the model
+        is as it was before.
 
         Parameters
         ----------
@@ -507,6 +513,7 @@ class OnePassGAM(ShardedAdditive):
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
         data = InMemoryRows.of(self, X)
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labels, weight, self.classes_ = self._check_labels(n_rows, y, None, sample_weight)
@@ -526,6 +533,7 @@ class OnePassGAM(ShardedAdditive):
         self.solution_ = start.of_first_rows(every.rows, every.labels, every.weight) if every.labels.size else start
 
     def _partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None) -> None:
+        """Process a chunk; of the first one infer the column types."""
         if self.__sklearn_is_fitted__():
             numbers, self.columns_ = next_rows(self, X, self.columns_, learn=True)
             rows, labels, weight, self.classes_ = self._labeled(numbers, y, classes, sample_weight)

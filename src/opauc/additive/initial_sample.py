@@ -14,10 +14,11 @@ from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
-# Rows of the rarer class that a basis should have.
+# Rows of the rarer class that an initial sample should have.
 ENOUGH_OF_BOTH = 1000
+# An initial sample takes no more memory than this.
 MOST_BYTES = 256 * 2**20
-# Of each class at most this share of the basis's rows is sampled before the other class has its part.
+# The rarer class is at most this share of the rows that the basis is fitted to.
 LARGEST_SHARE = 0.5
 # The second sample, drawn where one class is rare, has at most so many times the rows of the first.
 MOST_FACTOR = 64.0
@@ -83,7 +84,7 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int) -> int:
 
 
 class Sample(NamedTuple):
-    """The numbers of the rows that the basis is fitted to, and which share of each class they are."""
+    """The positions in the warm-up buffer of the rows that the basis is fitted to, and their share of each class."""
 
     rows: NDArray[np.int64]
     shares: Floats  # (2,): of the negative and of the positive rows
@@ -91,17 +92,17 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmUpBuffer:
-    """Labeled and weighted rows of numbers in their order. A value.
+    """The first rows of a stream, labeled and weighted, until there are enough for a basis. A value.
 
-    They lie in parts, each at least twice as long as the next but for the last:
-    rows that come one by one are copied a few times each, and there are few parts.
+    The rows are held in parts, each at least twice as long as the next but for the
+    last: rows added one by one are copied a few times each, and there are few parts.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.initial_sample import WarmUpBuffer
-    >>> waiting = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
-    >>> waiting.counts, waiting.missing_rows(np.zeros(5, np.int8), init_size=4)
+    >>> buffer = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
+    >>> buffer.counts, buffer.missing_rows(np.zeros(5, np.int8), init_size=4)
     (ClassCounts(negative=1.0, positive=1.0), None)
     """
 
@@ -112,12 +113,12 @@ class WarmUpBuffer:
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
-        """Return that nothing waits."""
+        """Return a buffer without rows."""
         return cls((), (), (), n_features)
 
     @property
     def n_rows(self) -> int:
-        """Rows that wait."""
+        """Number of rows."""
         return sum(part.size for part in self.labels)
 
     @property
@@ -126,7 +127,7 @@ class WarmUpBuffer:
         return ClassCounts(*np.bincount(self.all_labels(), self.all_weights(), minlength=2).tolist())
 
     def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None, copied: bool = True) -> Self:
-        """Return the rows with more behind them, copied unless none is to wait: whoever gave them may write to them."""
+        """Return the buffer with more rows at its end; unless `copied`, the caller must not write to them."""
         ones = np.ones(labels.size) if weight is None else np.array(weight, np.float64)
         kept = np.array(rows, np.float64, order="C") if copied else np.ascontiguousarray(rows, np.float64)
         parts = [*zip(self.rows, self.labels, self.weights, strict=True), (kept, labels.copy(), ones)]
@@ -143,9 +144,9 @@ class WarmUpBuffer:
         return type(self)(all_rows, all_labels, all_weights, self.n_features)
 
     def missing_rows(self, labels: Labels, init_size: int) -> int | None:
-        """Return how many of the next rows make it enough for a basis, None if all of them do not.
+        """Return how many of the next rows, with these labels, complete the buffer; None if more are needed.
 
-        Enough are so many rows with a thousand of the rarer class, or what there is room for.
+        It is complete with `init_size` rows of which 1,000 are of the rarer class, or when it is full.
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
         positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
@@ -154,7 +155,7 @@ class WarmUpBuffer:
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
     def empty_copy(self) -> Self:
-        """Return that nothing waits."""
+        """Return a buffer of the same width without rows."""
         return type(self).empty(self.n_features)
 
     def all_rows(self) -> Floats:
@@ -170,7 +171,7 @@ class WarmUpBuffer:
         return np.concatenate([np.empty(0), *self.weights])
 
     def sample(self, init_size: int, random_state: int) -> Sample:
-        """Return a sample by class: all rows if they are few; else the rarer class, at most half, and random others."""
+        """Return `init_size` rows at random, up to half of them of the rarer class; all rows if there are fewer."""
         labels = self.all_labels()
         if labels.size <= init_size:
             return Sample(np.arange(labels.size), np.ones(2))
@@ -178,10 +179,10 @@ class WarmUpBuffer:
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
         n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * init_size))
-        wanted = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
-        drawn = [random.choice(classes[k], wanted[k], replace=False) for k in (0, 1)]
-        shares = np.array([wanted[k] / max(1, classes[k].size) for k in (0, 1)])
-        return Sample(np.sort(np.concatenate(drawn)), np.where(shares > 0, shares, 1.0))
+        sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
+        chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
+        shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])
+        return Sample(np.sort(np.concatenate(chosen)), np.where(shares > 0, shares, 1.0))
 
     def to_arrays(self) -> Arrays:
         """Return all rows under flat names."""
@@ -189,25 +190,25 @@ class WarmUpBuffer:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the rows that gave these arrays, refused unless rows can have."""
+        """Return the buffer that `to_arrays` gave, checked."""
         rows, labels, weights = arrays["rows"], arrays["labels"], arrays["weights"]
         kinds = [part.dtype.name for part in (rows, labels, weights)]
         if kinds != ["float64", "int8", "float64"] or rows.ndim != 2 or np.isinf(rows).any():
-            raise ValueError("waiting rows: expected numbers, labels and weights")
+            raise ValueError("warm-up buffer: expected numbers, labels and weights")
         if not labels.shape == weights.shape == (len(rows),) or not np.isin(labels, (0, 1)).all():
-            raise ValueError(f"waiting rows: expected {len(rows)} labels of 0 and 1 and as many weights")
+            raise ValueError(f"warm-up buffer: expected {len(rows)} labels of 0 and 1 and as many weights")
         if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError("waiting rows: expected weights above zero")
+            raise ValueError("warm-up buffer: expected weights above zero")
         return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
 
 
-# So many rows at a time stay in the cache; columns are so many numbers further apart than they need, or all
-# of them would share a few lines of the cache where the rows are a power of two.
+# Rows transposed at a time, which fit the cache; and numbers of padding after each column: without it, the columns
+# of a power of two of rows would share a few cache lines.
 ROWS_AT_ONCE, APART = 256, 8
 
 
 class SampleRows(NamedTuple):
-    """Numbers, labels and weights of the rows, and the mass by which each class has one half.
+    """Numbers, labels and weights of the rows that a basis is fitted to; `mass` gives each class one half.
 
     Examples
     --------

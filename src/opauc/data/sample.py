@@ -86,13 +86,13 @@ def count_records(source: ByteSource, delimiter: str | None) -> int:
 
 
 def read_records(source: ByteSource, delimiter: str | None, numbers: RowNumbers) -> bytes:
-    """Return the records of these sorted numbers, each with its end of line; only they are held in memory.
+    """Return the records of these sorted numbers, each with its end of line and empty lines after it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.data.sample import SampledText, read_records
-    >>> read_records(SampledText("a.csv", b'n,text\\n\\n1,"two\\nlines"\\n2,a\\n'), ",", np.array([0, 2]))
+    >>> read_records(SampledText("a.csv", b'n,text\\n1,"two\\nlines"\\n2,a\\n'), ",", np.array([0, 2]))
     b'n,text\\n2,a\\n'
     """
     pieces, first, done = list[bytes](), 0, 0
