@@ -42,7 +42,7 @@ def sample_row_numbers(n_rows: int, size: int, seed: int) -> RowNumbers:
     --------
     >>> from opauc.data.sample import sample_row_numbers
     >>> sample_row_numbers(3, 5, seed=0).tolist(), sample_row_numbers(1000, 4, seed=0).tolist()
-    ([0, 1, 2], [269, 307, 636, 850])
+    ([0, 1, 2], [269, 510, 635, 848])
     """
     if n_rows <= size:
         return np.arange(n_rows)

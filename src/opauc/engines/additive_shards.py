@@ -83,7 +83,7 @@ def additive_shards(
     >>> from opauc.additive.training import GamRecipe
     >>> from opauc.core.labels import ClassLabels
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,label\\n30,no\\n"), file.flush()
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
     ...     additive_shards([file.name], ReadOptions(), GamRecipe({}), ClassLabels())
     Traceback (most recent call last):
         ...
