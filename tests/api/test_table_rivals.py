@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from opauc import OnePassGAM
@@ -32,11 +32,9 @@ def learned(method, *chunks):
     return method
 
 
-def small_bases(monkeypatch, rows=1000):
-    monkeypatch.setattr(gam, "ALL_WAIT", rows)
+def small_cards(monkeypatch, rows=1000):
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
-    for room in ("waiting_rows", "sample_initial_rows"):
-        monkeypatch.setattr(f"opauc.training.additive.{room}.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 @pytest.mark.parametrize("name", table_method_names())
@@ -75,13 +73,13 @@ def test_a_card_is_made_of_rows_from_all_over_whatever_their_order(monkeypatch):
     assert abs(by_order[0] - by_order[1]) < 0.005
     method = learned(gam.GamMethod(CATEGORICAL), (rows[order], labels[order]))
     assert method.solution.counts == (np.sum(labels == 0), np.sum(labels == 1))
-    assert method.solution.sampled.keys.size == gam.sample_rows(labels, 2000, 3).size == 2000
+    assert method.solution.sampled.keys.size == 2000
 
 
 def test_beyond_the_memory_for_waiting_the_card_is_made_of_what_waits(monkeypatch):
     small_bases(monkeypatch)
     rows, labels = table(6000)
-    monkeypatch.setattr(gam, "MOST_WAITING", rows[:2500].nbytes)
+    monkeypatch.setattr(gam, "MOST_HELD_BYTES", rows[:2500].nbytes)
     method = gam.GamMethod(CATEGORICAL)
     for at in range(0, 6000, 1000):
         method.learn(rows[at : at + 1000], labels[at : at + 1000])
@@ -94,13 +92,12 @@ def test_beyond_the_memory_for_waiting_the_card_is_made_of_what_waits(monkeypatc
     assert abs(exact_auc(truth, method.scores(others)) - exact_auc(truth, whole.scores(others))) < 0.01
 
 
-def test_more_rows_are_drawn_where_one_class_is_rare():
-    labels = np.zeros(100_000, np.int8)
-    labels[:2000] = 1
-    drawn = gam.sample_rows(labels, 20_000, n_inputs=3)
-    assert_array_equal(drawn, np.unique(drawn))
-    assert 900 < labels[drawn].sum() < 1300
-    assert gam.sample_rows(np.zeros(100_000, np.int8), 20_000, n_inputs=3) is None
+def test_the_model_of_compare_is_that_of_the_estimator(monkeypatch):
+    small_cards(monkeypatch)
+    rows, labels = table(6000)
+    numbers = rows[:, [0, 2]]
+    expected = OnePassGAM(random_state=0).fit(numbers, labels).decision_function(numbers)
+    assert_allclose(learned(gam.GamMethod(None), (numbers, labels)).scores(numbers), expected, rtol=0, atol=1e-9)
 
 
 def test_rows_of_one_class_are_a_refusal():

@@ -215,7 +215,7 @@ def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
     assert kinds["age"] == kinds["income"] == "number"
     assert kinds["since"] == "date"
     assert kinds["city"] == "category"
-    assert model.dropped_columns_ == ("name",)
+    assert model.dropped_columns_ == ("id", "name", "empty", "always")
     test = raw_table(2000, seed=1)
     assert roc_auc_score(test["bought"], model.decision_function(test.drop(columns="bought"))) > 0.75
     library.save(model, "saved")

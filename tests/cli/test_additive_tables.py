@@ -285,7 +285,8 @@ def test_numbers_that_are_codes_are_said_to_be_and_serve_from_a_file(opauc):
     table[4000:].to_csv("test.csv", index=False)
     said = events(opauc("train", "rows.csv", "--label", "bought", "--numeric", "person", "-o", "model", "--json"))
     (code,) = (event for event in said if event["event"] == "code")
-    assert (code["column"], code["values"]) == ("person", 200)
+    assert code["column"] == "person"
+    assert code["values"] in (199, 200), "the initial sample may lack a person"
     assert auc_of(opauc, "model", "test.csv") > 0.8
     inspected = opauc("inspect", "model")
     assert "person (categorical)" in inspected.out

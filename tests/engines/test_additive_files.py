@@ -20,7 +20,8 @@ from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.sample import SampledFiles
+from opauc.data.sample import RowFiles
+from opauc.engines.additive_shards import additive_shards, shards_like
 from opauc.engines.files import score_files, train_files
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
@@ -55,8 +56,10 @@ def files(table, tmp_path_factory):
 
 def in_order(paths, options=SAID, bad_rows=None):
     """The model of one process, chunk after chunk, as the command learns it."""
-    sample = sample_initial_rows(SampledFiles.of(paths, options), OrdinalReading(options), RECIPE, ClassLabels())
-    training = Trainer(sample.recipe, sample.labels)
+    sample = sample_initial_rows(
+        RowFiles.of(paths, OrdinalReading(options)), OrdinalReading(options), RECIPE, ClassLabels()
+    )
+    training = StreamTraining(sample.recipe, sample.labels)
     stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
     for chunk in stream.chunks():
         training.learn(chunk)
@@ -77,8 +80,10 @@ def test_rows_of_the_card_are_known_again_whatever_their_categories(files, table
     """Of rare categories nothing is kept but that they are rare."""
     model = in_shards(files["csv"]).model
     assert (table["city"] == "Zug").any()
-    assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").categories
-    drawn = sample_initial_rows(SampledFiles.of(files["csv"], SAID), OrdinalReading(SAID), RECIPE, ClassLabels()).n_rows
+    assert "Zug" not in next(column for column in model.columns.columns if column.name == "city").words
+    drawn = sample_initial_rows(
+        RowFiles.of(files["csv"], OrdinalReading(SAID)), OrdinalReading(SAID), RECIPE, ClassLabels()
+    ).n_rows
     assert sum(model.solution.final.selection.rows) == N_ROWS - drawn
 
 
@@ -163,7 +168,7 @@ def test_few_rows_make_no_card_for_shards(tmp_path):
 def test_bad_rows_labels_and_values_are_those_of_one_process(table, tmp_path):
     path = tmp_path / "a.csv"
     spoilt = table.astype(object)
-    spoilt.loc[[7, 1700, 3000, 4100], "age"] = ["few", "some", "many", "more"]
+    spoilt.loc[[7, 500, 1700, 2500, 3000, 4100], "age"] = ["few", "some", "many", "more", "less", "none at all"]
     spoilt.loc[4300, "grade"] = "inf"
     write_csv(path, spoilt)
     with pytest.raises(MalformedRowError, match=r"a\.csv, line 4302, column grade: inf"):

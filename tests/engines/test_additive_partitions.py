@@ -12,9 +12,10 @@ from pyarrow import Table
 from scipy import sparse
 
 from opauc import OnePassGAM
-from opauc.additive.initial_sample import SampledRows
+from opauc.additive.initial_sample import RowFingerprints
 from opauc.additive.input import next_rows
-from opauc.engines.partitions import PartitionPlan, joined_chunks, published, spread_numbers, taken
+from opauc.data.sample import sample_row_numbers
+from opauc.engines.partitions import PartitionPlan, joined_chunks, published, taken
 from opauc.engines.scheduler import in_pairs
 from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError
@@ -40,7 +41,7 @@ class Cut:
     def n_rows(self):
         return sum(len(part[1]) for part in self.parts)
 
-    def drawn(self, numbers):
+    def take(self, numbers):
         return taken(joined_chunks(self.parts), numbers)
 
     def fitted(self, model):
@@ -52,11 +53,11 @@ class Cut:
 
 def literal(X, y, weight=None):
     """Fix the basis of the rows drawn, forget that they were learned, then learn all rows in one go."""
-    some = spread_numbers(len(y), 1000, random_key(0))
+    some = sample_row_numbers(len(y), 1000, random_key(0))
     weight = np.ones(len(y)) if weight is None else weight
     model = OnePassGAM(random_state=0, init_size=1000).fit(X.iloc[some], y[some], weight[some]).empty_copy()
-    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model._columns, learn=False).rows
-    model._fitted = replace(model._fitted, sampled=SampledRows.of(drawn))
+    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model.columns_, learn=False).rows
+    model.solution_ = replace(model.solution_, sampled=RowFingerprints.of(drawn))
     return model.partial_fit(X, y, sample_weight=weight)
 
 
@@ -108,9 +109,9 @@ def test_more_rows_are_drawn_where_a_class_is_rare(positives):
     asked = []
 
     class Asked(Cut):
-        def drawn(self, numbers):
+        def take(self, numbers):
             asked.append(numbers.size)
-            return super().drawn(numbers)
+            return super().take(numbers)
 
     Asked(X, y, [9000]).fitted(OnePassGAM(random_state=0, init_size=1500))
     assert asked[0] == 1500
@@ -137,19 +138,12 @@ def test_partitions_of_two_kinds_are_refused():
         joined_chunks(chunks)
 
 
-def test_numbers_are_spread_evenly_and_depend_on_the_seed_alone():
-    numbers = spread_numbers(10**12, 1000, seed=3)
-    assert_array_equal(numbers // 10**9, np.arange(1000))
-    assert_array_equal(numbers, spread_numbers(10**12, 1000, seed=3))
-    assert (numbers != spread_numbers(10**12, 1000, seed=4)).any()
-
-
 def test_one_class_and_other_columns_are_refused(table):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     with pytest.raises(InputError, match="needs rows of two classes, got 0 rows of fewer"):
         published(OnePassGAM(), TrainedShards(None))
     rows = Cut(X, y, [1500])
     rows.parts[1] = (rows.parts[1][0].rename(columns={"city": "town"}), *rows.parts[1][1:])
-    rows.drawn = lambda numbers: taken(rows.parts[0], numbers[numbers < 1500])
+    rows.take = lambda numbers: taken(rows.parts[0], numbers[numbers < 1500])
     with pytest.raises(ValueError, match=r"(?s)feature names should match.*town.*city"):
         rows.fitted(OnePassGAM(random_state=0))

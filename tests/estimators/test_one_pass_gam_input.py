@@ -165,9 +165,9 @@ def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
         first, 3.0 * np.sign(rows[:, 1] * rows[:, 2]), -3.0 * np.sign(rows[:, 1] * rows[:, 2])
     )
     labels = (rng.random(9000) < expit(score)).astype(np.int8)
-    model = gam(init_size=2000).fit(rows[:2500], labels[:2500])
-    assert model.selection_.model != "full"
-    assert model.selection_.aucs[model.selection_.model] > model.selection_.aucs["full"]
+    model = gam(init_size=2000).partial_fit(rows[:2500], labels[:2500])
+    assert model.selection_.rung != "full"
+    assert model.selection_.aucs[model.selection_.rung] > model.selection_.aucs["full"]
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ def test_forgetting_with_leaves_is_never_having_seen(stay):
 
 
 @pytest.mark.parametrize("cuts", [[1, 2999, 3000, 3001, 7000], [2000], [5999, 6000, 6001]])
-def test_any_cut_of_the_rows_gives_what_fit_gives(cuts, stay):
-    whole, parts = gam().fit(ROWS, LABELS), gam()
+def test_any_cut_of_the_rows_gives_what_one_partial_fit_gives(cuts, stay):
+    whole, parts = gam().partial_fit(ROWS, LABELS), gam()
     for part in np.split(np.arange(8000), cuts):
         parts.partial_fit(ROWS.iloc[part], LABELS[part], classes=[0, 1])
     assert parts.basis_.trees.frozen is stay

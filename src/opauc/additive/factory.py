@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.settings import USUAL_CARD, AdditiveSettings, with_init_size, with_positions
+from opauc.additive.settings import USUAL_CARD, AdditiveSettings, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
 from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
@@ -22,8 +22,6 @@ from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Rows, Settings, random_key
 
 GAM = "OnePassGAM"
-# So few rows are all in the initial sample and are fitted together.
-ALL_WAIT = USUAL_CARD * 5 // 4
 # Rows of a shard at least: merging the sums of two costs as much as some hundred rows. A row costs far more to process
 # than to skip, so that row groups may be cut.
 ROWS_PER_SHARD, PIECES = 16_384, 4
@@ -49,6 +47,7 @@ class AdditiveFactory:
     inputs: Sequence[str] | None = None
     categorical: NDArray[np.bool_] | None = None
     n_rows: int = 0  # known to come, 0 where that is not known
+    shards: bool = True  # whether shards of the rows can begin with the initial fit
     estimator: str = GAM
 
     def settings(self) -> AdditiveSettings:
@@ -92,9 +91,9 @@ class AdditiveFactory:
 
     def sharding(self, rows: Rows) -> Sharding:  # noqa: ARG002
         """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
-        if self.initial is None:
+        if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {ALL_WAIT:,} rows, and rows that cannot be sampled before the pass (compressed files, labels "
+                f"up to {fitted_whole(USUAL_CARD):,} rows, and rows that cannot be sampled before the pass (compressed files, labels "
                 "of more than two classes), fix no basis for shards: they are processed by one core"
             )
         return Sharding(min_rows=ROWS_PER_SHARD, pieces=PIECES)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,10 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
-from opauc.additive.file_sample import enough_rows
-from opauc.additive.input import KnownRows, first_rows, next_rows
+from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.selection import ModelSelection
-from opauc.additive.settings import with_init_size
+from opauc.additive.settings import fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer
@@ -26,11 +26,30 @@ from opauc.core.model import Model, check_same_classes
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels
 from opauc.estimators.scoring import Scored, ScoringClassifier
-from opauc.types import Array, Floats, RandomState, random_key
+from opauc.types import Array, Floats, Labels, RandomState, random_key
+
+
+class EncodedRows(NamedTuple):
+    """Labeled and weighted rows as numbers, and the schema of their table, None for an array."""
+
+    rows: Floats
+    labels: Labels
+    weight: Floats | None
+    schema: TableSchema | None
+
+    @classmethod
+    def of(cls, data: InMemoryRows, labels: Labels, weight: Floats | None) -> EncodedRows:
+        """Infer the column types from the rows and encode these; rows of weight zero are dropped."""
+        rows, schema = data.encode(data.infer_schema(labels))
+        if weight is None:
+            return cls(rows, labels, None, schema)
+        kept = np.flatnonzero(weight)
+        return cls(rows[kept], labels[kept], weight[kept], schema)
 
 
 class OnePassGAM(ScoringClassifier):
@@ -58,7 +77,8 @@ class OnePassGAM(ScoringClassifier):
     n_knots : "auto" or int, default="auto"
         Largest number of knots of a curve.
     init_size : "auto" or int, default="auto"
-        Rows of the initial sample: 16,384 of a stream; in `fit` a third of the rows if that is more, at most 65,536.
+        Rows of the initial sample: with "auto" 16,384 in `partial_fit`; in `fit` all of up to 20,480 rows, else a
+        third of them, from 16,384 to 65,536. Where one class is rare, more rows are drawn.
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
 
@@ -84,7 +104,7 @@ class OnePassGAM(ScoringClassifier):
     drift_ : list of FeatureDrift
         Features whose values after the initial sample do not look like those before.
     dropped_columns_ : tuple of str
-        Columns the model does not use, such as identifiers, free text and constants.
+        Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text.
 
     Examples
     --------
@@ -123,7 +143,9 @@ class OnePassGAM(ScoringClassifier):
         ----------
         X : table, array-like or sparse matrix of shape (n_samples, n_features)
             A data frame of pandas, polars or pyarrow with numbers, strings, booleans,
-            dates and missing values, or an array of numbers with nan where missing.
+            dates and missing values, whose column types are inferred from the initial
+            sample and its labels as `opauc.train` infers those of files; or an array of
+            numbers with nan where missing, all of which are used as numbers.
         y : array-like of shape (n_samples,)
             Labels of two classes; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -141,7 +163,7 @@ class OnePassGAM(ScoringClassifier):
         array(['yes'], dtype='<U3')
         """
         with changing(self) as transaction:
-            self._train(X, y, None, sample_weight, transaction, first=True, whole=True)
+            self._fit_rows(X, y, sample_weight, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
                     f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
@@ -154,8 +176,10 @@ class OnePassGAM(ScoringClassifier):
     ) -> Self:
         """Train on one more batch of labeled rows; any cut of the rows into batches gives the same model.
 
-        The first rows are the initial sample that fixes the basis. If this
-        raises, or is interrupted, the model is as it was before.
+        The column types are inferred from the first batch, and the first rows are
+        the initial sample: they wait in a warm-up buffer until there are `init_size`
+        of them, with a thousand of the rarer class. If this raises, or is
+        interrupted, the model is as it was before.
 
         Parameters
         ----------
@@ -184,7 +208,7 @@ class OnePassGAM(ScoringClassifier):
             first = not self.__sklearn_is_fitted__()
             drifted = set() if first else {drift.name for drift in self.drift_}
             before = check_classes(None if first else self.classes_, classes)
-            self._train(X, y, before, sample_weight, transaction, first)
+            self._train_batch(X, y, before, sample_weight, transaction)
             if self.classes_.size < 2:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
@@ -487,25 +511,65 @@ class OnePassGAM(ScoringClassifier):
         categorical = None if self._columns is None else self._columns.categorical
         return AdditiveFactory(parameters, inputs=self._input_names(), categorical=categorical, n_rows=n_rows)
 
-    def _train(
+    def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
+        """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
+        data = InMemoryRows.of(self, X)
+        n_rows, seed = data.n_rows, random_key(self.random_state)
+        labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
+        labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
+        self.__dict__.pop("_reading", None)
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
+
+        many = n_rows > fitted_whole(int(with_init_size(self._factory(n_rows).settings(), n_rows).init_size))
+        if many and self._sample_basis(n_rows, seed, take):
+            trainer = Trainer(self._factory(n_rows), fit=self._fitted)
+            trainer.train_rows(data.encode(self._columns).rows, labels, weight, within=transaction)
+            self._fitted = cast(AdditiveFit, trainer.fit)
+            return
+        rows = take(np.arange(n_rows))
+        self._set_columns(rows.schema)
+        start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
+        self._fitted = start.of_first_rows(rows.rows, rows.labels, rows.weight) if rows.labels.size else start
+
+    def _train_batch(
         self,
         X: ArrayLike,
         y: ArrayLike,
         classes: Array | None,
         sample_weight: ArrayLike | None,
         transaction: Transaction,
-        first: bool,
-        whole: bool = False,
     ) -> None:
-        known = first_rows(self, X) if first else next_rows(self, X, self._columns, learn=True)
-        self._set_columns(known, first)
-        batch = self._check(known.rows, y, classes, sample_weight)
+        """Process a batch; the first one gives the column types."""
+        fit = None
+        if self.__sklearn_is_fitted__():
+            rows, columns = next_rows(self, X, self._columns, learn=True)
+            fit = self._fitted
+            batch = self._check(rows, y, classes, sample_weight)
+        else:
+            data = InMemoryRows.of(self, X)
+            labeled = self._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
+            rows, columns = data.encode(data.infer_schema(labeled.labels, keep_constant=True))
+            batch = labeled._replace(rows=rows)
         self.classes_ = batch.classes
-        factory = self._factory(batch.labels.size if whole else 0)
-        trainer = Trainer(factory, fit=None if first else self._fitted)
+        self._set_columns(columns)
+        trainer = Trainer(self._factory(), fit=fit)
         trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, within=transaction)
         self._fitted = cast(AdditiveFit, trainer.fit)
         self._trim_reading()
+
+    def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
+        """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
+        init_size = int(with_init_size(self._factory(n_rows).settings(), n_rows).init_size)
+        sample = draw_initial_sample(n_rows, init_size, seed, take)
+        if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+            return False
+        self._set_columns(sample.schema)
+        start = replace(self._factory(n_rows).prepare(None, sample.rows), seed=seed)
+        self._fitted = start.of_sample(sample.rows, sample.labels, sample.weight)
+        self._trim_reading()
+        return True
 
     def _check(
         self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None
@@ -515,13 +579,10 @@ class OnePassGAM(ScoringClassifier):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required by OnePassGAM.")
         return check_labels(rows, y, sample_weight, classes)
 
-    def _set_columns(self, known: KnownRows, first: bool) -> None:
-        """Keep what is known of the columns of a table."""
-        if first:
-            self.__dict__.pop("_reading", None)
-        if known.columns is not None:
-            before = self._reading or OrdinalReading(ReadOptions())
-            self._reading = replace(before, columns=known.columns)
+    def _set_columns(self, columns: TableSchema | None) -> None:
+        """Keep the schema of a table."""
+        if columns is not None:
+            self._reading = replace(self._reading or OrdinalReading(ReadOptions()), columns=columns)
 
     def _trim_reading(self) -> None:
         """Drop the categories that have no level of their own, once the basis is fixed."""
@@ -549,28 +610,18 @@ class OnePassGAM(ScoringClassifier):
         return self._check(rows, y, classes, sample_weight)
 
     def _begin_shards(self, rows: Any, classes: Array) -> Self:
-        """Return an estimator of these parameters with a basis of an initial sample of the rows, and no rows yet."""
-        begun, n_rows = type(self)(**self.get_params(deep=False)), rows.n_rows()
-        seed = random_key(self.random_state)
-        size = int(with_init_size(begun._shard_factory().settings(), n_rows).init_size)
-        chunk = rows.sample(size, seed)
-        rarer = int(
-            np.bincount(check_labels(np.empty((len(chunk[1]), 0)), chunk[1], None, classes).labels, minlength=2).min()
-        )
-        if (more := enough_rows(size, rarer, n_rows, chunk[0].shape[1])) > size:
-            chunk = rows.sample(more, seed)
-        X, y, sample_weight = chunk
-        known = first_rows(begun, X)
-        begun._set_columns(known, first=True)
-        batch = begun._check(known.rows, y, classes, sample_weight)
-        if np.bincount(batch.labels, minlength=2).min() == 0:
-            raise InputError(
-                f"{type(self).__name__}: all {batch.labels.size:,} rows of the initial sample are of one class"
-            )
-        begun.classes_ = batch.classes
-        start = replace(begun._factory(n_rows).prepare(None, batch.rows), seed=seed)
-        begun._fitted = start.of_sample(np.asarray(batch.rows), batch.labels, batch.sample_weight)
-        begun._trim_reading()
+        """Return an estimator of these parameters with the basis of an initial sample, and no row processed."""
+        begun = type(self)(**self.get_params(deep=False))
+        begun.classes_ = classes
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            X, y, sample_weight = rows.take(numbers)
+            data = InMemoryRows.of(begun, X)
+            labeled = begun._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
+            return EncodedRows.of(data, labeled.labels, labeled.sample_weight)
+
+        if not begun._sample_basis(rows.n_rows(), random_key(self.random_state), take):
+            raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
         return begun
 
     def _adopt_shards(self, model: Model) -> None:

@@ -1,26 +1,90 @@
-"""Rows that wait until there are enough of them to make a basis."""
+"""The rows that a basis is fitted to: a sample drawn from all rows, or the first rows of a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.additive.settings import fitted_whole
+from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
-# Rows of the rarer class that a basis should have.
+# Rows of the rarer class that an initial sample should have.
 ENOUGH_OF_BOTH = 1000
+# An initial sample takes no more memory than this.
 MOST_BYTES = 256 * 2**20
-# Of each class at most this share of the basis's rows is sampled before the other class has its part.
+# The rarer class is at most this share of the rows that the basis is fitted to.
 LARGEST_SHARE = 0.5
+# The second sample, drawn where one class is rare, has at most so many times the rows of the first.
+MOST_FACTOR = 64.0
+
+
+class LabeledRows(Protocol):
+    """Rows of numbers with their labels, 0 or 1."""
+
+    @property
+    def rows(self) -> Floats:
+        """Array (n, d)."""
+
+    @property
+    def labels(self) -> Labels:
+        """Array (n,)."""
+
+
+Drawn = TypeVar("Drawn", bound=LabeledRows)
+
+
+def draw_initial_sample(
+    n_rows: int, init_size: int, seed: int, take: Callable[[RowNumbers], Drawn | None]
+) -> Drawn | None:
+    """Return the initial sample of `n_rows` rows, which `take` reads by their numbers; None where it gives none.
+
+    All rows if they are few; else `init_size` of them, drawn at random; or more,
+    drawn again, where these have too few rows of the rarer class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from opauc.additive.initial_sample import draw_initial_sample
+    >>> labels = (np.arange(10**6) % 200 == 0).astype(np.int8)
+    >>> take = lambda numbers: SimpleNamespace(rows=numbers[:, None] * 1.0, labels=labels[numbers])
+    >>> [draw_initial_sample(n, 16_384, seed=0, take=take).labels.size for n in (20_000, 10**6)]
+    [20000, 286069]
+    """
+    if n_rows <= fitted_whole(init_size):
+        return take(np.arange(n_rows))
+    sample = take(sample_row_numbers(n_rows, init_size, seed))
+    if sample is None:
+        return None
+    rarer = int(np.bincount(sample.labels, minlength=2).min())
+    size = enough_rows(init_size, rarer, n_rows, sample.rows.shape[1])
+    return take(sample_row_numbers(n_rows, size, seed)) if size > init_size else sample
+
+
+def enough_rows(init_size: int, rarer: int, n_rows: int, width: int) -> int:
+    """Return how many of `n_rows` rows to draw, where `init_size` of them had `rarer` rows of the rarer class.
+
+    Examples
+    --------
+    >>> from opauc.additive.initial_sample import enough_rows
+    >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
+    (16384, 163840)
+    """
+    if rarer >= ENOUGH_OF_BOTH:
+        return init_size
+    room = MOST_BYTES / (8 * max(1, width) * init_size)
+    factor = min(MOST_FACTOR, room, n_rows / init_size, 1.1 * ENOUGH_OF_BOTH / max(1, rarer))
+    return max(init_size, int(init_size * factor))
 
 
 class Sample(NamedTuple):
-    """The numbers of the rows that the basis is fitted to, and which share of each class they are."""
+    """The positions in the warm-up buffer of the rows that the basis is fitted to, and their share of each class."""
 
     rows: NDArray[np.int64]
     shares: Floats  # (2,): of the negative and of the positive rows
@@ -28,17 +92,17 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmUpBuffer:
-    """Labeled and weighted rows of numbers in their order. A value.
+    """The first rows of a stream, labeled and weighted, until there are enough for a basis. A value.
 
-    They lie in parts, each at least twice as long as the next but for the last:
-    rows that come one by one are copied a few times each, and there are few parts.
+    The rows are held in parts, each at least twice as long as the next but for the
+    last: rows added one by one are copied a few times each, and there are few parts.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.additive.initial_sample import WarmUpBuffer
-    >>> waiting = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
-    >>> waiting.counts, waiting.missing_rows(np.zeros(5, np.int8), init_size=4)
+    >>> buffer = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
+    >>> buffer.counts, buffer.missing_rows(np.zeros(5, np.int8), init_size=4)
     (ClassCounts(negative=1.0, positive=1.0), None)
     """
 
@@ -49,12 +113,12 @@ class WarmUpBuffer:
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
-        """Return that nothing waits."""
+        """Return a buffer without rows."""
         return cls((), (), (), n_features)
 
     @property
     def n_rows(self) -> int:
-        """Rows that wait."""
+        """Number of rows."""
         return sum(part.size for part in self.labels)
 
     @property
@@ -63,7 +127,7 @@ class WarmUpBuffer:
         return ClassCounts(*np.bincount(self.all_labels(), self.all_weights(), minlength=2).tolist())
 
     def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None, copied: bool = True) -> Self:
-        """Return the rows with more behind them, copied unless none is to wait: whoever gave them may write to them."""
+        """Return the buffer with more rows at its end; unless `copied`, the caller must not write to them."""
         ones = np.ones(labels.size) if weight is None else np.array(weight, np.float64)
         kept = np.array(rows, np.float64, order="C") if copied else np.ascontiguousarray(rows, np.float64)
         parts = [*zip(self.rows, self.labels, self.weights, strict=True), (kept, labels.copy(), ones)]
@@ -80,9 +144,9 @@ class WarmUpBuffer:
         return type(self)(all_rows, all_labels, all_weights, self.n_features)
 
     def missing_rows(self, labels: Labels, init_size: int) -> int | None:
-        """Return how many of the next rows make it enough for a basis, None if all of them do not.
+        """Return how many of the next rows, with these labels, complete the buffer; None if more are needed.
 
-        Enough are so many rows with a thousand of the rarer class, or what there is room for.
+        It is complete with `init_size` rows of which 1,000 are of the rarer class, or when it is full.
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
         positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
@@ -91,7 +155,7 @@ class WarmUpBuffer:
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
     def empty_copy(self) -> Self:
-        """Return that nothing waits."""
+        """Return a buffer of the same width without rows."""
         return type(self).empty(self.n_features)
 
     def all_rows(self) -> Floats:
@@ -107,7 +171,7 @@ class WarmUpBuffer:
         return np.concatenate([np.empty(0), *self.weights])
 
     def sample(self, init_size: int, random_state: int) -> Sample:
-        """Return a sample by class: all rows if they are few; else the rarer class, at most half, and random others."""
+        """Return `init_size` rows at random, up to half of them of the rarer class; all rows if there are fewer."""
         labels = self.all_labels()
         if labels.size <= init_size:
             return Sample(np.arange(labels.size), np.ones(2))
@@ -115,10 +179,10 @@ class WarmUpBuffer:
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
         n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * init_size))
-        wanted = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
-        drawn = [random.choice(classes[k], wanted[k], replace=False) for k in (0, 1)]
-        shares = np.array([wanted[k] / max(1, classes[k].size) for k in (0, 1)])
-        return Sample(np.sort(np.concatenate(drawn)), np.where(shares > 0, shares, 1.0))
+        sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
+        chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
+        shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])
+        return Sample(np.sort(np.concatenate(chosen)), np.where(shares > 0, shares, 1.0))
 
     def to_arrays(self) -> Arrays:
         """Return all rows under flat names."""
@@ -126,25 +190,25 @@ class WarmUpBuffer:
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
-        """Return the rows that gave these arrays, refused unless rows can have."""
+        """Return the buffer that `to_arrays` gave, checked."""
         rows, labels, weights = arrays["rows"], arrays["labels"], arrays["weights"]
         kinds = [part.dtype.name for part in (rows, labels, weights)]
         if kinds != ["float64", "int8", "float64"] or rows.ndim != 2 or np.isinf(rows).any():
-            raise ValueError("waiting rows: expected numbers, labels and weights")
+            raise ValueError("warm-up buffer: expected numbers, labels and weights")
         if not labels.shape == weights.shape == (len(rows),) or not np.isin(labels, (0, 1)).all():
-            raise ValueError(f"waiting rows: expected {len(rows)} labels of 0 and 1 and as many weights")
+            raise ValueError(f"warm-up buffer: expected {len(rows)} labels of 0 and 1 and as many weights")
         if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError("waiting rows: expected weights above zero")
+            raise ValueError("warm-up buffer: expected weights above zero")
         return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
 
 
-# So many rows at a time stay in the cache; columns are so many numbers further apart than they need, or all
-# of them would share a few lines of the cache where the rows are a power of two.
+# Rows transposed at a time, which fit the cache; and numbers of padding after each column: without it, the columns
+# of a power of two of rows would share a few cache lines.
 ROWS_AT_ONCE, APART = 256, 8
 
 
 class SampleRows(NamedTuple):
-    """Numbers, labels and weights of the rows, and the mass by which each class has one half.
+    """Numbers, labels and weights of the rows that a basis is fitted to; `mass` gives each class one half.
 
     Examples
     --------
@@ -186,34 +250,34 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRows:
-    """A number of 64 bits for each row that was drawn for a basis, and no other row of the same values with it.
+class RowFingerprints:
+    """Hashes (64 bits) of the rows of an initial sample whose values no other row of the sample has.
 
-    What was drawn all over a file comes again when the file is learned. It must
-    not be taken for new then: the basis fits it better than rows never seen.
-    Values that were drawn more than once are common, and most rows that have
-    them were not drawn: were they left out too, what counts as new would be
-    what is rare.
+    All rows are processed after the initial sample was drawn from them. Rows of
+    the sample must not count as validation rows then: the basis fits them better
+    than rows it has never seen. Values that several rows of the sample have are
+    common, and most rows that have them are not in the sample: without those
+    the validation rows would be the rare ones.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.initial_sample import SampledRows
-    >>> drawn = SampledRows.of(np.array([[1.0, np.nan], [2.0, 5.0]]))
-    >>> drawn.fresh(np.array([[2.0, 5.0], [2.0, 6.0], [1.0, np.nan]]))
+    >>> from opauc.additive.initial_sample import RowFingerprints
+    >>> sample = RowFingerprints.of(np.array([[1.0, np.nan], [2.0, 5.0]]))
+    >>> sample.fresh(np.array([[2.0, 5.0], [2.0, 6.0], [1.0, np.nan]]))
     array([False,  True, False])
     """
 
-    keys: NDArray[np.uint64]  # rising
+    keys: NDArray[np.uint64]  # sorted
 
     @classmethod
     def of(cls, rows: Floats) -> Self:
-        """Return the rows, to be known again."""
+        """Return the fingerprints of an initial sample."""
         keys, counts = np.unique(row_keys(rows), return_counts=True)
         return cls(keys[counts == 1])
 
     def fresh(self, rows: Floats) -> Mask:
-        """Tell which rows are none of those drawn."""
+        """Tell which rows are not in the initial sample."""
         if not self.keys.size:
             return np.ones(len(rows), np.bool_)
         keys = row_keys(rows)
@@ -222,33 +286,33 @@ class SampledRows:
 
     @classmethod
     def of_array(cls, keys: Array) -> Self:
-        """Return the rows that gave these numbers, refused unless rows can have."""
+        """Return the fingerprints with these keys, which must be sorted 64-bit numbers."""
         if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
-            raise ValueError("sampled: expected rising numbers of 64 bits")
+            raise ValueError("fingerprints: expected sorted numbers of 64 bits")
         return cls(keys)
 
 
-def as_known(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:
-    """Return rows as they come again once only some categories of each input have a number of their own.
+def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:
+    """Return rows as the frozen schema encodes them: only the `kept` categories of each input have a number.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.initial_sample import as_known
-    >>> as_known(np.array([[3.0, 3.0], [0.0, np.nan]]), np.array([True, False]), [np.array([0]), None])
+    >>> from opauc.additive.initial_sample import pool_rare_categories
+    >>> pool_rare_categories(np.array([[3.0, 3.0], [0.0, np.nan]]), np.array([True, False]), [np.array([0]), None])
     array([[-1.,  3.],
            [ 0., nan]])
     """
-    again = np.array(rows, np.float64)
+    pooled = np.array(rows, np.float64)
     for j in np.flatnonzero(categorical).tolist():
-        numbers, known = again[:, j], kept[j]
-        lost = ~np.isnan(numbers) if known is None else ~(np.isnan(numbers) | np.isin(numbers, known))
-        again[lost, j] = UNSEEN
-    return again
+        numbers, categories = pooled[:, j], kept[j]
+        rare = ~np.isnan(numbers) if categories is None else ~(np.isnan(numbers) | np.isin(numbers, categories))
+        pooled[rare, j] = UNSEEN
+    return pooled
 
 
 def row_keys(rows: Floats) -> NDArray[np.uint64]:
-    """Return a number for each row: a sum of its values, their bits folded, times odd numbers of each column."""
+    """Return a hash of each row: the sum of the mixed bits of its values, each times an odd number of its column."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # minus zero is zero
     bits = np.where(np.isnan(rows), np.uint64(1), bits)
     odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)

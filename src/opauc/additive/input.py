@@ -1,10 +1,11 @@
-"""Tables and arrays as they come, checked, as rows of numbers with missing values."""
+"""Raw tables and arrays in memory, checked, as rows of numbers with missing values."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,48 +15,85 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import with_text_names
-from opauc.data.schema.table import OrdinalRows, TableSchema
+from opauc.data.sample import RowNumbers
+from opauc.data.schema.table import OrdinalRows, TableSchema, table_of
 from opauc.errors import InputError
-from opauc.types import Floats
+from opauc.types import Floats, Labels
 
-# Sparse rows are unpacked up to this size.
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+# Sparse rows are made dense up to this size.
 MOST_DENSE_BYTES = 2 * 2**30
 
 
-class KnownRows(NamedTuple):
-    """Rows of numbers, and what is known of the columns of the table they come from, None for an array."""
+class InputRows(NamedTuple):
+    """Rows of numbers, and the schema of the table they come from, None for an array."""
 
     rows: Floats
     columns: TableSchema | None
 
 
-def first_rows(estimator: BaseEstimator, X: ArrayLike) -> KnownRows:
-    """Return the rows of a first chunk, which fixes the number, names and kinds of the columns."""
-    if not is_table(X):
-        return KnownRows(_array_rows(estimator, X, reset=True), None)
-    _check_feature_names(estimator, X, reset=True)
-    from opauc.data.formats.memory import table_names
+@dataclass(frozen=True, eq=False)
+class InMemoryRows:
+    """The rows of an array or a table in memory, checked, to be taken by number and encoded."""
 
-    table = with_text_names(X)
-    found = TableSchema.of(table).learn(table)
-    estimator.n_features_in_ = len(table_names(table) or ())
-    return _warned(found)
+    data: Floats | Table
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator, X: ArrayLike) -> InMemoryRows:
+        """Return the rows that an estimator is fitted to; they fix the number and the names of its features."""
+        if not is_table(X):
+            return cls(_array_rows(estimator, X, reset=True))
+        _check_feature_names(estimator, X, reset=True)
+        table = table_of(with_text_names(X))
+        estimator.n_features_in_ = len(table.schema.names)
+        return cls(table)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.data.shape[0])
+
+    def take(self, numbers: RowNumbers) -> InMemoryRows:
+        """Return the rows of these sorted numbers."""
+        if isinstance(self.data, np.ndarray):
+            return InMemoryRows(self.data[numbers])
+        if numbers.size == self.n_rows:
+            return self
+        batches, first = [], 0
+        for batch in self.data.to_batches():
+            here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.num_rows]))]
+            batches.append(batch.take(here - first))
+            first += batch.num_rows
+        return InMemoryRows(type(self.data).from_batches(batches, self.data.schema))
+
+    def infer_schema(self, labels: Labels, keep_constant: bool = False) -> TableSchema | None:
+        """Return the column types inferred from the rows and their labels; None for an array, all of numbers."""
+        return None if isinstance(self.data, np.ndarray) else TableSchema.infer(self.data, labels, keep_constant)
+
+    def encode(self, schema: TableSchema | None) -> InputRows:
+        """Return the rows as numbers; new categories are numbered unless the schema is frozen."""
+        if isinstance(self.data, np.ndarray):
+            return InputRows(self.data, None)
+        assert schema is not None
+        return _warned(schema.learn(self.data))
 
 
-def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> KnownRows:
-    """Return the rows of a later chunk, or of rows to be scored, which teaches nothing new of the columns."""
+def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> InputRows:
+    """Return the rows of a later chunk, or rows to be scored, as numbers; only the former number new categories."""
     if isinstance(X, str | os.PathLike):
-        return KnownRows(_file_rows(estimator, os.fspath(X), columns), columns)
+        return InputRows(_file_rows(estimator, os.fspath(X), columns), columns)
     if columns is None:
-        return KnownRows(_array_rows(estimator, X, reset=False), None)
+        return InputRows(_array_rows(estimator, X, reset=False), None)
     if not is_table(X):
         if columns.categorical.any() or not len(columns.inputs) == len(columns.columns) == estimator.n_features_in_:
             raise ValueError(
-                f"{type(estimator).__name__} was fitted to a table with columns of words or dates; "
+                f"{type(estimator).__name__} was fitted to a table with columns of strings or dates; "
                 f"expected one with columns {', '.join(column.name for column in columns.columns)}, "
                 f"got {type(X).__name__}"
             )
-        return KnownRows(_array_rows(estimator, X, reset=False), columns)
+        return InputRows(_array_rows(estimator, X, reset=False), columns)
     if "feature_names_in_" in vars(estimator):  # a model of the command finds its columns by their names
         _check_feature_names(estimator, X, reset=False)
     table = with_text_names(X)
@@ -98,12 +136,12 @@ def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None)
     return np.concatenate(parts)
 
 
-def _warned(found: OrdinalRows) -> KnownRows:
-    """Return the rows, with a warning of words where numbers were before."""
+def _warned(found: OrdinalRows) -> InputRows:
+    """Return the rows, with a warning of strings where numbers were before."""
     for name, count in found.unreadable.items():
         warnings.warn(
-            f"column {name}: {count:,} values are words where numbers were; they count as missing",
+            f"column {name}: {count:,} values are strings where numbers were; they count as missing",
             UserWarning,
             stacklevel=6,
         )
-    return KnownRows(found.rows, found.schema)
+    return InputRows(found.rows, found.schema)

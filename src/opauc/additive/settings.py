@@ -84,15 +84,24 @@ class AdditiveSettings:
 def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
     """Return the settings with a number of rows for the basis: where many are known to come, a third of them.
 
+    So few rows that all of them are fitted at once (`fitted_whole`) are all rows of the basis.
+
     Examples
     --------
     >>> from opauc.additive.settings import AdditiveSettings, with_init_size
-    >>> [with_init_size(AdditiveSettings(), known).init_size for known in (0, 90_000, 10**7)]
-    [16384, 30000, 65536]
+    >>> [with_init_size(AdditiveSettings(), known).init_size for known in (0, 20_000, 90_000, 10**7)]
+    [16384, 20480, 30000, 65536]
     """
     if settings.init_size != AUTO:
         return settings
+    if USUAL_CARD < known_rows <= fitted_whole(USUAL_CARD):
+        return replace(settings, init_size=fitted_whole(USUAL_CARD))
     return replace(settings, init_size=min(max(USUAL_CARD, known_rows // ROWS_A_CARD_ROW), LARGEST_CARD))
+
+
+def fitted_whole(init_size: int) -> int:
+    """Return the largest number of rows that are all fitted at once, with no initial sample drawn from them."""
+    return init_size * 5 // 4
 
 
 def with_positions(settings: AdditiveSettings, inputs: Sequence[str]) -> AdditiveSettings:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
-from opauc.additive.initial_sample import SampledRows, WarmUpBuffer, as_known
+from opauc.additive.initial_sample import RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
@@ -60,7 +60,7 @@ class AdditiveFit(Fit):
     seed: int
     waiting: WarmUpBuffer
     fixed: BasisModel | None = None
-    sampled: SampledRows | None = None  # rows drawn beforehand, which come again
+    sampled: RowFingerprints | None = None  # of the initial sample, whose rows are processed again with all others
 
     @classmethod
     def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveFit:
@@ -182,11 +182,14 @@ class AdditiveFit(Fit):
         return replace(self, waiting=self.waiting.empty_copy(), fixed=self.current)
 
     def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
-        """Return the basis that suits rows drawn from all over, with no row learned: they come again with the others."""
-        drawn = replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
-        begun = drawn.empty_copy()
-        again = as_known(rows, self.categorical, begun.current.basis.kept_numbers())
-        return replace(begun, sampled=SampledRows.of(again))
+        """Return the basis fitted to an initial sample of all rows, with no row processed: all rows come next."""
+        start = replace(self, waiting=self.waiting.with_rows(rows, labels, weight)).empty_copy()
+        pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
+        return replace(start, sampled=RowFingerprints.of(pooled))
+
+    def of_first_rows(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
+        """Return the fit with all these rows in the warm-up buffer, however many rows the basis needs."""
+        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
 
     def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""
@@ -253,7 +256,7 @@ class AdditiveFit(Fit):
         width = waiting.n_features if fixed is None else fixed.basis.n_inputs
         if not width == waiting.n_features == categorical.size:
             raise ValueError(f"expected {categorical.size} inputs, got {width}")
-        sampled = SampledRows.of_array(arrays["sampled"]) if "sampled" in arrays else None
+        sampled = RowFingerprints.of_array(arrays["sampled"]) if "sampled" in arrays else None
         return cls(settings, categorical, int(seed), waiting, fixed, sampled)
 
     def _fitted(self) -> BasisModel:

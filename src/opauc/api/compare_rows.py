@@ -9,7 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from opauc.additive.factory import ALL_WAIT, schema_at
+from opauc.additive.factory import schema_at
+from opauc.additive.file_sample import read_initial_sample
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.api.observer import Observer
 from opauc.core.batch import Batch
@@ -19,11 +20,11 @@ from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.open_stream import open_stream
-from opauc.data.sample import SampledFiles, sample_rows
+from opauc.data.sample import RowFiles
 from opauc.data.schema.infer import ColumnProfile
 from opauc.metrics import NumberedRows
 from opauc.metrics.exact_auc import Flags
-from opauc.types import Floats, Rows
+from opauc.types import Floats, Rows, random_key
 
 LEARNING, SCORING = "training", "scoring"
 
@@ -140,15 +141,17 @@ class TablePasses(Passes):
     def _looked(self) -> tuple[OrdinalReading, Floats]:
         """Return how tables are to be read, once their columns are known, and the rows looked at."""
         reading = OrdinalReading(self.options, positive=self.labels.positive)
-        files = SampledFiles.of(self.data, self.options)
-        if files is None or files.n_rows <= ALL_WAIT:
+        files = RowFiles.of(self.data, reading)
+        sample = None
+        if files is not None:
+            init_size = int(with_init_size(AdditiveSettings(), files.n_rows).init_size)
+            sample = read_initial_sample(files, reading, self.labels, init_size, random_key(0))
+        if sample is None:
             encoder = reading.encoder()
             stream = DataStream(self.data, self.options, encoder, bad_rows=BadRows("skip"))
             parts = [chunk.rows for chunk in islice(stream.chunks(ahead=False), 1)]
         else:
-            n_rows = int(with_init_size(AdditiveSettings(), files.n_rows).init_size)
-            drawn = sample_rows(files, reading, n_rows, seed=0)
-            encoder, parts = drawn.encoder, [part.rows for part in drawn.parts]
+            encoder, parts = sample.encoder, [sample.rows]
         self.column_profiles = encoder.column_profiles
         label = encoder.pinned_columns.label
         known = replace(reading, columns=encoder.schema, label=None if label is None else str(label))

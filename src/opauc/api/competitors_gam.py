@@ -1,30 +1,35 @@
-"""The additive model that `opauc train` takes for tables."""
+"""`OnePassGAM` as a method of `opauc compare`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opauc.additive.factory import ALL_WAIT
-from opauc.additive.file_sample import enough_rows
-from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
 from opauc.errors import OpaucError, UnsupportedOperationError
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.runner import Collected
-from opauc.types import Floats, Labels, Rows
+from opauc.types import Floats, Labels, Rows, random_key
 
-# So many bytes of rows wait for a sample of all of them; of more, the sample is one of these.
-MOST_WAITING = 2**30
+# Up to so many bytes of rows are held before the initial sample is drawn from them.
+MOST_HELD_BYTES = 2**30
 WARM_ROWS, SEED = 512, 0
+
+
+class InitialRows(NamedTuple):
+    """The rows of an initial sample and their labels."""
+
+    rows: Floats
+    labels: Labels
 
 
 @dataclass(eq=False)
 class GamMethod:
-    """`OnePassGAM` as `opauc train` learns it: a basis from a sample of the rows that are learned, then sums.
+    """`OnePassGAM` as `opauc train` fits it: a basis from an initial sample of the training rows, then sums.
 
     Examples
     --------
@@ -44,28 +49,28 @@ class GamMethod:
     fit: AdditiveFit | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
-        """Return the method with nothing learned."""
+        """Return the method, not fitted."""
         return type(self)(self.categorical)
 
     def warm_up(self, rows: Rows) -> None:
-        """Fit a few of the rows with labels by turns."""
-        few = self._numbers(rows)[:WARM_ROWS]
-        _ = self._learned(few, np.arange(len(few), dtype=np.int8) % 2).scorer
+        """Fit the first rows with alternating labels, so that all kernels are compiled."""
+        first = self._numbers(rows)[:WARM_ROWS]
+        _ = self._fit(first, np.arange(len(first), dtype=np.int8) % 2).scorer
 
     def learn(self, rows: Rows, labels: Labels) -> None:
-        """Keep the rows, or learn them once there is a basis."""
+        """Hold the rows, or process them once there is a basis."""
         numbers = self._numbers(rows)
         if self.fit is not None:
             self.fit = self.fit.update(numbers, labels)
             return
         self.collected.add(numbers, labels)
-        if self.collected.bytes() > MOST_WAITING:
-            self._settle()
+        if self.collected.bytes() > MOST_HELD_BYTES:
+            self._fit_held_rows()
 
     def finish(self) -> None:
-        """Work out the weights."""
+        """Compute the weights."""
         if self.fit is None:
-            self._settle()
+            self._fit_held_rows()
         assert self.fit is not None
         if not self.fit.counts.both:
             raise OpaucError("there are no rows of two classes to learn from")
@@ -82,28 +87,26 @@ class GamMethod:
             raise UnsupportedOperationError("takes tables, these rows are sparse")
         return np.asarray(rows, np.float64)
 
-    def _settle(self) -> None:
+    def _fit_held_rows(self) -> None:
         rows, labels = self.collected.whole()
         self.collected = Collected()
-        self.fit = self._learned(np.asarray(rows), labels)
+        self.fit = self._fit(np.asarray(rows), labels)
 
-    def _learned(self, rows: Floats, labels: Labels) -> AdditiveFit:
-        """Return what rows teach that are all there."""
-        width = rows.shape[1]
+    def _fit(self, rows: Floats, labels: Labels) -> AdditiveFit:
+        """Return the state after rows that are all in memory, as `OnePassGAM.fit` gives it."""
+        n_rows, width = rows.shape
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
-        settings = with_init_size(AdditiveSettings(), labels.size)
-        start = AdditiveFit.start(settings, categorical, SEED)
-        drawn = sample_rows(labels, int(settings.init_size), width)
-        return (start if drawn is None else start.of_sample(rows[drawn], labels[drawn])).update(rows, labels)
-
-
-def sample_rows(labels: Labels, wanted: int, n_inputs: int) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that a basis is made of, as `opauc train` draws them; None where all can wait."""
-    rarer = int(np.bincount(labels, minlength=2).min())
-    if labels.size <= ALL_WAIT or not rarer:
-        return None
-    size = enough_rows(wanted, int(rarer * wanted / labels.size), labels.size, n_inputs)
-    return np.sort(np.random.default_rng(SEED).choice(labels.size, size, replace=False))
+        settings = with_init_size(AdditiveSettings(), n_rows)
+        start = AdditiveFit.start(settings, categorical, random_key(SEED))
+        init_size = int(settings.init_size)
+        if n_rows <= fitted_whole(init_size):
+            return start.of_first_rows(rows, labels)
+        sample = draw_initial_sample(
+            n_rows, init_size, start.seed, lambda numbers: InitialRows(rows[numbers], labels[numbers])
+        )
+        if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+            return start.of_first_rows(rows, labels)
+        return start.of_sample(*sample).update(rows, labels)
 
 
 METHOD = GamMethod

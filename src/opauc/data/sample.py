@@ -1,4 +1,4 @@
-"""Rows from all over files, before they are read in order."""
+"""Sample rows by number from anything that knows how many rows it has: `sample_row_numbers`, and the rows of files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.batch import BEGINNING, RawBatch
 from opauc.data.bad_rows import BadRows
-from opauc.data.byte_ranges import ByteRange, records_of, split_evenly, states_after, with_quoting
 from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import EncodedRows, Hashing
 from opauc.data.encode.number_reading import OrdinalReading
@@ -30,15 +28,29 @@ from opauc.types import Rows
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-QUOTE = b'"'
-# Bytes that the first record is looked for in, and those that are read for a few records.
-HEAD_BYTES, LEAST_BYTES = 2**20, 2**10
-# Of places that lines are taken from, so many may turn out to lie within quotes: the others are as good a sample.
-STRAYS = 0.01
+RowNumbers: TypeAlias = NDArray[np.int64]
+NEWLINE, RETURN = 10, 13
+
+
+def sample_row_numbers(n_rows: int, size: int, seed: int) -> RowNumbers:
+    """Return the sorted numbers of `size` of `n_rows` rows, uniform without replacement; all if there are fewer.
+
+    They depend on the three arguments alone: a table gives the same sample as a
+    frame, as files of any format and as partitions on a cluster.
+
+    Examples
+    --------
+    >>> from opauc.data.sample import sample_row_numbers
+    >>> sample_row_numbers(3, 5, seed=0).tolist(), sample_row_numbers(1000, 4, seed=0).tolist()
+    ([0, 1, 2], [269, 510, 635, 848])
+    """
+    if n_rows <= size:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, size, replace=False, shuffle=False))
 
 
 class SampledText(ByteSource):
-    """A text of which only some records are read; its name is that of the file.
+    """Some records of a text file, under the name of the file.
 
     Examples
     --------
@@ -57,275 +69,209 @@ class SampledText(ByteSource):
             yield io.BufferedReader(stream), stream
 
 
-def sampled_text(path: str, size: int, places: NDArray[np.float64], lines_each: int, delimiter: int | None) -> bytes:
-    """Return the first record of a text, which may be its header, and some that follow places between 0 and 1.
+def count_records(source: ByteSource, delimiter: str | None) -> int:
+    """Return how many records a text has, its header among them; empty lines are none.
 
-    Where quotes may enclose ends of line, `delimiter` is what stands between fields: if lines that were met look as
-    if they did, the text is followed from quote to quote.
+    `delimiter` is None where quotes mean nothing.
+
+    Examples
+    --------
+    >>> from opauc.data.sample import SampledText, count_records
+    >>> count_records(SampledText("a.csv", b'n,text\\n\\n1,"two\\nlines"\\n'), ",")
+    2
     """
-    with open(path, "rb") as file:
-        head = file.read(min(size, HEAD_BYTES))
-        first = _first_record(head, delimiter)
-        pieces, end = [], first
-        for place in np.sort(places).tolist():  # no line is taken twice
-            pieces.append(_lines_from(file, int(place * size), end, lines_each))
-            end = max(end, file.tell())
-        whole = pieces if delimiter is None else [piece for piece in pieces if not _is_within_quotes(piece)]
-        if delimiter is not None and len(pieces) - len(whole) > STRAYS * len(pieces):
-            whole = _records_after(path, file, size, delimiter, len(pieces), lines_each)
-    return b"".join(map(_ended, [head[:first], *(piece for piece in whole if piece.strip())]))
+    return sum(
+        _count_lines(text) if records is None else records.size for text, records in _record_blocks(source, delimiter)
+    )
 
 
-def drawn_text(source: ByteSource, n_records: int, delimiter: str, random: np.random.Generator) -> bytes:
-    """Return the first record of a text that can only be read in order, and so many others, any as likely as another.
-
-    It is read once, and no more of it is kept than twice as many records and a block.
+def read_records(source: ByteSource, delimiter: str | None, numbers: RowNumbers) -> bytes:
+    """Return the records of these sorted numbers, each with its end of line and empty lines after it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.data.sample import SampledText, drawn_text
-    >>> rows = SampledText("a.csv", b"age,label\\n" + b"30,no\\n" * 1000)
-    >>> drawn_text(rows, 2, ",", np.random.default_rng(0))
-    b'age,label\\n30,no\\n30,no\\n'
+    >>> from opauc.data.sample import SampledText, read_records
+    >>> read_records(SampledText("a.csv", b'n,text\\n1,"two\\nlines"\\n2,a\\n'), ",", np.array([0, 2]))
+    b'n,text\\n2,a\\n'
     """
-    first, kept, keys, highest = b"", list[bytes](), np.empty(0), 1.0
-    for stretch in whole_records(source, delimiter):
-        records = stretch.records or CsvRecords.of(stretch.text, delimiter)
-        if not first and records.size:
-            first, records = records.text_of(stretch.text, 0), records.between(1, records.size)
-        drawn = random.random(records.size)
-        chosen = np.flatnonzero(drawn < highest)
-        kept += [records.text_of(stretch.text, at) for at in chosen.tolist()]
-        keys = np.concatenate([keys, drawn[chosen]])
-        if keys.size > n_records:
-            highest = float(np.partition(keys, n_records)[n_records])
-            kept = [record for record, stays in zip(kept, (keys < highest).tolist(), strict=True) if stays]
-            keys = keys[keys < highest]
-    return b"".join(map(_ended, [first, *kept]))
+    pieces, first, done = list[bytes](), 0, 0
+    for text, records in _record_blocks(source, delimiter):
+        if done == numbers.size:
+            break
+        n_records = _count_lines(text) if records is None else records.size
+        beyond = int(np.searchsorted(numbers, first + n_records))
+        if beyond > done:
+            begins, ends = _line_edges(text) if records is None else (records.edges[:-1], records.edges[1:])
+            here = numbers[done:beyond] - first
+            pieces += [text[a:b] for a, b in zip(begins[here].tolist(), ends[here].tolist(), strict=True)]
+        first, done = first + n_records, beyond
+    return b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces)
 
 
-def _ended(text: bytes) -> bytes:
-    return text if not text or text.endswith(b"\n") else text + b"\n"
-
-
-def _first_record(head: bytes, delimiter: int | None) -> int:
-    """Return where the first record that is not empty ends."""
+def _record_blocks(source: ByteSource, delimiter: str | None) -> Iterator[tuple[bytes, CsvRecords | None]]:
+    """Yield text that ends where a record ends, with its records; None for these where every line is a record."""
     if delimiter is None:
-        return head.find(b"\n") + 1 or len(head)
-    few = head[: max(head.find(b"\n", len(head) - len(head.lstrip())) + 1, 1)]
-    text = few if few.count(QUOTE) % 2 == 0 and few.strip() else head
-    records = CsvRecords.of(text, chr(delimiter))
-    return int(records.edges[1]) if records.size else len(head)
+        for block in source.blocks():
+            yield block.data.tobytes(), None
+        return
+    for csv_block in whole_records(source, delimiter):
+        text, records = csv_block.text, csv_block.records
+        if records is None and b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
+            records = CsvRecords.of(text, delimiter)
+        yield text, records
 
 
-def _lines_from(file: IO[bytes], offset: int, end: int, wanted: int) -> bytes:
-    """Return some lines from the first that begins at `offset` or later; another line ends at `end`."""
-    file.seek(max(offset - 1, end))
-    if offset > end:
-        file.readline()
-    return b"".join(file.readline() for _ in range(wanted))
+def _count_lines(text: bytes) -> int:
+    """Return how many lines of a text are not empty."""
+    if b"\n\n" in text or b"\n\r\n" in text or text.startswith((b"\n", b"\r\n")):
+        return int(_line_edges(text)[0].size)
+    return text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
 
 
-def _is_within_quotes(piece: bytes) -> bool:
-    return any(line.count(QUOTE) % 2 for line in piece.split(b"\n"))
+def _line_edges(text: bytes) -> tuple[RowNumbers, RowNumbers]:
+    """Return the first byte of each line that is not empty, and the byte after its end."""
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == NEWLINE) + 1
+    if data.size and (not ends.size or ends[-1] < data.size):
+        ends = np.append(ends, data.size)
+    begins = np.concatenate([ends[:0], [0], ends[:-1]])[: ends.size].astype(np.int64)
+    first = data[begins]
+    filled = (first != NEWLINE) & ~((first == RETURN) & (ends - begins == 2))
+    return begins[filled], ends[filled]
 
 
-def _records_after(path: str, file: IO[bytes], size: int, delimiter: int, n_places: int, wanted: int) -> list[bytes]:
-    """Return some records after evenly spread places of a text whose records may have several lines."""
-    byte_ranges = split_evenly(size, -(-size // n_places))
-    states = [states_after(path, delimiter, byte_range) for byte_range in byte_ranges]
-    pieces = []
-    for byte_range in with_quoting(byte_ranges, delimiter, states)[1:]:
-        begin, end = records_of(file, byte_range)
-        file.seek(begin)
-        text = file.read(max(end - begin, LEAST_BYTES) if end > begin else 0)[: max(0, end - begin)]
-        records = CsvRecords.of(text, chr(delimiter))
-        pieces.append(text[: records.edges[min(wanted, records.size)]] if records.size else b"")
-    return [piece.replace(b"\r\n", b"\n") for piece in pieces]
-
-
-# Of very many files so many are looked into, spread evenly over all bytes.
-MOST_FILES = 64
-# Lines of text are taken a few at a time. Of row groups and the like no more than so many a file are read, unless
-# they have few rows: so many times those that are wanted.
-LINES_EACH, MOST_GROUPS, ROWS_READ = 8, 32, 2
-STRETCHES = 512
-ESTIMATED_FROM = 2**16
-# Of packed text, whose reader runs ahead, several blocks.
-BLOCKS_COUNTED = 8
-NEWLINE = 10
-
-
-class SampledPart(NamedTuple):
+class SampledBatch(NamedTuple):
     """Some rows of one source, as its reader gives them."""
 
-    part: RawBatch
+    batch: RawBatch
     source: str
 
 
-class _ColumnRequest:
-    """What a reader asks of an encoder, which comes later."""
+@dataclass(frozen=True)
+class PinnedColumns:
+    """The columns to read, for a reader whose encoder comes later."""
 
+    pinned_columns: TableColumns
     hashing: Hashing | None = None
-
-    def __init__(self, columns: TableColumns) -> None:
-        self.pinned_columns = columns
 
 
 @dataclass(frozen=True)
-class SampledFiles:
-    """Files of which any rows can be read, and about how many rows they have; text that is packed is read twice for it.
+class RowFiles:
+    """Files whose rows can be read by number, from 0 over all of them; the header of a text is not a row.
+
+    Text is read once to count its records and once more to read some of them.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.data.sample import SampledFiles
+    >>> from opauc.data.sample import RowFiles, sample_row_numbers
     >>> from opauc.data.options import ReadOptions
     >>> from opauc.data.columns import TableColumns
+    >>> from opauc.data.encode.number_reading import OrdinalReading
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n" + b"30,no\\n" * 1000), file.flush()
-    ...     files = SampledFiles.of([file.name], ReadOptions())
-    ...     [part] = files.sampled(TableColumns(), n_rows=96, seed=0)
-    >>> files.n_rows, part.part.rows.num_rows
-    (1001, 96)
+    ...     files = RowFiles.of([file.name], OrdinalReading(ReadOptions()))
+    ...     [part] = files.read_rows(TableColumns(), sample_row_numbers(1000, 96, seed=0))
+    >>> files.n_rows, part.batch.rows.num_rows
+    (1000, 96)
     """
 
     paths: tuple[str, ...]
     options: ReadOptions
-    n_rows: int
-    packed: bool = False  # whether some can only be read in order
+    counts: tuple[int, ...]  # rows of each file
+    headers: tuple[bool, ...]  # whether the first record of each file is a header
+    compressed: bool = False  # whether some are text that can only be read in order
 
     @classmethod
-    def of(cls, paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> SampledFiles | None:
-        """Return the files meant; None where one of them can only be read in order."""
-        found = find_sources(paths)
-        if not found or any(path == STANDARD_INPUT or not os.path.isfile(path) for path in found):
+    def of(cls, paths: Sequence[str | os.PathLike[str]], reading: OrdinalReading) -> RowFiles | None:
+        """Return the files with their numbers of rows; None where one of them is a pipe or standard input."""
+        sources, options, columns = find_sources(paths), reading.options, reading.requested_columns()
+        if not sources or any(path == STANDARD_INPUT or not os.path.isfile(path) for path in sources):
             return None
-        sizes = np.array([os.path.getsize(path) for path in found], float)
-        looked = [found[at] for at in np.unique(np.linspace(0, len(found) - 1, MOST_FILES).astype(int)).tolist()]
-        rows, n_bytes, packed = 0.0, 0.0, False
-        for path in looked:
-            kind, size = format_of(path, options.format), os.path.getsize(path)
-            if _is_packed(path, kind) and kind.delimiter(path, options) is not None:
-                rows, packed = rows + _rows_of_packed(path), True
+        counts, headers, compressed = list[int](), list[bool](), False
+        for path in sources:
+            data_format = format_of(path, options.format)
+            header = data_format.has_header(path, options, columns)
+            headers.append(header)
+            if data_format.is_text:
+                counts.append(max(0, count_records(ByteSource(path), _delimiter(path, data_format, options)) - header))
+                compressed = compressed or _is_compressed(path)
             else:
-                byte_ranges = kind.byte_ranges(path, max(1, size // STRETCHES))
-                if not byte_ranges and size:
-                    return None
-                rows += _rows_of_text(path) if kind.is_text else sum(end - begin for begin, end, _ in byte_ranges)
-            n_bytes += size
-        return cls(tuple(found), options, int(rows * sizes.sum() / max(n_bytes, 1.0)), packed)
+                counts.append(_count_rows(path, data_format, options, columns))
+        return cls(tuple(sources), options, tuple(counts), tuple(headers), compressed)
 
-    def sampled(self, columns: TableColumns, n_rows: int, seed: int) -> Iterator[SampledPart]:
-        """Yield about so many rows, evenly spread over all bytes; rows that cannot be read are left out.
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files, those that cannot be read among them."""
+        return sum(self.counts)
 
-        Columns are found in the first file and asked of the others by their names.
+    def read_rows(self, columns: TableColumns, numbers: RowNumbers) -> Iterator[SampledBatch]:
+        """Yield the rows of these sorted numbers; rows that cannot be read are left out.
+
+        Columns are found in the first file and looked for in the others by their names.
         """
-        random = np.random.default_rng(seed)
-        sizes = np.array([os.path.getsize(path) for path in self.paths], float)
-        ends = np.cumsum(sizes)
-        n_places = max(1, n_rows // LINES_EACH)
-        places = (np.arange(n_places) + random.random(n_places)) * (ends[-1] / n_places)
-        files = np.minimum(np.searchsorted(ends, places, "right"), len(sizes) - 1)
-        for number in _some(np.unique(files), MOST_FILES, random).tolist():
-            path, begin, size = self.paths[number], ends[number] - sizes[number], sizes[number]
-            inside = (places[files == number] - begin) / max(size, 1.0)
-            kind = format_of(path, self.options.format)
-            for part in self._parts(path, kind, inside, columns, random):
+        first = 0
+        for path, count, header in zip(self.paths, self.counts, self.headers, strict=True):
+            here = numbers[slice(*np.searchsorted(numbers, [first, first + count]))] - first
+            first += count
+            if not here.size:
+                continue
+            for part in self._batches(path, header, here, columns):
                 if part.columns is not None:
                     columns = part.columns
-                yield SampledPart(part, path)
+                yield SampledBatch(part, path)
 
-    def _parts(
-        self,
-        path: str,
-        kind: DataFormat,
-        places: NDArray[np.float64],
-        columns: TableColumns,
-        random: np.random.Generator,
-    ) -> Iterator[RawBatch]:
-        reader = kind.reader(self.options, _ColumnRequest(columns))
-        skipped = BadRows("skip")
-        if kind.is_text:
-            delimiter = kind.delimiter(path, self.options)
-            if _is_packed(path, kind) and delimiter is not None:
-                text = drawn_text(ByteSource(path), LINES_EACH * places.size, chr(delimiter), random)
-            else:
-                text = sampled_text(path, os.path.getsize(path), places, LINES_EACH, delimiter)
-            yield from reader.batches(SampledText(path, text), BEGINNING, skipped)
+    def _batches(self, path: str, header: bool, numbers: RowNumbers, columns: TableColumns) -> Iterator[RawBatch]:
+        data_format, skipped = format_of(path, self.options.format), BadRows("skip")
+        options = replace(self.options, header=header) if data_format.is_text else self.options
+        reader = data_format.reader(options, PinnedColumns(columns))
+        if not data_format.is_text:
+            yield from _take_numbers(reader.batches(ByteSource(path), BEGINNING, skipped), numbers)
             return
-        byte_ranges = kind.byte_ranges(path, max(1, os.path.getsize(path) // STRETCHES))
-        if not byte_ranges:
-            return
-        sizes, wanted = np.array([end - begin for begin, end, _ in byte_ranges]), LINES_EACH * places.size
-        most = max(MOST_GROUPS, int(ROWS_READ * wanted / max(1.0, sizes.mean())))
-        numbers = _some(np.arange(len(byte_ranges)), most, random)
-        chosen = [byte_ranges[at] for at in numbers.tolist()]
-        share = min(1.0, wanted / max(1, int(sizes[numbers].sum())))
-        for byte_range in chosen:
-            yield from _drawn(
-                reader.batches(ByteSource(path, byte_range=byte_range), BEGINNING, skipped), byte_range, share, random
-            )
+        records = np.concatenate([[0], numbers + 1]) if header else numbers
+        text = read_records(ByteSource(path), _delimiter(path, data_format, self.options), records)
+        yield from reader.batches(SampledText(path, text), BEGINNING, skipped)
 
 
-def _drawn(
-    parts: Iterator[RawBatch], byte_range: ByteRange, share: float, random: np.random.Generator
-) -> Iterator[RawBatch]:
-    """Yield a random share of the rows of an byte_range."""
-    n_rows = byte_range.end - byte_range.begin
-    wanted = np.sort(random.choice(n_rows, min(n_rows, round(share * n_rows)), replace=False)) + byte_range.begin
-    first = byte_range.begin
+def _take_numbers(parts: Iterator[RawBatch], numbers: RowNumbers) -> Iterator[RawBatch]:
+    """Yield the rows of these sorted numbers, which count from the first part on."""
+    first = 0
     for part in parts:
-        size = part.after.offset - first
-        here = wanted[(wanted >= first) & (wanted < first + size)] - first
-        first += size
+        if first > numbers[-1]:
+            return
+        here = numbers[slice(*np.searchsorted(numbers, [first, part.after.offset]))] - first
+        first = part.after.offset
         if here.size:
-            yield part._replace(rows=_taken(part, here), labels=None if part.labels is None else part.labels[here])
+            labels = None if part.labels is None else part.labels[here]
+            yield part._replace(rows=_take_rows(part, here), labels=labels)
 
 
-def _taken(part: RawBatch, rows: NDArray[np.int64]) -> Rows | RecordBatch:
+def _take_rows(part: RawBatch, rows: RowNumbers) -> Rows | RecordBatch:
     if part.columns is None:
         return cast(Rows, part.rows)[rows]
     return cast("RecordBatch", part.rows).take(rows)
 
 
-def _some(numbers: NDArray[np.int64], most: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many of the numbers at most, one of each even stretch of them."""
-    if numbers.size <= most:
-        return numbers
-    edges = np.linspace(0, numbers.size, most + 1)
-    chosen: NDArray[np.int64] = numbers[np.unique((edges[:-1] + random.random(most) * np.diff(edges)).astype(int))]
-    return chosen
+def _delimiter(path: str, data_format: DataFormat, options: ReadOptions) -> str | None:
+    delimiter = data_format.delimiter(path, options)
+    return None if delimiter is None else chr(delimiter)
 
 
-def _is_packed(path: str, kind: DataFormat) -> bool:
-    """Tell whether a file is text that can only be read in order."""
-    if not kind.is_text:
-        return False
+def _is_compressed(path: str) -> bool:
     with open(path, "rb") as raw:
         return compression_of(raw) is not None
 
 
-def _rows_of_packed(path: str) -> float:
-    """Return how many lines a packed text has, by its first blocks; about, if there are more."""
-    source = ByteSource(path)
-    blocks = list(islice((np.count_nonzero(block.data == NEWLINE) for block in source.blocks()), BLOCKS_COUNTED + 1))
-    if len(blocks) <= BLOCKS_COUNTED:
-        return float(sum(blocks))
-    return sum(blocks) * source.size / max(source.passed, 1)
-
-
-def _rows_of_text(path: str) -> float:
-    """Return how many lines a text has, about, by those at its beginning, in its middle and at its end."""
-    size = os.path.getsize(path)
-    with open(path, "rb") as file:
-        pieces = []
-        for start in {0, max(0, size // 2 - ESTIMATED_FROM // 2), max(0, size - ESTIMATED_FROM)}:
-            file.seek(start)
-            pieces.append(file.read(ESTIMATED_FROM))
-    looked = sum(map(len, pieces))
-    return size * sum(piece.count(b"\n") for piece in pieces) / max(looked, 1)
+def _count_rows(path: str, data_format: DataFormat, options: ReadOptions, columns: TableColumns) -> int:
+    """Return how many rows a file has that is not text: as its footer says, or else by reading it."""
+    if ranges := data_format.byte_ranges(path, max(1, os.path.getsize(path))):
+        return sum(one.end - one.begin for one in ranges)
+    reader = data_format.reader(options, PinnedColumns(columns))
+    last = 0
+    for part in reader.batches(ByteSource(path), BEGINNING, BadRows("skip")):
+        last = part.after.offset
+    return last
 
 
 class RowSample(NamedTuple):
@@ -336,32 +282,33 @@ class RowSample(NamedTuple):
     encoder: OrdinalEncoder
 
 
-def sample_rows(files: SampledFiles, reading: OrdinalReading, n_rows: int, seed: int) -> RowSample:
-    """Return about so many rows from all over the files; those that cannot be read are left out.
+def read_sample(files: RowFiles, reading: OrdinalReading, numbers: RowNumbers) -> RowSample:
+    """Return the rows of these numbers, their column types inferred from them; rows that cannot be read are left out.
 
     Examples
     --------
     >>> import tempfile
-    >>> from opauc.data.sample import sample_rows
+    >>> import numpy as np
+    >>> from opauc.data.sample import RowFiles, read_sample
     >>> from opauc.data.encode.number_reading import OrdinalReading
     >>> from opauc.data import ReadOptions
-    >>> from opauc.data.sample import SampledFiles
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n" + b"30,no\\n?,yes\\n" * 500), file.flush()
-    ...     drawn = sample_rows(SampledFiles.of([file.name], ReadOptions()), OrdinalReading(ReadOptions()), 96, seed=0)
-    >>> [part.rows.shape for part in drawn.parts], drawn.encoder.column_profiles[0].kind
+    ...     reading = OrdinalReading(ReadOptions())
+    ...     sample = read_sample(RowFiles.of([file.name], reading), reading, np.arange(96))
+    >>> [part.rows.shape for part in sample.parts], sample.encoder.column_profiles[0].kind
     ([(96, 1)], 'number')
     """
     encoder, skipped = reading.encoder(), BadRows("skip")
-    parts = list(files.sampled(reading.requested_columns(), n_rows, seed))
-    tables = [one for one in parts if one.part.columns is not None]
+    parts = list(files.read_rows(reading.requested_columns(), numbers))
+    tables = [one for one in parts if one.batch.columns is not None]
     if tables:
-        encoder.infer_schema(_joined(tables), tables[0].part.columns, tables[0].source)
+        encoder.infer_schema(_join(tables), tables[0].batch.columns, tables[0].source)
     encoded = [encoder.encode(part, source, skipped) for part, source in parts]
     return RowSample(encoded, [source for _, source in parts], encoder)
 
 
-def _joined(parts: Sequence[SampledPart]) -> RecordBatch:
+def _join(parts: Sequence[SampledBatch]) -> RecordBatch:
     """Return the rows of all parts that have the columns of the first, of the same types."""
     import pyarrow as pa
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checka
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from opauc.core.fit import FitFactory, Sharding, ShardPosition
 from opauc.core.loop import Trainer
 from opauc.core.model import Model
+from opauc.data.sample import RowNumbers
 from opauc.engines.trained_shards import TrainedShards
 from opauc.errors import InputError, UnsupportedOperationError
 from opauc.estimators.input_checks import CheckedBatch
@@ -22,7 +23,6 @@ from opauc.types import Array
 
 # Rows, labels and weights as users have them.
 RawChunk: TypeAlias = tuple[Array, ArrayLike, ArrayLike | None]
-Numbers: TypeAlias = NDArray[np.int64]
 
 
 class RemoteRows(Protocol):
@@ -31,27 +31,11 @@ class RemoteRows(Protocol):
     def n_rows(self) -> int:
         """Return how many there are; they may have to be read for that."""
 
-    def sample(self, size: int, seed: int) -> RawChunk:
-        """Return a sample of the rows from all over."""
+    def take(self, numbers: RowNumbers) -> RawChunk:
+        """Return the rows of these sorted numbers."""
 
 
-def spread_numbers(n_rows: int, wanted: int, seed: int) -> Numbers:
-    """Return the numbers of so many of the rows, one of each even stretch of them; all where they are few.
-
-    Examples
-    --------
-    >>> from opauc.engines.partitions import spread_numbers
-    >>> spread_numbers(3, 5, seed=0).tolist(), (spread_numbers(100, 4, seed=0) // 25).tolist()
-    ([0, 1, 2], [0, 1, 2, 3])
-    """
-    if n_rows <= wanted:
-        return np.arange(n_rows)
-    edges = np.arange(wanted + 1) * n_rows // wanted
-    numbers: Numbers = np.random.default_rng(seed).integers(edges[:-1], edges[1:])
-    return numbers
-
-
-def taken(chunk: RawChunk, rows: Numbers) -> RawChunk:
+def taken(chunk: RawChunk, rows: RowNumbers) -> RawChunk:
     """Return some rows of a chunk, and what belongs to them.
 
     Examples
@@ -72,7 +56,7 @@ def joined_chunks(chunks: Sequence[RawChunk]) -> RawChunk:
     return _joined_rows(rows), np.concatenate([np.asarray(part) for part in labels]), weight
 
 
-def _rows_at(X: Any, rows: Numbers) -> Any:
+def _rows_at(X: Any, rows: RowNumbers) -> Any:
     if hasattr(X, "iloc"):  # pandas
         return X.iloc[rows]
     if isinstance(X, np.ndarray) or sparse.issparse(X):

@@ -18,8 +18,9 @@ from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.bad_rows import LISTED
 from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
 from opauc.data.encode.encoder import Encoder
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.find_sources import find_sources, format_of
-from opauc.data.sample import SampledFiles
+from opauc.data.sample import RowFiles
 from opauc.data.sources import STANDARD_INPUT
 from opauc.engines.scheduler import Scheduler
 from opauc.errors import InputError, MalformedRowError, UnsupportedOperationError
@@ -226,7 +227,7 @@ def plan_training(
     sharding = opening.factory.sharding(first.rows)
     floor = int(SUMS_PER_SHARD * sharding.state_bytes)
     if sharding.min_rows:
-        floor = _bytes_of_rows(files, opening.reading.options, sharding.min_rows)
+        floor = _bytes_of_rows(files, opening.reading, sharding.min_rows)
     cut = Cut(floor, floor if sharding.min_rows else None, sharding.pieces)
     sharding = sharding._replace(numbers_rows=sharding.numbers_rows and reading.options.groups is None)
     known = opening.reading.at(first.resume_position, labels)
@@ -246,9 +247,10 @@ def _first_batch(paths: Sequence[str], opening: Opening) -> tuple[Batch, ClassLa
     raise InputError(f"{', '.join(paths)}: training needs rows of two classes, got 0 rows")
 
 
-def _bytes_of_rows(paths: Sequence[str], options: ReadOptions, n_rows: int) -> int:
+def _bytes_of_rows(paths: Sequence[str], reading: RowReading, n_rows: int) -> int:
     """Return about how many bytes so many rows of the files have; 0 where that cannot be told."""
-    files = SampledFiles.of(paths, options)
-    if files is None or files.packed:
+    assert isinstance(reading, OrdinalReading), "the only reading that asks for it"
+    files = RowFiles.of(paths, reading)
+    if files is None or files.compressed:
         return 0
     return int(n_rows * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))

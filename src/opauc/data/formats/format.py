@@ -9,6 +9,7 @@ from typing import Protocol
 from opauc.core.batch import Position, RawBatch
 from opauc.data.bad_rows import BadRows
 from opauc.data.byte_ranges import ByteRange
+from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.options import ReadOptions
 from opauc.data.sources import ByteSource
@@ -40,6 +41,11 @@ def unquoted(_path: str, _options: ReadOptions) -> None:
     """Return None: quotes mean nothing in this format."""
 
 
+def headerless(_path: str, _options: ReadOptions, _columns: TableColumns) -> bool:
+    """Tell that a file of this format has no header."""
+    return False
+
+
 @dataclass(frozen=True)
 class DataFormat:
     """How a format is recognized, and how it is read.
@@ -66,6 +72,8 @@ class DataFormat:
     delimiter : callable
         Returns the byte between the fields of a text in which an end of line within quotes ends no record, by its
         path; None where quotes mean nothing.
+    has_header : callable
+        Tells whether the first record of a text, by its path, names the columns, given those asked for.
     is_sparse : callable
         Tells whether a file, by its path, has sparse rows.
     """
@@ -79,4 +87,5 @@ class DataFormat:
     likeness: Callable[[bytes], int] = never
     byte_ranges: Callable[[str, int], list[ByteRange]] = whole
     delimiter: Callable[[str, ReadOptions], int | None] = unquoted
+    has_header: Callable[[str, ReadOptions, TableColumns], bool] = headerless
     is_sparse: Callable[[str], bool] = dense

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.data.schema.column import CATEGORY, DATE, NUMBER, ColumnSchema, category_codes, is_number
-from opauc.data.schema.dates import PARTS, TIMED_PARTS, infer_date_layout, parse_dates, parts_of_type
+from opauc.data.schema.dates import PARTS, TIMED_PARTS, date_numbers, infer_date_layout, parse_dates, parts_of_type
 from opauc.data.schema.numbers import (
     BOOLEANS,
     MISSING_CATEGORIES,
@@ -92,12 +92,15 @@ def infer_column_type(
     from opauc.data.arrow_columns import is_text
 
     plain = values.dictionary_decode() if types.is_dictionary(values.type) else values
-    if name in overrides.categorical:
-        return _category(name, plain)
     declared = name in overrides.numeric
+    categories = types.is_dictionary(values.type) and not is_text(plain.type) and not declared
+    if name in overrides.categorical or categories:
+        return _category(name, plain)
     if is_text(plain.type):
         return _infer_text_column(name, plain, values.type != plain.type, declared, policy)
     if (parts := parts_of_type(plain.type)) is not None:
+        if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",))).any():
+            parts = PARTS  # as the same dates are typed where they are text
         kind = EMPTY if plain.null_count == len(plain) else DATE
         column = ColumnSchema(name, DATE, parts) if kind == DATE else None
         return ColumnProfile(name, kind, column, _missing_share(plain))

@@ -13,12 +13,12 @@ from opauc.core.json_schema import json_as
 from opauc.data.columns import listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.errors import InputError
-from opauc.types import Floats, Json
+from opauc.types import Floats, Json, Labels
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
+    from pyarrow import RecordBatch, Table
 
-__all__ = ["UNSEEN", "OrdinalRows", "TableSchema"]
+__all__ = ["UNSEEN", "OrdinalRows", "TableSchema", "table_of"]
 
 
 class SavedSchema(TypedDict):
@@ -48,7 +48,7 @@ class TableSchema:
     >>> import pyarrow as pa
     >>> from opauc.data.schema.table import TableSchema
     >>> table = pa.table({"size": [1.5, None], "color": ["red", "blue"]})
-    >>> encoded = TableSchema.of(table).learn(table)
+    >>> encoded = TableSchema.infer(table).learn(table)
     >>> encoded.rows
     array([[1.5, 0. ],
            [nan, 1. ]])
@@ -61,24 +61,27 @@ class TableSchema:
     frozen: bool = False
 
     @classmethod
-    def of(cls, table: object, source: str = "memory") -> TableSchema:
-        """Return the schema of a table by its Arrow types, of text columns by their values; without categories.
+    def infer(
+        cls, table: object, labels: Labels | None = None, keep_constant: bool = False, source: str = "memory"
+    ) -> TableSchema:
+        """Return the schema inferred from the rows of a table, as that of files is; without categories.
 
-        Text columns may be numbers or dates. Identifiers and free text are dropped.
+        With labels, 0 or 1, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
+        and empty columns are dropped; where more rows follow, `keep_constant` keeps the last two.
         """
-        from opauc.data.arrow_columns import is_text
-        from opauc.data.schema.infer import IDENTIFIER, TEXT, infer_column_type
+        from opauc.data.schema.infer import CONSTANT, EMPTY, infer_column_types
 
-        batch, columns = next(iter(_batches(table, None, source))), []
-        for name in batch.schema.names:
-            kind = batch.schema.field(name).type
-            column = ColumnSchema.of_type(name, kind, source)
-            if is_text(kind):
-                profile = infer_column_type(name, batch.column(name))
-                if profile.kind in (IDENTIFIER, TEXT):
-                    continue
-                column = profile.column or column
-            columns.append(column)
+        batch = _one_batch(table, source)
+        classes = None if labels is None else np.asarray(labels == labels[:1])
+        profiles, columns = infer_column_types(batch, batch.schema.names, positive=classes), []
+        for profile in profiles:
+            if profile.column is not None:
+                columns.append(profile.column)
+            elif keep_constant and profile.kind in (CONSTANT, EMPTY):
+                columns.append(ColumnSchema.of_type(profile.name, batch.schema.field(profile.name).type, source))
+        if not columns:
+            reasons = ", ".join(f"{profile.name} ({profile.kind})" for profile in profiles)
+            raise InputError(f"{source}: every column is dropped: {reasons}")
         return cls(tuple(columns))
 
     @property
@@ -156,6 +159,25 @@ class TableSchema:
         rows = np.concatenate(blocks) if blocks else np.empty((0, len(self.inputs)))
         _check_finite(rows, self.inputs, source)
         return OrdinalRows(rows, schema, unreadable)
+
+
+def table_of(table: object, source: str = "memory") -> Table:
+    """Return any table in memory as one of Arrow's, which can be read again and by row number."""
+    import pyarrow as pa
+
+    found = pa.Table.from_batches(list(_batches(table, None, source)))
+    # Rows of Arrow's string views, which polars gives, cannot be taken by number.
+    views = [field.name for field in found.schema if pa.types.is_string_view(field.type)]
+    plain = pa.schema([field.with_type(pa.large_string()) if field.name in views else field for field in found.schema])
+    return found.cast(plain) if views else found
+
+
+def _one_batch(table: object, source: str) -> RecordBatch:
+    import pyarrow as pa
+
+    found = table if isinstance(table, pa.Table) else table_of(table, source)
+    [batch] = found.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=found.schema)]
+    return batch
 
 
 def _batches(table: object, names: list[str] | None, source: str) -> Iterator[RecordBatch]:

@@ -14,12 +14,12 @@ import numpy as np
 from opauc.core.labels import ClassLabels
 from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
+from opauc.data.sample import RowNumbers
 from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
 from opauc.engines.extras import needed
 from opauc.engines.files import train_files
 from opauc.engines.partitions import (
     Estimator,
-    Numbers,
     PartitionPlan,
     RawChunk,
     classes_so_far,
@@ -27,7 +27,6 @@ from opauc.engines.partitions import (
     look_at,
     published,
     refuse_unsharded,
-    spread_numbers,
     taken,
 )
 from opauc.engines.shards import plan_training
@@ -147,9 +146,8 @@ class DaskRows:
         """Return how many rows there are."""
         return sum(self.counts)
 
-    def sample(self, size: int, seed: int) -> RawChunk:
-        """Return a sample of the rows from all over."""
-        numbers = spread_numbers(self.n_rows(), size, seed)
+    def take(self, numbers: RowNumbers) -> RawChunk:
+        """Return the rows of these sorted numbers."""
         take, chosen = delayed(_taken, pure=False), []
         for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
             here = numbers[slice(*np.searchsorted(numbers, [begin, begin + count]))]
@@ -269,5 +267,5 @@ def _length(y: Collection) -> int:
     return len(y)
 
 
-def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: Numbers) -> RawChunk:
+def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: RowNumbers) -> RawChunk:
     return taken((X, y, sample_weight), rows)

@@ -15,17 +15,16 @@ from scipy.sparse import csr_array
 
 from opauc.core.scorer import Scorer
 from opauc.data.arrow_columns import label_values
+from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.engines.extras import needed
 from opauc.engines.partitions import (
     Estimator,
-    Numbers,
     PartitionPlan,
     RawChunk,
     joined_chunks,
     published,
     refuse_unsharded,
-    spread_numbers,
     taken,
 )
 from opauc.engines.spark.scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
@@ -276,9 +275,8 @@ class SparkRows:
         """Return how many rows there are."""
         return sum(self.counts.values())
 
-    def sample(self, size: int, seed: int) -> RawChunk:
-        """Return a sample of the rows from all over."""
-        numbers = spread_numbers(self.n_rows(), size, seed)
+    def take(self, numbers: RowNumbers) -> RawChunk:
+        """Return the rows of these sorted numbers."""
         columns, first_rows = self.columns, self.first_rows
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -291,7 +289,7 @@ class SparkRows:
         return joined_chunks([chunk for part in parts for chunk in part])
 
 
-def _picked(chunks: Iterator[RawChunk], numbers: Numbers, first_row: int) -> Iterator[RawChunk]:
+def _picked(chunks: Iterator[RawChunk], numbers: RowNumbers, first_row: int) -> Iterator[RawChunk]:
     """Yield the rows of these numbers, of chunks of which the first begins at that row."""
     for chunk in chunks:
         end = first_row + chunk[0].shape[0]

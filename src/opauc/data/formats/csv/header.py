@@ -60,7 +60,7 @@ class FirstRecords:
         """Resolve the columns; where none is the label, the error lists what else would be wrong."""
         check_table_text(self.text, self.source)
         fields = [decode_field(field) for field in self._fields(0)]
-        header = self._is_header(fields, columns) if header is None else header
+        header = self.has_header(columns) if header is None else header
         columns = self._drop_nameless(self._drop_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
         try:
@@ -76,6 +76,10 @@ class FirstRecords:
                 raise
             advice, hints = self._further_errors(columns, names, header, report_missing and not columns.raw)
             raise InputError(f"{error}{advice}", *error.hints, *hints) from None
+
+    def has_header(self, columns: TableColumns) -> bool:
+        """Tell whether the first record names the columns."""
+        return self._is_header([decode_field(field) for field in self._fields(0)], columns)
 
     def layout(self, header: CsvHeader, start: int) -> CsvLayout:
         """Infer from the rows, which begin at the byte `start`, how to read all of them."""

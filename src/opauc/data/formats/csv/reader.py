@@ -114,6 +114,16 @@ class CsvReader:
             empty = CsvBlock(b"", DELIMITERS[0], None, 0, before.offset, before.sha256)
             yield self._read_block(layout, empty, position, before, bad_rows)
 
+    def has_header(self, source: ByteSource) -> bool:
+        """Tell whether the first record names the columns, as the user says or as the first block shows."""
+        if self.header is not None:
+            return self.header
+        for block in whole_records(source, self.delimiter, self.decimal):
+            records = block.records or CsvRecords.of(block.text, block.delimiter)
+            if records.size:
+                return FirstRecords.of(source.name, block, records, self.decimal).has_header(self.columns)
+        return False
+
     def _blocks(self, source: ByteSource) -> Iterator[tuple[CsvBlock, CsvHeader | None, CsvLayout | None]]:
         """Yield the blocks of a source, with the header and the layout once they have been read."""
         header, layout = None, None
