@@ -31,7 +31,7 @@ def sample(seed, n_rows, sizes=(600, 300)):
 @pytest.fixture(scope="module")
 def fitted():
     rows, labels = sample(0, 12_000)
-    return AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
+    return AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
 
 
 def scores(solution, seed=7):
@@ -65,11 +65,11 @@ def test_subtracted_rows_leave_no_trace(fitted):
 
 
 def test_arrays_give_the_same_solution_back(fitted):
-    again = AdditiveSolution.from_arrays(fitted.settings, fitted.to_arrays())
+    again = AdditiveFit.from_arrays(fitted.settings, fitted.to_arrays())
     assert np.array_equal(scores(again), scores(fitted))
     short = {name: array for name, array in fitted.to_arrays().items() if not name.startswith("model.random_effects.")}
     with pytest.raises(ValueError, match="random effects"):
-        AdditiveSolution.from_arrays(fitted.settings, short)
+        AdditiveFit.from_arrays(fitted.settings, short)
 
 
 def test_effects_add_up_to_the_score_and_name_every_level(fitted):

@@ -45,7 +45,7 @@ def frozen(request, monkeypatch):
 
 
 def fit(n_rows):
-    solution = AdditiveSolution.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
+    solution = AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
     basis = solution.current.basis
     assert basis.trees is not None
     assert basis.random_effects.size > 500
@@ -107,7 +107,7 @@ def test_shards_are_one_stream_and_subtracted_rows_leave_no_trace(frozen):
 
 def test_arrays_restore_the_same_model_and_terms_add_up(frozen):
     solution = fit(5000)
-    again = AdditiveSolution.from_arrays(solution.settings, solution.to_arrays())
+    again = AdditiveFit.from_arrays(solution.settings, solution.to_arrays())
     assert again.current.basis.trees.frozen is frozen
     assert_array_equal(again.scorer.scores(TEST), solution.scorer.scores(TEST))
     effects = Terms(solution, ("who", "where", "a", "b", "c"), ({},) * 5)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from opauc.additive.model_file import save_additive
+from opauc.additive.shifts import find_drift
 from opauc.engines.additive_shards import additive_shards, shards_like
 from pyarrow import Table, parquet
 from sklearn.metrics import roc_auc_score
@@ -15,13 +16,11 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.file_sample import sample_initial_rows
-from opauc.additive.shifts import find_drift
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.sample import RowFiles
-from opauc.engines.additive_shards import additive_shards, shards_like
 from opauc.engines.files import score_files, train_files
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
@@ -59,7 +58,7 @@ def in_order(paths, options=SAID, bad_rows=None):
     sample = sample_initial_rows(
         RowFiles.of(paths, OrdinalReading(options)), OrdinalReading(options), RECIPE, ClassLabels()
     )
-    training = StreamTraining(sample.recipe, sample.labels)
+    training = Trainer(sample.recipe, sample.labels)
     stream = DataStream(paths, options, sample.reading.encoder(), bad_rows=bad_rows)
     for chunk in stream.chunks():
         training.learn(chunk)

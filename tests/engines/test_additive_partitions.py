@@ -56,8 +56,8 @@ def literal(X, y, weight=None):
     some = sample_row_numbers(len(y), 1000, random_key(0))
     weight = np.ones(len(y)) if weight is None else weight
     model = OnePassGAM(random_state=0, init_size=1000).fit(X.iloc[some], y[some], weight[some]).empty_copy()
-    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model.columns_, learn=False).rows
-    model.solution_ = replace(model.solution_, sampled=RowFingerprints.of(drawn))
+    drawn = next_rows(model, X.iloc[some[weight[some] > 0]], model._columns, learn=False).rows
+    model._fitted = replace(model._fitted, sampled=RowFingerprints.of(drawn))
     return model.partial_fit(X, y, sample_weight=weight)
 
 

@@ -14,7 +14,6 @@ from sklearn.metrics import roc_auc_score
 import opauc
 from opauc import IncompatibleMomentsError, OnePassGAM
 from opauc.additive import trees as tree_search
-from opauc.additive.basis.leaves import Leaves
 from opauc.additive.initial_fit import fit_basis
 from opauc.additive.policy import TREE_POLICY
 from opauc.additive.state import AdditiveFit

@@ -8,12 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from opauc.cli.additive_run import AdditiveRun
 from scipy.special import expit
 
 from opauc import OnePassGAM
+from opauc.additive.factory import AdditiveFactory
 from opauc.additive.state import same_basis
-from opauc.additive.training import GamRecipe
-from opauc.cli.additive_run import AdditiveRun
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, ReadOptions
 from opauc.engines.partitions import PartitionPlan, joined_chunks, published, taken
@@ -74,7 +74,7 @@ class Partitions:
 
 def trained_on_files(paths):
     """Return the model of `opauc train`."""
-    recipe, options = GamRecipe({"random_state": 0}), ReadOptions(label=LABEL)
+    recipe, options = AdditiveFactory({"random_state": 0}), ReadOptions(label=LABEL)
     run = AdditiveRun.begun([str(path) for path in paths], options, ClassLabels(), recipe, BadRows())
     for chunk in run.stream.chunks():
         run.training.learn(chunk)
@@ -123,8 +123,8 @@ def expected(table):
 @pytest.mark.parametrize("door", [*FRAMES, *FILES, "partitions"])
 def test_a_table_gives_the_same_model_by_every_door(door, table, expected, tmp_path):
     model = fitted(door, table, tmp_path)
-    assert {column.name: column.kind for column in model.columns_.columns} == KEPT
-    for mine, theirs in zip(model.columns_.columns, expected.columns_.columns, strict=True):
+    assert {column.name: column.kind for column in model._columns.columns} == KEPT
+    for mine, theirs in zip(model._columns.columns, expected._columns.columns, strict=True):
         assert (mine.parts, dict(mine.words)) == (theirs.parts, dict(theirs.words)), mine.name
     assert same_basis(model.basis_, expected.basis_)
     test = mixed_table(2000, seed=1).drop(columns=LABEL)

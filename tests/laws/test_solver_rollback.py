@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from opauc.linear.sgd import LEARNING_RATES
 from scipy import sparse
 
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.registry import SOLVERS
 from opauc.errors import OpaucError
 from opauc.linear import sketch_sgd as sketched_sgd
+from opauc.linear.sgd import LEARNING_RATES
 from tests.problems import problem
 
 WIDE, NARROW = 40, 12

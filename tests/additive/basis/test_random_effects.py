@@ -15,7 +15,7 @@ from opauc.additive.policy import BASIS_POLICY
 CATEGORICAL = np.array([True, False, True])
 
 
-def effects_of(rows, max_levels):
+def terms_of(rows, max_levels):
     ones = np.ones(len(rows))
     return main_effects(rows, ones, ones, CATEGORICAL, 8, max_levels)
 
@@ -30,7 +30,7 @@ def sample(seed, n_rows=400):
 @given(st.integers(0, 2**32 - 1))
 def test_every_category_has_a_column_a_random_effect_or_few_rows(seed):
     rows = sample(seed)
-    effects = effects_of(rows, max_levels=12)
+    effects = terms_of(rows, max_levels=12)
     random_effects = RandomEffects.of(effects, rows, n_columns=50)
     for j in (0, 2):
         numbers, counts = np.unique(rows[~np.isnan(rows[:, j]), j].astype(int), return_counts=True)
@@ -43,7 +43,7 @@ def test_every_category_has_a_column_a_random_effect_or_few_rows(seed):
 @given(st.integers(0, 2**32 - 1))
 def test_a_row_has_a_one_for_each_of_its_random_effects_dense_or_sparse(seed):
     rows = sample(seed)
-    random_effects = RandomEffects.of(effects_of(rows, max_levels=12), rows, n_columns=50)
+    random_effects = RandomEffects.of(terms_of(rows, max_levels=12), rows, n_columns=50)
     expected = np.array(
         [
             [float(row[j] == n) for j, n in zip(random_effects.inputs, random_effects.numbers, strict=True)]
@@ -57,7 +57,7 @@ def test_a_row_has_a_one_for_each_of_its_random_effects_dense_or_sparse(seed):
 
 def test_the_most_frequent_categories_have_random_effects_if_there_are_too_many():
     rows = np.repeat(np.arange(30.0), np.arange(1, 31))[:, None] * [1.0, 0.0, 0.0]
-    effects = effects_of(rows, max_levels=3)
+    effects = terms_of(rows, max_levels=3)
     policy = replace(BASIS_POLICY, max_effects_of_one=4)
     assert RandomEffects.of(effects, rows, n_columns=5, policy=policy).numbers.tolist() == [24, 25, 26, 27]
     policy = replace(policy, max_effect_products=10)
@@ -66,7 +66,7 @@ def test_the_most_frequent_categories_have_random_effects_if_there_are_too_many(
 
 def test_pooled_categories_of_few_rows_have_no_random_effects():
     rows = np.array([[0.0, 0.0, 0.0]] * 97 + [[1.0, 1.0, 1.0]] * 2 + [[2.0, 0.0, 0.0]])
-    assert RandomEffects.of(effects_of(rows, max_levels=None), rows, n_columns=5).size == 0
+    assert RandomEffects.of(terms_of(rows, max_levels=None), rows, n_columns=5).size == 0
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_values_of_coded_inputs_have_random_effects_whatever_else_a_row_has(seed
     rng = np.random.default_rng(seed)
     rows = sample(seed)
     rows[:, 1] = rng.choice([-7.0, 0.0, 3.0, 2.0**53, np.nan], 400)
-    effects = effects_of(rows, max_levels=None)
+    effects = terms_of(rows, max_levels=None)
     random_effects = RandomEffects.of(effects, rows, n_columns=50, coded=[1])
     assert random_effects.numbers_of(1).tolist() == [-7, 0, 3, 2**53]
     assert not RandomEffects.of(effects, rows, n_columns=50).numbers_of(1).size
