@@ -1,4 +1,4 @@
-"""CPU time of a row that OnePassGAM learns after its basis, by the columns of the basis.
+"""CPU time per row of training OnePassGAM after its basis is fixed, by the columns of the basis.
 
 python -m benchmarks.additive_stream
 """
@@ -26,21 +26,21 @@ def rows_and_labels(seed, n_rows):
 def main():
     """Print a line a width."""
     rows, labels = rows_and_labels(0, N_ROWS)
-    later, marks = rows_and_labels(1, N_ROWS)
+    later, later_labels = rows_and_labels(1, N_ROWS)
     for width, interactions in ((800, 45), (1500, 45), (1500, "auto")):
         model = OnePassGAM(max_columns=width, interactions=interactions, random_state=0).fit(rows, labels)
-        solution = model._fitted.with_basis()
-        solution.after(later[:1024], marks[:1024])
+        fit = model._fitted.with_basis()
+        fit.update(later[:1024], later_labels[:1024])
         times = []
         for _ in range(REPEATS):
             began = time.process_time()
-            solution.after(later, marks)
+            fit.update(later, later_labels)
             times.append(time.process_time() - began)
         basis = model.basis_
         entries = basis.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
         leaves = basis.trees.size if basis.trees else 0
-        print(f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries a row: {best:.1f} µs a row")
+        print(f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries per row: {best:.1f} µs per row")
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from opauc.engines.additive_shards import additive_shards
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from pyarrow import csv, parquet
 
 from benchmarks.__main__ import processor
 from opauc.additive.factory import AdditiveFactory
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
-from opauc.engines.files import ShardPlan
-from opauc.engines.shards import ShardReader, file_shards
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.encode.table_features import OneHotReading
+from opauc.engines.files import ShardTrainer
+from opauc.engines.shards import ShardReader, file_shards, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import opauc_factory
 
@@ -71,7 +71,7 @@ def libsvm_files(folder, n_files, n_features=123, per_row=14):
 
 
 def raw_files(folder, n_rows=600_000):
-    """Return a raw table, once as text and once as Parquet in row groups of 50,000: numbers with gaps, words, dates."""
+    """Return a raw table, once as text and once as Parquet in row groups of 50,000: numbers with missing values, categories, dates."""
     paths = [folder / f"raw-{n_rows}.csv", folder / f"raw-{n_rows}.parquet"]
     if all(path.exists() for path in paths):
         return [str(path) for path in paths]
@@ -153,9 +153,8 @@ def tables(folder):
             lambda: command([path], *label, "--n-jobs", "2", solver="gam"),  # noqa: B023
             turns=1,
         )
-        options = ReadOptions(label="bought")
-        recipe = AdditiveFactory({"random_state": 0})
-        basis, _ = best(lambda: additive_shards([path], options, recipe, ClassLabels()), turns=1)  # noqa: B023
+        factory, reading = AdditiveFactory({"random_state": 0}), OrdinalReading(ReadOptions(label="bought"))
+        basis, _ = best(lambda: plan_training(factory, [path], reading, ClassLabels()), turns=1)  # noqa: B023
         found = (one, both, jobs, one / jobs, both / jobs, basis)
         row(Path(path).suffix, f"{os.path.getsize(path) / 1e6:,.0f}", *(f"{value:.2f}" for value in found))
 
@@ -206,7 +205,7 @@ def peak():
 
 
 class Cost(NamedTuple):
-    """What a partition costs: to learn its rows, to send what it gives, to merge two, and to solve at the end."""
+    """What a partition costs: to train on its rows, to send what it gives, to merge two, and to solve at the end."""
 
     n_features: int
     rate: float  # rows a second and core
@@ -218,14 +217,14 @@ class Cost(NamedTuple):
 
 def cost_of(folder, n_features):
     paths = parquet_files(folder, n_features, 1)
-    learning = linear_shards(FilesToLearn(paths, opauc_factory({}), {}))
-    plan = ShardPlan(ShardReader(learning.options, learning.encoder), learning)
-    [shard, *_] = file_shards(paths, learning.options, 2**28, ThreadScheduler(1))
-    learning, learned = best(lambda: plan.learned(shard))
-    merging, _ = best(lambda: learned.merge(learned))
-    solving, _ = best(lambda: replace(learned.model.solution).scorer)
+    plan = plan_training(opauc_factory({}), paths, OneHotReading(ReadOptions()), ClassLabels())
+    trainer = ShardTrainer(ShardReader(plan.options, plan.reading.training_encoder), plan)
+    [shard, *_] = file_shards(paths, plan.options, 2**28, ThreadScheduler(1))
+    training, trained = best(lambda: trainer.train(shard))
+    merging, _ = best(lambda: trained.merge(trained))
+    solving, _ = best(lambda: replace(trained.model.fit).scorer)
     row_bytes = os.path.getsize(paths[0]) / (rows_a_group(n_features) * GROUPS_A_FILE)
-    return Cost(n_features, learned.rows / learning, row_bytes, len(pickle.dumps(learned, 5)), merging, solving)
+    return Cost(n_features, trained.rows / training, row_bytes, len(pickle.dumps(trained, 5)), merging, solving)
 
 
 def best(work, turns=5):
@@ -246,7 +245,7 @@ def parts(folder):
         row(f"{one.n_features:,}", f"{one.rate:,.0f}", f"{one.row_bytes:,.0f}", f"{one.sent / 1e6:.2f}",
             f"{1e3 * one.merging:.2f}", f"{one.solving:.3f}")  # fmt: skip
     print("\n10^12 rows:\n")
-    header("features", "TB to read", "core hours to learn", "partitions of 1 GB", "GB sent", "core hours to merge",
+    header("features", "TB to read", "core hours to train", "partitions of 1 GB", "GB sent", "core hours to merge",
            "cores for an hour", "GB/s they read")  # fmt: skip
     for one in costs:
         size, seconds = 1e12 * one.row_bytes, 1e12 / one.rate

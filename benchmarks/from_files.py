@@ -18,7 +18,7 @@ from pyarrow import parquet
 from benchmarks.reading import categories
 from benchmarks.stopwatch import race
 from benchmarks.table import heading, line
-from opauc.core.checkpoints import LARGEST_SHARE, LEAST_SECONDS
+from opauc.core.checkpoints import MAX_SHARE, MIN_SECONDS
 from opauc.core.loop import Trainer
 from opauc.data.open_stream import open_stream
 from opauc.linear.resolve import opauc_factory
@@ -40,12 +40,12 @@ try:
 except SystemExit as done:
     assert not done.code, done.code
 """
-READ = "for chunk in open_stream([sys.argv[0]])._chunks(): pass"
+READ = "for batch in open_stream([sys.argv[0]]).batches(ahead=False): pass"
 IMPORTS = """
 from opauc.data.open_stream import open_stream
 from opauc.cli import main
 """
-# One small file is learned first, so that nothing is compiled within the time.
+# A model of one small file is trained first, so that nothing is compiled within the time.
 WARM = (
     IMPORTS
     + """
@@ -112,9 +112,9 @@ def libsvm_table(folder, gigabytes):
         reading, _ = best(3, WARM, READ, data, small, folder / "m.opauc")
         learning, peak = best(3, *train(data, small, folder / "m.opauc"))
         often, _ = best(1, *train(data, small, folder / "m.opauc", "--checkpoint-every", "1"))
-        n_chunks = data.stat().st_size / (4 * 2**20)
-        each = max(0.0, often - learning) / n_chunks
-        share_of_time = each / max(LEAST_SECONDS + each, each / LARGEST_SHARE)
+        n_batches = data.stat().st_size / (4 * 2**20)
+        each = max(0.0, often - learning) / n_batches
+        share_of_time = each / max(MIN_SECONDS + each, each / MAX_SHARE)
         line([f"{data.stat().st_size / 1e6:.0f}", f"{learning / reading:.2f}", f"{learning:.1f}", f"{peak:.0f}",
               f"{each * 1e3:.1f} ms each", f"{share_of_time:.2%}"])  # fmt: skip
 
@@ -145,19 +145,19 @@ def parquet_table(folder, gigabytes):
               f"{peak:.0f}"])  # fmt: skip
 
 
-def learn(path, ahead):
-    """Return what is learned of a file in this process, with its reader in a thread of its own or not."""
-    training, stream = Trainer(opauc_factory({})), open_stream([path])
-    for chunk in stream.chunks() if ahead else stream._chunks():
-        training.learn(chunk)
-    return training
+def train_in_process(path, ahead):
+    """Return the trainer after the rows of a file, with the reader in a thread of its own or not."""
+    trainer, stream = Trainer(opauc_factory({})), open_stream([path])
+    for batch in stream.batches(ahead):
+        trainer.train(batch)
+    return trainer
 
 
 def overlap_table(folder):
     print("\n### A reader that runs ahead, two cores: one thread / two threads\n")
     heading(["file", "one thread / two threads"])
     for path in sorted(folder.glob("rows.*")):
-        best = race({"alone": partial(learn, path, False), "ahead": partial(learn, path, True)}, turns=2, budget=60.0)
+        best = race({"alone": partial(train_in_process, path, False), "ahead": partial(train_in_process, path, True)}, turns=2, budget=60.0)
         line([f"{path.suffix[1:]}, {path.stat().st_size / 1e6:.0f} MB", f"{best['alone'] / best['ahead']:.2f}"])
 
 

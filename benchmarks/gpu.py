@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from opauc.engines.torch import sums as torch_sums
-from opauc.engines.torch.exact import minimizer
+from opauc.engines.torch.minimizer import minimizer
 from opauc.engines.torch.sums import sums_of
 
 ALPHA = 1e-4
@@ -19,7 +19,7 @@ ALPHA = 1e-4
 SHAPES = ((400_000, 2_000), (100_000, 8_000), (4_000_000, 200), (1_000_000, 500))
 
 
-def from_params(n_rows, width, dtype=torch.float32, seed=0):
+def simulate(n_rows, width, dtype=torch.float32, seed=0):
     """Return random rows on the device, correlated, with labels of two classes, a third of them positive."""
     draw = torch.Generator("cuda").manual_seed(seed)
     labels = (torch.rand(n_rows, generator=draw, device="cuda") < 1 / 3).to(torch.int64)
@@ -78,7 +78,7 @@ def header(*names):
 
 
 def check():
-    rows, labels = from_params(20_000, 500)
+    rows, labels = simulate(20_000, 500)
     right = reference(rows, labels, ALPHA)
     for where, given in placed(rows, labels).items():
         error = np.abs(model(*given).cpu().numpy() - right).max() / np.abs(right).max()
@@ -88,7 +88,7 @@ def check():
 def table():
     header("rows", "features", "rows lie", "model, ms", "sums alone, ms", "TFLOP/s done")
     for n_rows, width in SHAPES:
-        for where, given in placed(*from_params(n_rows, width)).items():
+        for where, given in placed(*simulate(n_rows, width)).items():
             whole, sums = timed(lambda: model(*given)), timed(lambda: sums_of(*given, None, 2, "cuda"))  # noqa: B023
             rate = operations(n_rows, width, torch_sums.BLOCK) / sums / 1e12
             row(f"{n_rows:,}", f"{width:,}", where, f"{1e3 * whole:.1f}", f"{1e3 * sums:.1f}", f"{rate:.1f}")
@@ -97,7 +97,7 @@ def table():
 def choose():
     header("rows", "features", "rows lie", "block", "MiB a piece", "model, ms")
     for n_rows, width in SHAPES[:2]:
-        for where, given in list(placed(*from_params(n_rows, width)).items())[:2]:
+        for where, given in list(placed(*simulate(n_rows, width)).items())[:2]:
             for block in (256, 512, 1024, 2048):
                 torch_sums.BLOCK = block
                 for piece in (2**27, 2**29, 2**31):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from benchmarks.gpu import header, row
-from opauc.engines.torch.grid import GridTensors, TorchGrid
+from opauc.engines.torch.grid_pass import GridTensors, TorchGrid
 from opauc.engines.torch.grid_plan import GridProgress, planned
 
 KEPT, PAIRS = 256, 16
@@ -20,7 +20,7 @@ ETAS, ALPHAS = (2.0 ** np.arange(-12, 11), 2.0 ** np.arange(-10, 3))
 SHAPES = ((54, 8_192, 4_000), (500, 8_192, 200), (2_000, 4_096, 10))
 
 
-def from_params(n_rows, width, seed=0):
+def simulate(n_rows, width, seed=0):
     """Return rows of length one or so, as the paper's step sizes want them, and labels, a third of them positive."""
     rng = np.random.default_rng(seed)
     labels = (rng.random(n_rows) < 1 / 3).astype(np.int8)
@@ -55,7 +55,7 @@ def literal(rows, labels, eta, alpha):
 
 
 def check(device):
-    rows, labels = from_params(300, 20)
+    rows, labels = simulate(300, 20)
     (etas, alphas), plan = pairs(), planned(labels, np.ones(300), start(), PAIRS)[0]
     grid = TorchGrid(blank(20, etas.size), etas, alphas, False, device)
     grid.learn(torch.from_numpy(rows), plan)
@@ -68,7 +68,7 @@ def check(device):
 
 def seconds_a_row(width, n_rows, device, graphs=True):
     """Return the median seconds a row of three passes after one that records the graphs."""
-    rows, labels = from_params(n_rows, width)
+    rows, labels = simulate(n_rows, width)
     (etas, alphas), progress = pairs(), start()
     grid = TorchGrid(blank(width, etas.size), etas, alphas, True, device)
     if not graphs:
@@ -112,7 +112,7 @@ def here():
     learner = GridSGD()
     header("features", "µs a row", "pairs left")
     for width, _, n_rows in SHAPES:
-        rows, labels = from_params(2 * n_rows, width)
+        rows, labels = simulate(2 * n_rows, width)
         state = learner.step(learner.start(width), rows[:n_rows], labels[:n_rows])
         began = time.perf_counter()
         state = learner.step(state, rows[n_rows:], labels[n_rows:])

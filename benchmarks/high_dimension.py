@@ -64,10 +64,10 @@ def sketch_table(loads):
             "own oam": one_pass(OAMSolver("gradient", 50, 0.01), load),
         }, turns=4)  # fmt: skip
         few = 12 if load.rows.shape[1] > 10**6 else 60
-        codes = SignStream.seeded(RANK, 0).codes(np.arange(few))[:, :RANK]
+        signs = SignStream.seeded(RANK, 0).sign_rows(np.arange(few))[:, :RANK]
         slow = race({
-            "literal": lambda load=load, codes=codes, few=few: literal_sketched_descent(
-                load.rows, load.labels, codes, 1e-4, 0.01, few
+            "literal": lambda load=load, signs=signs, few=few: literal_sketched_descent(
+                load.rows, load.labels, signs, 1e-4, 0.01, few
             )
         }, turns=1, budget=60.0)  # fmt: skip
         count = len(load.labels)

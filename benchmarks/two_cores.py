@@ -12,49 +12,50 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
-
 from benchmarks.__main__ import processor
 from benchmarks.engines import header, parquet_files, row
 from opauc.core.batch import BEGINNING
 from opauc.core.blas import one_blas_thread
-from opauc.data import BadRows
+from opauc.core.labels import ClassLabels
+from opauc.data import BadRows, ReadOptions
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.sources import ByteSource
-from opauc.engines.files import ShardPlan
-from opauc.engines.shards import ShardReader, file_shards
+from opauc.engines.files import ShardTrainer
+from opauc.engines.shards import ShardReader, file_shards, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import opauc_factory
 
 TURNS = 3
 
 
-def decoded(path):
+def decode(path):
     for _ in ArrowReader().batches(ByteSource(path), BEGINNING, BadRows()):
         pass
 
 
-def plan_of(path):
-    learning = linear_shards(FilesToLearn([path], opauc_factory({}), {}))
-    return ShardPlan(ShardReader(learning.options, learning.encoder), learning), file_shards(
-        [path], learning.options, 2**27, ThreadScheduler(1)
-    )
+def shards_of(path):
+    """Return what trains on a shard of a file, and the shards."""
+    plan = plan_training(opauc_factory({}), [path], OneHotReading(ReadOptions()), ClassLabels())
+    trainer = ShardTrainer(ShardReader(plan.options, plan.reading.training_encoder), plan)
+    return trainer, file_shards([path], plan.options, 2**27, ThreadScheduler(1))
 
 
-def as_rows(path):
-    plan, shards = plan_of(path)
+def read_rows(path):
+    trainer, shards = shards_of(path)
+    reader = trainer.reader
     for shard in shards:
-        for _ in plan.reader.chunks(shard, plan.reader.stream(shard, plan.reader.bad_rows(shard))):
+        for _ in reader.batches(shard, reader.stream(shard, reader.bad_rows(shard))):
             pass
 
 
-def learned(path):
-    plan, shards = plan_of(path)
+def train(path):
+    trainer, shards = shards_of(path)
     for shard in shards:
-        plan.learned(shard)
+        trainer.train(shard)
 
 
-STAGES = {"decode": decoded, "and make rows": as_rows, "and sum": learned}
+STAGES = {"decode": decode, "and make rows": read_rows, "and sum": train}
 
 
 def timed(stage, path, clock):

@@ -1,6 +1,6 @@
 """The pictures of docs/additive.md: python examples/additive_pictures.py
 
-They show a OnePassGAM of 300,000 made-up purchases (`million_rows.py`), drawn as the report page draws them.
+They show a OnePassGAM of 300,000 simulated purchases (`million_rows.py`), drawn as the report page draws them.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from million_rows import purchases
 
 from opauc import OnePassGAM
-from opauc.api.describe_terms import explained_row, shown_terms
+from opauc.api.describe import explain_row, shown_terms
 from opauc.report.style import style_sheet
 from opauc.report.svg import Axis, Frame
 from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
@@ -19,13 +19,13 @@ KNOTS, HEIGHTS = (0.0, 4.0, 8.0, 11.0, 14.0, 17.0, 20.0, 24.0), (1.6, 1.4, 0.1, 
 
 
 def main() -> None:
-    """Learn the purchases and write the pictures."""
+    """Train on the purchases and write the pictures."""
     model = OnePassGAM(random_state=0)
     for number in range(N_FILES):
         table = purchases(number).drop_columns(["purchase"])
         model.partial_fit(table.drop_columns(["fraud"]), table["fraud"].to_numpy(), classes=["no", "yes"])
-    effects = model._effects()
-    shown = {effect.name: effect for effect in shown_terms(effects)}
+    terms = model._terms()
+    shown = {term.name: term for term in shown_terms(terms)}
     rows = purchases(N_FILES).drop_columns(["purchase", "fraud"])
     numbers = model._columns.read(rows).rows
     riskiest = int(np.argmax(model.decision_function(rows)))
@@ -34,7 +34,7 @@ def main() -> None:
     write("curve", curve_chart("curve", shown["hour"]))
     write("levels", level_chart("levels", shown["country"]))
     write("pair", pair_chart("pair", shown["hour × country"]))
-    write("row", waterfall_chart("row", explained_row(effects, numbers[riskiest], "A row explained", "")))
+    write("row", waterfall_chart("row", explain_row(terms, numbers[riskiest], "A row explained", "")))
 
 
 def hats_chart() -> str:

@@ -1,8 +1,8 @@
 """From files to a model and a page about it, as a user would meet the command. Run it with `make run`.
 
 First scikit-learn's bundled breast-cancer measurements as a CSV file nobody cleaned (`messy_table.py` says what
-was done to them), trained with no options and set beside logistic regression; then a million made-up purchases
-in a folder of Parquet files (`million_rows.py`), learned in constant memory.
+was done to them), trained with no options and compared with logistic regression; then a million simulated
+purchases in a folder of Parquet files (`million_rows.py`), trained on in constant memory.
 """
 
 import json
@@ -39,7 +39,7 @@ def a_table_nobody_cleaned() -> Path:
     console.rule("[bold]A table nobody cleaned")
     learn, rest, model, page = (FOLDER / name for name in ("learn.csv", "rest.csv", "patients.opauc", "report.html"))
     write_messy_table(learn, rest)
-    console.print(f"{learn}: measurements, an id column, a column of words, gaps and '?'\n")
+    console.print(f"{learn}: measurements, an id column, a categorical column, missing values and '?'\n")
     for line in learn.read_text(encoding="utf-8").splitlines()[:SHOWN_LINES]:
         console.print(f"  {line[:SHOWN_LETTERS]}…", style="dim", markup=False, soft_wrap=True)
     console.print()
@@ -49,7 +49,7 @@ def a_table_nobody_cleaned() -> Path:
         "model", "work by hand", "held-out AUC", title="The same rows, side by side", title_justify="left", box=SIMPLE
     )
     table.add_row("opauc train", "none", f"{auc_of(model, rest):.4f}")
-    steps = "id dropped, gaps filled and marked, columns scaled, words one-hot"
+    steps = "id dropped, missing values imputed and marked, columns scaled, categories one-hot"
     table.add_row("LogisticRegression", steps, f"{logistic_auc(learn, rest, LABEL):.4f}")
     console.print(table)
     console.print("The interval above says how much of such a difference may be chance.\n")
@@ -57,11 +57,11 @@ def a_table_nobody_cleaned() -> Path:
 
 
 def a_million_rows() -> None:
-    """Learn the folder of purchases, and say how much memory that took."""
+    """Train on the folder of purchases, and print how much memory that took."""
     console.rule("[bold]A million rows")
     folder, held_out, model = FOLDER / "purchases", FOLDER / "held-out.parquet", FOLDER / "purchases.opauc"
     size = write_million_rows(folder, held_out)
-    console.print(f"{folder}: {N_FILES} Parquet files, {size / 1e6:.0f} MB; made up, so that the truth is known\n")
+    console.print(f"{folder}: {N_FILES} Parquet files, {size / 1e6:.0f} MB; simulated, so that the truth is known\n")
     peak = opauc("train", folder, "--label", "fraud", "-o", model)
     few = [folder / f"part-{number:02d}.parquet" for number in range(N_FILES // 10)]
     peak_of_few = opauc("train", *few, "--label", "fraud", "-o", FOLDER / "few.opauc", "--quiet")

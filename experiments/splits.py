@@ -129,7 +129,7 @@ def compare_on_splits(
 
 def _evaluate(trial: Trial, rows: Rows, labels: Labels, split: Split) -> tuple[float, float, str]:
     """Return the AUC of one method on one split, NaN where it failed, its training seconds and the reason."""
-    trial.learn(rows[split.train], labels[split.train])
+    trial.train(rows[split.train], labels[split.train])
     trial.finish()
     scores = trial.scores(rows[split.held_out])
     auc = float("nan") if scores is None else exact_auc(labels[split.held_out], scores)
@@ -157,7 +157,7 @@ class TunedMethod:
     >>> rows = np.stack([rng.normal(size=500), rng.normal(size=500) + labels], axis=1)
     >>> settings = [FittedMethod(f"feature {j}", lambda rows, labels, j=j: lambda rows: rows[:, j]) for j in (0, 1)]
     >>> tuned = TunedMethod("one feature", settings)
-    >>> tuned.learn(rows, labels)
+    >>> tuned.train(rows, labels)
     >>> tuned.finish()
     >>> tuned.chosen.name
     'feature 1'
@@ -179,7 +179,7 @@ class TunedMethod:
         for candidate in self.candidates:
             candidate.fresh().warm_up(rows)
 
-    def learn(self, rows: Rows, labels: Labels) -> None:
+    def train(self, rows: Rows, labels: Labels) -> None:
         """Collect training rows."""
         self.collected.add(rows, labels)
 
@@ -188,7 +188,7 @@ class TunedMethod:
         rows, labels = self.collected.whole()
         self.collected = Collected()
         self.chosen = self.candidates[self.best_candidate(rows, labels)].fresh()
-        self.chosen.learn(rows, labels)
+        self.chosen.train(rows, labels)
         self.chosen.finish()
 
     def scores(self, rows: Rows) -> Floats:

@@ -186,7 +186,7 @@ def grow_tree(codes, terms, limits, n_codes):
                 for cut in range(n_codes - 1):
                     low = codes[rows, j] <= cut
                     sides = rows[low], rows[~low]
-                    if min(terms[side, 2].sum() for side in sides) < limits.least_weight:
+                    if min(terms[side, 2].sum() for side in sides) < limits.min_weight:
                         continue
                     gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
                     if gain > best[0] * (1 + 1e-9):

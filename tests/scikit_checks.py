@@ -15,7 +15,7 @@ def order_matters(model):
     """Return whether the order of the training rows matters, without fitting: tests are being collected."""
     if not isinstance(model, StreamClassifier):
         return False
-    return model._recipe().choose(4, "float64").learner.order_matters
+    return model._factory().resolved(4).solver.order_matters
 
 
 def checks_of(models):

@@ -57,9 +57,7 @@ def write_csv(path, frame, **options):
 def small_bases(monkeypatch, rows=1500):
     """Fix bases from few rows, and sample small files."""
     monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
-    monkeypatch.setattr("opauc.additive.file_sample.ALL_WAIT", rows)
-    for module in ("initial_sample", "file_sample"):
-        monkeypatch.setattr(f"opauc.additive.{module}.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 @contextmanager
@@ -106,7 +104,7 @@ def dense(rows):
 
 def gathered(stream):
     """Return all rows, labels and batches of a stream, whose row numbers must follow on."""
-    chunks = list(stream.chunks())
+    chunks = list(stream.batches())
     assert [chunk.first_row for chunk in chunks] == np.cumsum([0, *(c.rows.shape[0] for c in chunks)])[:-1].tolist()
     width = max(chunk.rows.shape[1] for chunk in chunks)
     rows = [np.pad(dense(chunk.rows), ((0, 0), (0, width - chunk.rows.shape[1]))) for chunk in chunks]

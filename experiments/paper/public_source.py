@@ -60,7 +60,7 @@ Reading: TypeAlias = Callable[[Path, int], ClassedRows]
 
 def libsvm_rows(path: Path, n_features: int) -> ClassedRows:
     """The rows of a LIBSVM file, compressed or not."""
-    chunks = list(open_stream([path], ReadOptions("libsvm", n_features=n_features)).chunks(ahead=False))
+    chunks = list(open_stream([path], ReadOptions("libsvm", n_features=n_features)).batches(ahead=False))
     if not chunks:
         raise ValueError("there are no rows in it")
     return ClassedRows(

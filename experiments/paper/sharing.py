@@ -75,7 +75,7 @@ def learned_alone(column: Column, settings: list[dict[str, float]], context: Con
     for setting in settings:
         method = column.made(setting, context)
         try:
-            method.learn(*task)
+            method.train(*task)
             method.finish()
         except OpaucError:  # a step too large costs what it costs
             continue

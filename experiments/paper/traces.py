@@ -22,7 +22,7 @@ def convergence(from_params: Callable[[Setting, Context], Method]) -> Trace:
         ends = np.unique(np.geomspace(min(20, learned.labels.size), learned.labels.size, POINTS).astype(int))
         curve: Curve = []
         for start, end in zip([0, *ends[:-1]], ends, strict=True):
-            method.learn(learned.rows[start:end], learned.labels[start:end])
+            method.train(learned.rows[start:end], learned.labels[start:end])
             method.finish()
             scores = method.scores(asked.rows)
             curve.append([int(end), exact_auc(asked.labels, scores) if np.isfinite(scores).all() else 0.5])
@@ -54,7 +54,7 @@ def influence_of_rank(from_params: Callable[[Setting, Context, int], Method], ra
         for rank in ranks:
             method = from_params(setting, context, rank)
             try:
-                method.learn(*learned)
+                method.train(*learned)
                 method.finish()
                 scores = method.scores(asked.rows)
             except OpaucError:

@@ -5,20 +5,20 @@ OpaucError
 ├── IncompatibleMomentsError  (ValueError)  sums that do not belong together, or not to those rows
 ├── UnknownNameError          (ValueError)  a solver, format or estimator of an unknown name
 ├── UnsupportedOperationError (ValueError)  something this kind of model cannot do: merge, forget, take weights
-├── EngineError               (ValueError)  a cluster or a device that did not do its part
-│   └── MissingEngineError                  one that is not installed, or not there
+├── EngineError               (ValueError)  a cluster or a device that failed
+│   └── MissingEngineError                  one that is not installed or not available
 ├── DivergedError             (ValueError)  a step size so large that the weights left the range of float64
 ├── InputError                (ValueError)  data that cannot be read
-│   ├── ParameterError                      a parameter that is wrong by itself or beside the others
+│   ├── ParameterError                      a parameter that is wrong by itself or with the others
 │   ├── MalformedRowError                   a row that cannot be read; names file, line and column
 │   ├── TooManyBadRowsError                 more rows skipped than allowed
 │   └── InputChangedError                   a file that changed since reading began
-└── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or from elsewhere
+└── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or of another program
 
-DivergenceWarning             (UserWarning) weights that do far worse than none: the step size looks too large
+DivergenceWarning             (UserWarning) weights far worse than zero weights: the step size looks too large
 
 Each error is a `ValueError` too, so code written for scikit-learn catches them.
-Wrong arguments raise a plain `ValueError` in scikit-learn's words.
+Wrong arguments raise a plain `ValueError` as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 
 class OpaucError(Exception):
-    """Anything this library refuses to do, with the reason as its message."""
+    """The base of all errors of this library."""
 
 
 class StatisticsOverflowError(OpaucError, ValueError):
@@ -51,11 +51,11 @@ class UnsupportedOperationError(OpaucError, ValueError):
 
 
 class EngineError(OpaucError, ValueError):
-    """A cluster or a device that did not do its part: a worker out of memory, too small a device."""
+    """A cluster or a device that failed: a worker out of memory, a device that is too small."""
 
 
 class MissingEngineError(EngineError):
-    """A cluster or a device that is not installed, or not there."""
+    """A cluster or a device that is not installed or not available."""
 
 
 class DivergedError(OpaucError, ValueError):
@@ -95,7 +95,7 @@ class InputError(OpaucError, ValueError):
         self.hints = hints
 
     def reworded(self, wording: Callable[[Hint], str]) -> str:
-        """Return the message with its hints in other words: a command names its flags."""
+        """Return the message with its hints worded by a function: the command names flags."""
         message = str(self)
         for hint in self.hints:
             message = message.replace(str(hint), wording(hint))
@@ -118,7 +118,7 @@ class Parameter(NamedTuple):
 
 
 class ParameterError(InputError):
-    """A parameter that is wrong by itself or beside the others; the command shows its parts as options.
+    """A parameter that is wrong by itself or with the others; the command shows its parts as options.
 
     >>> from opauc.errors import Parameter, ParameterError
     >>> error = ParameterError(Parameter("cv"), " is for a penalty to be chosen; add ", Parameter("alpha", "auto"))
@@ -133,7 +133,7 @@ class ParameterError(InputError):
         self.parts = parts
 
     def render(self, wording: Callable[[Parameter], str]) -> str:
-        """Return the message with its parameters in other words."""
+        """Return the message with its parameters worded by a function."""
         return "".join(wording(part) if isinstance(part, Parameter) else part for part in self.parts)
 
     def __reduce__(self) -> tuple[type[ParameterError], tuple[object, ...]]:
@@ -141,7 +141,7 @@ class ParameterError(InputError):
 
 
 class MalformedRowError(InputError):
-    """A row that says nothing clear.
+    """A row that cannot be read.
 
     >>> from opauc.errors import MalformedRowError
     >>> str(MalformedRowError("a9a.txt.gz", 17, "feature index 3 follows 9; libsvm indices must increase"))
@@ -158,7 +158,7 @@ class MalformedRowError(InputError):
         self.source, self.line, self.column, self.reason = source, line, column, message
 
     def __reduce__(self) -> tuple[type[MalformedRowError], tuple[object, ...]]:
-        """Say how to make the error anew where it was sent to."""
+        """Return how to unpickle the error."""
         return type(self), (self.source, self.line, self.reason, self.column, self.hints)
 
 
@@ -171,7 +171,7 @@ class InputChangedError(InputError):
 
 
 class UnreadableFileError(OpaucError, ValueError):
-    """A model, statistics or checkpoint file that is broken or was not made by this library."""
+    """A model, statistics or checkpoint file that is broken or of another program."""
 
 
 class DivergenceWarning(UserWarning):

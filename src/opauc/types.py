@@ -1,4 +1,4 @@
-"""What rows, labels and sums are: the types that every room shares."""
+"""Types of rows, labels and sums that all packages share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-# An array of any numbers, or of text.
+# An array of numbers or strings.
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 # An array (n, d) of float32 or float64 of any memory order.
@@ -20,10 +20,10 @@ Rows: TypeAlias = DenseRows | csr_array
 Labels: TypeAlias = NDArray[np.int8]
 # A number for each row's group: rows of one group have the same one, on every machine.
 GroupKeys: TypeAlias = NDArray[np.uint64]
-# What a file or a network carries: names and arrays of numbers.
+# Arrays of numbers by name, as in files.
 Arrays: TypeAlias = dict[str, Array]
 NamedArrays: TypeAlias = Mapping[str, Array]
-# What a JSON object holds, to be written and as it is read; parameters by their names.
+# A JSON object, to be written and as it is read; parameters by their names.
 Json: TypeAlias = dict[str, Any]
 Settings: TypeAlias = Mapping[str, Any]
 
@@ -40,12 +40,12 @@ class ClassCounts(NamedTuple):
         return self.negative > 0.0 and self.positive > 0.0
 
 
-# What random numbers come from: a seed, a generator that goes on, or None for another one each time.
+# Source of random numbers: a seed, a generator, or None for a new seed each time.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 def random_key(random_state: RandomState = None) -> int:
-    """Return 64 bits that a random state gives: an integer, a numpy RandomState, or without one the system.
+    """Return 64 random bits from an integer seed, a numpy RandomState, or the system.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms, divide_leaf_weights, row_shares
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from tests.additive.basis.test_leaves import flat, nested
+from tests.additive.basis.test_leaf_indicators import flat, nested
 
 seeds = st.integers(0, 2**32 - 1)
 tree_sizes = st.lists(st.integers(1, 12), min_size=1, max_size=5)
@@ -120,11 +120,11 @@ def test_there_is_a_row_share_for_every_value_of_a_main_effect():
     rows[rng.random(800) < 0.2, 0] = np.nan
     labels = (np.nan_to_num(rows[:, 0]) + rows[:, 1] + rng.normal(size=800) > 0).astype(np.int8)
     categorical = np.array([False, False, True, False])
-    fitted = AdditiveFit.start(AdditiveSettings(interactions=0), categorical, 0).after(rows, labels)
+    fitted = AdditiveFit.start(AdditiveSettings(interactions=0), categorical, 0).update(rows, labels)
     names = ("number", "boolean", "category", "count")
     terms = {term.name: term for term in Terms(fitted, names, [{}] * 4).list_terms()}
     for j, name in enumerate(names):
         model = fitted.current.model
-        shares = row_shares(fitted.current.basis, model.bin_counts, model.levels.counts, j)
+        shares = row_shares(fitted.current.basis, model.bin_counts, model.random_effects.counts, j)
         assert shares.shape == terms[name].value.shape
         assert shares.sum() == pytest.approx(1.0)

@@ -31,11 +31,11 @@ def sample(seed, n_rows, sizes=(600, 300)):
 @pytest.fixture(scope="module")
 def fitted():
     rows, labels = sample(0, 12_000)
-    return AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(rows, labels)
+    return AdditiveFit.start(SETTINGS, CATEGORICAL, 0).update(rows, labels)
 
 
-def scores(solution, seed=7):
-    return solution.scorer.scores(sample(seed, 2000)[0])
+def scores(fit, seed=7):
+    return fit.scorer.scores(sample(seed, 2000)[0])
 
 
 def test_scores_rank_as_a_logistic_regression_with_a_column_per_category_does(fitted):
@@ -52,48 +52,49 @@ def test_scores_rank_as_a_logistic_regression_with_a_column_per_category_does(fi
 
 def test_sixteen_shards_of_one_basis_score_as_one_stream(fitted):
     rows, labels = sample(1, 4000)
-    shards = [fitted.empty_copy().after(rows[k::16], labels[k::16]) for k in range(16)]
+    shards = [fitted.empty_copy().update(rows[k::16], labels[k::16]) for k in range(16)]
     merged = fitted
     for shard in shards:
-        merged = merged.merged(shard)
-    assert_allclose(scores(merged), scores(fitted.after(rows, labels)), atol=1e-8)
+        merged = merged.merge(shard)
+    assert_allclose(scores(merged), scores(fitted.update(rows, labels)), atol=1e-8)
 
 
 def test_subtracted_rows_leave_no_trace(fitted):
     rows, labels = sample(2, 4000)
-    assert_allclose(scores(fitted.after(rows, labels).subtract(rows, labels)), scores(fitted), atol=1e-8)
+    assert_allclose(scores(fitted.update(rows, labels).subtract(rows, labels)), scores(fitted), atol=1e-8)
 
 
-def test_arrays_give_the_same_solution_back(fitted):
-    again = AdditiveFit.from_arrays(fitted.settings, fitted.to_arrays())
+def test_parts_give_the_same_fit_back(fitted):
+    again = AdditiveFit.from_parts(*fitted.to_parts(), fitted.n_features)
     assert np.array_equal(scores(again), scores(fitted))
-    short = {name: array for name, array in fitted.to_arrays().items() if not name.startswith("model.random_effects.")}
+    header, arrays = fitted.to_parts()
+    short = {name: array for name, array in arrays.items() if not name.startswith("model.random_effects.")}
     with pytest.raises(ValueError, match="random effects"):
-        AdditiveFit.from_arrays(fitted.settings, short)
+        AdditiveFit.from_parts(header, short, fitted.n_features)
 
 
-def test_effects_add_up_to_the_score_and_name_every_level(fitted):
-    effects = Terms(fitted, ("who", "where", "age"), ({}, {}, {}))
+def test_terms_add_up_to_the_score_and_name_every_level(fitted):
+    terms = Terms(fitted, ("who", "where", "age"), ({}, {}, {}))
     rows = np.vstack([sample(7, 300)[0], [[np.nan, 5000.0, 0.0]]])
-    assert_allclose(effects.explained(rows).scores(), fitted.scorer.scores(rows), atol=1e-9)
-    found = {effect.name: effect for effect in effects.all()}
+    assert_allclose(terms.explain(rows).scores(), fitted.scorer.scores(rows), atol=1e-9)
+    found = {term.name: term for term in terms.list_terms()}
     basis = fitted.current.basis
     for j, name in enumerate(("who", "where")):
         [shown] = found[name].at
         assert len(shown) == len(set(shown)) == found[name].value.size == found[name].error.size
         assert len(shown) == basis.kept_numbers()[j].size + 1
         assert (found[name].error > 0).all()
-    # Over the training rows, an effect has mean zero and the importance is its spread, both weighted by curvature.
+    # Over the training rows, a term has mean zero and the importance is its spread, both weighted by curvature.
     rows, labels = sample(0, 12_000)
     probability = expit(basis.products(rows, fitted.current.model.sums.expansion_point))
     margin = np.where(labels == 1, probability, 1 - probability)
     odds = np.log(margin / (1 - margin))
     curvature = np.where(odds >= 0, margin * (1 - margin), (margin - 0.5) / odds)
-    explained = effects.explain(rows)
+    explained = terms.explain(rows)
     means = np.average(explained.contributions, axis=0, weights=curvature)
     assert_allclose(means, 0.0, atol=1e-8)
     spreads = np.sqrt(np.average(explained.contributions**2, axis=0, weights=curvature))
-    assert_allclose(spreads, [effects.importances()[name] for name in explained.names], atol=1e-8)
+    assert_allclose(spreads, [terms.importances()[name] for name in explained.names], atol=1e-8)
 
 
 def test_a_table_of_many_categories_is_fitted_saved_and_loaded(tmp_path):
@@ -107,5 +108,5 @@ def test_a_table_of_many_categories_is_fitted_saved_and_loaded(tmp_path):
     again = load(tmp_path / "model.opauc")
     assert np.array_equal(again.decision_function(shown), model.decision_function(shown))
     assert_allclose(model.explain(shown).scores(), model.decision_function(shown), atol=1e-9)
-    known = {effect.name: effect.at[0] for effect in again.terms_ if len(effect.at) == 1}
+    known = {term.name: term.at[0] for term in again.terms_ if len(term.at) == 1}
     assert {"w0", "w599"} <= set(known["who"])

@@ -1,6 +1,7 @@
 """Random effects and trees in one model: the weights of both solve one dense system."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.special import expit
 
 from opauc.additive import trees as tree_search
 from opauc.additive.explain import Terms
+from opauc.additive.initial_fit import fit_basis
 from opauc.additive.policy import SMOOTHING_POLICY
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
@@ -38,24 +40,24 @@ TEST, _ = sample(1, 1000)
 def frozen(request, monkeypatch):
     """Whether leaves are to keep the values they were grown with while rows are few."""
     policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
-    monkeypatch.setattr("opauc.additive.search.SMOOTHING_POLICY", policy)
-    tried = tree_search.tried
-    monkeypatch.setattr(tree_search, "tried", lambda *rows: tried(*rows)._replace(stay=request.param))
+    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=policy))
+    evaluate = tree_search.evaluate_candidate
+    monkeypatch.setattr(tree_search, "evaluate_candidate", lambda *rows: evaluate(*rows)._replace(frozen=request.param))
     return request.param
 
 
 def fit(n_rows):
-    solution = AdditiveFit.start(SETTINGS, CATEGORICAL, 0).after(ROWS[:n_rows], LABELS[:n_rows])
-    basis = solution.current.basis
+    fitted = AdditiveFit.start(SETTINGS, CATEGORICAL, 0).update(ROWS[:n_rows], LABELS[:n_rows])
+    basis = fitted.current.basis
     assert basis.trees is not None
     assert basis.random_effects.size > 500
-    assert solution.final.selection.model == "full"
-    return solution
+    assert fitted.final.selection.model == "full"
+    return fitted
 
 
-def dense_system(solution, n_rows):
+def dense_system(fitted, n_rows):
     """The penalized Gram matrix and rhs of columns and levels, from all rows at once."""
-    basis, final, point = solution.current.basis, solution.final, solution.current.model.sums.expansion_point
+    basis, final, point = fitted.current.basis, fitted.final, fitted.current.model.sums.expansion_point
     columns, levels = basis.rows(ROWS[:n_rows]).toarray(), basis.random_effects.rows(ROWS[:n_rows]).toarray()
     sign, scores = 2.0 * LABELS[:n_rows] - 1.0, columns @ point
     margin = sign * scores
@@ -76,19 +78,19 @@ def dense_system(solution, n_rows):
 
 @pytest.mark.parametrize("n_rows", [4000, 7999, 8000, 9000])
 def test_weights_of_columns_leaves_and_random_effects_solve_one_dense_system(n_rows, frozen):
-    solution = fit(n_rows)
-    basis, weights = solution.current.basis, solution.final.weights
-    matrix, rhs = dense_system(solution, n_rows)
+    fitted = fit(n_rows)
+    basis, weights = fitted.current.basis, fitted.final.weights
+    matrix, rhs = dense_system(fitted, n_rows)
     expected = np.linalg.solve(matrix, rhs)
     leaves = np.zeros(weights.size, bool)
     leaves[basis.effects[()]] = True
     if frozen and n_rows < 8000:
-        expected[leaves] = solution.current.model.sums.expansion_point[basis.effects[()]]
+        expected[leaves] = fitted.current.model.sums.expansion_point[basis.effects[()]]
         assert_array_equal(weights[leaves], expected[leaves])
         rest = rhs[~leaves] - matrix[np.ix_(~leaves, leaves)] @ expected[leaves]
         expected[~leaves] = np.linalg.solve(matrix[np.ix_(~leaves, ~leaves)], rest)
     else:
-        assert np.abs(weights[leaves] - solution.current.model.sums.expansion_point[basis.effects[()]]).max() > 0.1
+        assert np.abs(weights[leaves] - fitted.current.model.sums.expansion_point[basis.effects[()]]).max() > 0.1
     assert_allclose(weights, expected, atol=1e-6 * np.abs(expected).max())
     assert np.abs(weights[basis.n_columns :]).max() > 0.1
     assert np.abs(weights[leaves]).max() > 0.1
@@ -99,17 +101,17 @@ def test_shards_are_one_stream_and_subtracted_rows_leave_no_trace(frozen):
     assert begun.current.basis.trees.frozen is frozen
     merged = begun
     for k in range(5):
-        merged = merged.merged(begun.empty_copy().after(ROWS[4000 + k : 9000 : 5], LABELS[4000 + k : 9000 : 5]))
+        merged = merged.merge(begun.empty_copy().update(ROWS[4000 + k : 9000 : 5], LABELS[4000 + k : 9000 : 5]))
     assert_allclose(merged.scorer.scores(TEST), whole.scorer.scores(TEST), atol=1e-7)
     fewer = whole.subtract(ROWS[6000:], LABELS[6000:])
     assert_allclose(fewer.scorer.scores(TEST), fit(6000).scorer.scores(TEST), atol=1e-7)
 
 
 def test_arrays_restore_the_same_model_and_terms_add_up(frozen):
-    solution = fit(5000)
-    again = AdditiveFit.from_arrays(solution.settings, solution.to_arrays())
+    fitted = fit(5000)
+    again = AdditiveFit.from_parts(*fitted.to_parts(), fitted.n_features)
     assert again.current.basis.trees.frozen is frozen
-    assert_array_equal(again.scorer.scores(TEST), solution.scorer.scores(TEST))
-    effects = Terms(solution, ("who", "where", "a", "b", "c"), ({},) * 5)
-    assert_allclose(effects.explain(TEST).scores(), solution.scorer.scores(TEST), atol=1e-9)
-    assert {"a (trees)", "b (trees)", "c (trees)"} <= set(effects.importances())
+    assert_array_equal(again.scorer.scores(TEST), fitted.scorer.scores(TEST))
+    terms = Terms(fitted, ("who", "where", "a", "b", "c"), ({},) * 5)
+    assert_allclose(terms.explain(TEST).scores(), fitted.scorer.scores(TEST), atol=1e-9)
+    assert {"a (trees)", "b (trees)", "c (trees)"} <= set(terms.importances())

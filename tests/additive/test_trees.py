@@ -11,14 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.tree import DecisionTreeRegressor
 
-from opauc.additive import fit as fit_module
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.knots import balanced_mass
-from opauc.additive.basis.leaves import Probe
-from opauc.additive.fit import PenalizedFit, part_of
+from opauc.additive.basis.knots import balance_classes
+from opauc.additive.basis.leaf_indicators import ValidationGain
+from opauc.additive.fit import PenalizedFit, choose_subset
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.trees import TreeLimits, write_leaves
-from opauc.additive.policy import LARGE_TREES, SMALL_TREES, TREE_POLICY, Growth, TreePolicy
+from opauc.additive.policy import LARGE_TREES, SMALL_TREES, SMOOTHING_POLICY, TREE_POLICY, Growth, TreePolicy
 from opauc.additive.trees import (
     BinnedRows,
     TreeCandidate,
@@ -28,7 +27,7 @@ from opauc.additive.trees import (
     measure_gain,
     solve_leaf_weights,
 )
-from tests.kernels.trees.test_grown_tree import literal_tree
+from tests import literal
 
 seeds = st.integers(0, 2**32 - 1)
 N_CODES = 6
@@ -75,7 +74,9 @@ def test_each_tree_fits_the_residuals_of_the_scores_so_far(seed, on_part, growth
         probabilities = 1.0 / (1.0 + np.exp(-scores))
         curvatures = weight * probabilities * (1 - probabilities)
         terms = np.column_stack([weight * (labels - probabilities), curvatures, weight])
-        leaves = [training[rows] for rows in literal_tree(codes[training], terms[training], growth.limits, N_CODES)]
+        leaves = [
+            training[rows] for rows in literal.grow_tree(codes[training], terms[training], growth.limits, N_CODES)
+        ]
         values = [
             growth.learning_rate * terms[rows, 0].sum() / (terms[rows, 1].sum() + growth.limits.ridge)
             for rows in leaves
@@ -351,7 +352,7 @@ def test_equal_losses_are_no_gain_and_a_gain_without_error_is_accepted():
 )
 def test_a_gain_is_accepted_above_its_share_and_its_standard_errors(min_share, more_rows, n_validation, min_z):
     def accepted(z, share):
-        return accepts(Probe(z, share), min_share, more_rows, n_validation)
+        return accepts(ValidationGain(z, share), min_share, more_rows, n_validation)
 
     assert accepted(min_z + 1.0, min_share + 0.1)
     assert not accepted(min_z, min_share + 0.1)
@@ -366,7 +367,7 @@ def draw_sample(seed, n_rows=4000, interact=True):
     scores = 3.0 * np.sign(rows[:, :3].prod(axis=1)) if interact else np.zeros(n_rows)
     labels = (rng.random(n_rows) < expit(scores)).astype(np.int8)
     weight = rng.uniform(0.6, 1.5, n_rows)
-    return SampleRows(rows, labels, weight, balanced_mass(labels, weight))
+    return SampleRows(rows, labels, weight, balance_classes(labels, weight))
 
 
 def main_basis(sample):
@@ -375,12 +376,11 @@ def main_basis(sample):
 
 @pytest.mark.parametrize("n_rows", [400, 999, 1000, 1001, 1602, 4000, 12_345])
 @pytest.mark.parametrize("many_rows", [1000, 6144])
-def test_validation_rows_are_used_by_no_fit(monkeypatch, n_rows, many_rows):
-    monkeypatch.setattr(fit_module, "MANY_ROWS", many_rows)
-    monkeypatch.setattr(fit_module, "LEAST_PART", 400)
+def test_validation_rows_are_used_by_no_fit(n_rows, many_rows):
+    policy = replace(SMOOTHING_POLICY, many_rows=many_rows, min_subset=400)
     sample = draw_sample(0, n_rows, interact=False)
     basis = main_basis(sample)
-    fitted_rows = part_of(n_rows, some_left_out=True)
+    fitted_rows = choose_subset(n_rows, leave_some_out=True, policy=policy)
     validation = TreeSearch.of(basis, np.zeros(basis.n_columns), sample, fitted_rows).validation
     assert not np.isin(validation, fitted_rows).any()
     assert n_rows / 13 <= validation.size <= n_rows / 4 + 1
@@ -391,8 +391,8 @@ def test_small_samples_without_noise_have_the_growth_for_small_samples():
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 2, (900, 8)).astype(float)
     labels, ones = (rows[:, :4].sum(axis=1) % 2).astype(np.int8), np.ones(900)
-    sample = SampleRows(rows, labels, ones, balanced_mass(labels, ones))
-    basis, fitted_rows = main_basis(sample), part_of(900, some_left_out=True)
+    sample = SampleRows(rows, labels, ones, balance_classes(labels, ones))
+    basis, fitted_rows = main_basis(sample), choose_subset(900, leave_some_out=True)
 
     def search_below(small_sample_rows):
         policy = replace(TREE_POLICY, small_sample_rows=small_sample_rows)
@@ -404,7 +404,7 @@ def test_small_samples_without_noise_have_the_growth_for_small_samples():
     assert large.growth == LARGE_TREES
     assert small.validation_losses.sum() < 0.5 * large.validation_losses.sum()
     fit = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(900))
-    splits = search_below(901).add_trees(basis, fit, small, Probe(9.0, 0.9))[0].together.splits
+    splits = search_below(901).add_trees(basis, fit, small, ValidationGain(9.0, 0.9))[0].trees.splits
     tree_of_split = np.cumsum(np.isin(np.arange(len(splits.inputs)), splits.roots))
     assert max(np.bincount(tree_of_split)) < SMALL_TREES.limits.n_leaves
 
@@ -414,18 +414,18 @@ def test_trees_are_regrown_on_all_rows_from_the_fit(frozen):
     sample = draw_sample(1)
     basis = main_basis(sample)
     rng = np.random.default_rng(0)
-    weights, strengths = rng.normal(size=basis.n_columns), np.ones(basis.groups.kinds.size)
-    fit = PenalizedFit(weights, strengths, basis.products(sample.numbers, weights))
-    search = TreeSearch.of(basis, weights, sample, part_of(4000, some_left_out=True))
+    weights, lambdas = rng.normal(size=basis.n_columns), np.ones(basis.groups.kinds.size)
+    fit = PenalizedFit(weights, lambdas, basis.products(sample.numbers, weights))
+    search = TreeSearch.of(basis, weights, sample, choose_subset(4000, leave_some_out=True))
     trees = list(search.rows.grow_trees(fit.scores, np.arange(4000), 4))
     worse = tuple(tree._replace(values=-tree.values) for tree in trees)
     candidate = TreeCandidate(worse, np.zeros(9), LARGE_TREES, frozen)
-    with_trees, tree_fit = search.add_trees(basis, fit, candidate, Probe(5.0, 0.3))
-    assert with_trees.together.n_entries == 4
-    assert with_trees.together.stay is frozen
-    assert with_trees.probe == (5.0, 0.3)
+    with_trees, tree_fit = search.add_trees(basis, fit, candidate, ValidationGain(5.0, 0.3))
+    assert with_trees.trees.n_entries == 4
+    assert with_trees.trees.frozen is frozen
+    assert with_trees.validation_gain == (5.0, 0.3)
     assert_array_equal(tree_fit.weights, np.concatenate([weights, *(tree.values for tree in trees)]))
-    assert_array_equal(tree_fit.strengths, np.append(strengths, TREE_POLICY.leaf_penalty))
+    assert_array_equal(tree_fit.lambdas, np.append(lambdas, TREE_POLICY.leaf_penalty))
     assert_allclose(tree_fit.scores, trees[-1].scores, rtol=1e-12, atol=1e-12)
     products = with_trees.products(sample.numbers, tree_fit.weights)
     assert_allclose(products, tree_fit.scores, rtol=1e-9, atol=1e-9)
@@ -437,11 +437,11 @@ def test_the_trees_of_the_candidate_are_used_where_regrown_trees_fit_worse(monke
     sample = draw_sample(1)
     basis = main_basis(sample)
     fit = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(4000))
-    search = TreeSearch.of(basis, fit.weights, sample, part_of(4000, some_left_out=True))
+    search = TreeSearch.of(basis, fit.weights, sample, choose_subset(4000, leave_some_out=True))
     candidate = search.choose_candidate(np.full(4000, 0.1), 400)
     poor = [tree._replace(values=np.zeros_like(tree.values)) for tree in candidate.trees]
     monkeypatch.setattr(BinnedRows, "grow_trees", lambda *_: iter(poor))
-    with_trees, tree_fit = search.add_trees(basis, fit, candidate, Probe(5.0, 0.3))
+    with_trees, tree_fit = search.add_trees(basis, fit, candidate, ValidationGain(5.0, 0.3))
     leaf_values = np.concatenate([tree.values for tree in candidate.trees])
     assert_array_equal(tree_fit.weights[basis.n_columns :], leaf_values)
     assert_allclose(with_trees.products(sample.numbers, tree_fit.weights), tree_fit.scores, rtol=1e-9, atol=1e-9)
@@ -452,5 +452,5 @@ def test_a_sample_on_which_no_tree_can_grow_has_an_empty_candidate():
     sample.numbers[:] = 1.0
     sample.numbers[:10] = 2.0  # too few rows for a leaf
     basis = main_basis(sample)
-    search = TreeSearch.of(basis, np.zeros(basis.n_columns), sample, part_of(4000, some_left_out=True))
+    search = TreeSearch.of(basis, np.zeros(basis.n_columns), sample, choose_subset(4000, leave_some_out=True))
     assert search.choose_candidate(np.zeros(4000), 1000).n_trees == 0

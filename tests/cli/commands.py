@@ -24,17 +24,17 @@ class StopHere(Exception):
     """Stands for a crash."""
 
 
-def stop_after(monkeypatch, n_chunks):
-    """Make training fail after so many chunks."""
-    learn, seen = Trainer.learn, []
+def stop_after(monkeypatch, n_batches):
+    """Make training fail after so many batches."""
+    train_batch, seen = Trainer.train, []
 
-    def failing(self, chunk):
-        if len(seen) == n_chunks:
+    def failing(self, batch):
+        if len(seen) == n_batches:
             raise StopHere
-        seen.append(chunk)
-        learn(self, chunk)
+        seen.append(batch)
+        train_batch(self, batch)
 
-    monkeypatch.setattr(Trainer, "learn", failing)
+    monkeypatch.setattr(Trainer, "train", failing)
 
 
 def assert_killed_and_taken_up(data, folder, options, delays):

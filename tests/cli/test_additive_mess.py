@@ -195,7 +195,7 @@ def test_a_first_line_of_words_and_numbers_that_may_be_either_asks_for_one_of_tw
 
 def test_nothing_to_learn_from_is_refused(opauc):
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
-    assert "no column is left to learn from beside same (constant)" in refused(train(opauc, "rows.csv"))
+    assert "no column is left to train on besides same (constant)" in refused(train(opauc, "rows.csv"))
 
 
 def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):

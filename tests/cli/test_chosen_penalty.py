@@ -94,7 +94,7 @@ def test_rows_without_a_group_are_bad_rows(files, opauc):
     [
         (["--alpha", "auto", "--solver", "progressive_selection"], "for solver exact or sgd, .*; leave --solver out"),
         (["--alpha", "auto", "--rank", "5"], "--alpha auto with a --rank needs --solver sgd"),
-        (["--alpha", "auto", "--solver", "sgd", "--groups", "patient"], "--groups is for solver exact"),
+        (["--alpha", "auto", "--solver", "sgd", "--groups", "patient"], "--groups is for --solver exact"),
         (["--alpha", "auto", "--forgetting-factor", "0.9"], "leave --forgetting-factor out"),
         (["--alpha", "much"], "--alpha must be a number or auto, got 'much'"),
         (["--forgetting-factor", "fast"], "--forgetting-factor must be a number or auto, got 'fast'"),
@@ -102,7 +102,7 @@ def test_rows_without_a_group_are_bad_rows(files, opauc):
         (["--groups", "patient"], "--groups is for a penalty to be chosen; add --alpha auto"),
         (["--one-standard-error"], "--one-standard-error is for a penalty to be chosen; add --alpha auto"),
         (["--alpha", "auto", "--criterion", "f1", "--drop", "patient"], "'criterion' parameter of OPAUCCV"),
-        (["--alpha", "auto", "--cv", "61", "--drop", "patient"], r"'folds' parameter of OPAUCCV must be an int in"),
+        (["--alpha", "auto", "--cv", "61", "--drop", "patient"], r"'cv' parameter of OPAUCCV must be an int in"),
         (["--alpha", "auto", "--groups", "house"], "all.csv: no column house; there are a, b, c, d, patient, label"),
     ],
 )
@@ -127,7 +127,7 @@ def test_the_step_size_is_chosen_with_the_penalty(files, opauc, rank):
 def test_groups_need_a_table(tmp_path, opauc):
     (tmp_path / "rows.svm").write_text("+1 1:1\n-1 1:2\n")
     ran = opauc("train", tmp_path / "rows.svm", "--alpha", "auto", "--groups", "g", "-o", tmp_path / "model")
-    assert "only tables have columns, of which --groups could be one" in one_line(ran)
+    assert "only tables have columns of groups (--groups)" in one_line(ran)
 
 
 def test_too_few_rows_to_choose_are_told_of(tmp_path, opauc):

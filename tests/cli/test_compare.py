@@ -9,8 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from opauc import OnePassGAM
-from opauc.api.compare_methods import WantedMethods
-from opauc.api.competitors import feature_method_names, table_method_names
+from opauc.api.methods import FEATURE_METHODS, TABLE_METHODS, MethodNames
 from opauc.core.registry import SOLVERS
 from opauc.metrics import held_out
 from tests.tables import raw_table, rows_and_labels, write_csv, write_rows
@@ -22,17 +21,17 @@ def compared(ran):
     """Return what was said of each method, by name."""
     assert ran.code == 0, ran.err
     told = [json.loads(line) for line in ran.out.splitlines()]
-    return {line["learner"]: line for line in told if line["event"] == "compared"}
+    return {line["method"]: line for line in told if line["event"] == "compared"}
 
 
-def test_slow_learners_are_left_out_unless_they_are_named():
+def test_slow_methods_are_left_out_unless_they_are_named():
     slow = {name for name, kind in SOLVERS.items() if kind.is_slow}
     assert slow == {"descent_grid", "sketched_grid"}
-    usual = WantedMethods.of(None)
-    assert set(usual.of_features) - set(feature_method_names()) == set(SOLVERS) - slow
-    assert set(usual.of_tables) <= set(table_method_names())
+    usual = MethodNames.of(None)
+    assert set(usual.of_features) - set(FEATURE_METHODS) == set(SOLVERS) - slow
+    assert set(usual.of_tables) <= set(TABLE_METHODS)
     assert "gam" in usual.of_tables
-    assert WantedMethods.of("descent_grid, exact, gam, exact") == (["descent_grid", "exact"], ["gam"])
+    assert MethodNames.of(["descent_grid", "exact", "gam", "exact"]) == (["descent_grid", "exact"], ["gam"])
 
 
 def test_every_method_is_ranked_on_the_same_rows(tmp_path, opauc):
@@ -63,7 +62,7 @@ def test_raw_tables_are_learnt_by_every_method_each_with_what_it_takes(tmp_path,
     assert told["gam"]["auc"] > max(told["exact"]["auc"], told["logistic_regression"]["auc"])
     lines = ran.out.splitlines()
     [columns] = [json.loads(line) for line in lines if '"event": "columns"' in line]
-    assert set(columns["left_out"]) == {"id", "name", "empty", "always"}
+    assert set(columns["dropped"]) == {"id", "name", "empty", "always"}
     [given] = [json.loads(line) for line in lines if '"event": "rows"' in line]
     assert given["of_tables"] == ["gam"]
     # Age, income, paid, grade, three parts of a date; two marks of missing numbers; four cities.
@@ -85,7 +84,7 @@ def test_one_line_says_what_the_methods_are_given(tmp_path, opauc):
     said = opauc("compare", data, "--label", "bought", "--methods", "gam,exact").err.splitlines()
     assert said == [
         "columns: 1 number, 1 category",
-        "gam: 2 columns as they come; the others: 6 features (numbers scaled, missing ones marked, one for each "
+        "gam: 2 columns unscaled; the others: 6 features (numbers scaled, missing values marked, one for each "
         "category)",
     ]
     said = opauc("compare", data, "--label", "bought", "--methods", "exact", "--explain-columns")

@@ -26,8 +26,8 @@ def data(tmp_path):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 20_000)
-    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 20_000)
+    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
 
 
 def test_threads_learn_what_one_learns(opauc, data, tmp_path):
@@ -93,7 +93,7 @@ def test_bad_rows_are_reported(opauc, data, tmp_path):
         (("--engine", "spark", "--scheduler", "spark://127.0.0.1:1"), "127.0.0.1:1: no Spark master answers there"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler is the address of a cluster: add --engine dask"),
         (("--n-jobs", "0"), "--n-jobs must be a number other than 0; -1 uses all cores"),
-        (("--engine", "dask", "--solver", "sgd"), "'sgd' learns rows one after the other"),
+        (("--engine", "dask", "--solver", "sgd"), "'sgd' processes rows one after the other"),
     ],
 )
 def test_mistakes_are_one_line(opauc, data, tmp_path, words, message, monkeypatch):

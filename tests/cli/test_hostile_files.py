@@ -1,14 +1,17 @@
 """Every verb refuses a strange file in one line."""
 
-import shutil
-from pathlib import Path
+import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from opauc.cli import main
 from opauc.core.checksummed_file import read_checksummed
+from opauc.data import sources as byte_source
+from tests.cli.commands import StopHere, stop_after
 from tests.core.hostile_files import DELETED, changed, write_hostile
 
-FOLDER = Path(__file__).parents[1] / "fixtures" / "a90a3d9"
 READING = ("header", "reading")
 STRANGE = {
     "no kind": (("kind",), DELETED),
@@ -27,7 +30,7 @@ STRANGE = {
     "rows in words": (("header", "provenance", "rows"), "many"),
     "feature names that are numbers": (("header", "feature_names"), [1, 2, 3, 4, 5]),
     "feature names that are a number": (("header", "feature_names"), 5),
-    "a method among what fitting found": (("header", "fitted", "solver_"), {"predict": "x"}),
+    "a method among the fitted attributes": (("header", "fit", "fitted", "solver_"), {"predict": "x"}),
 }
 VERBS = {
     "predict": ["bad", "table-1.csv"],
@@ -39,17 +42,40 @@ VERBS = {
 }
 
 
+TRAIN = ["train", "--solver", "auto", "table-1.csv", "table-2.csv", "--categorical", "word", "--missing", "mean"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with two tables, a model of both, and a checkpoint of the first rows."""
+    folder, random = tmp_path_factory.mktemp("made"), np.random.default_rng(0)
+    for name, words in (("table-1.csv", ["red", "green"]), ("table-2.csv", ["green", "blue"])):
+        size, age = random.normal(size=(2, 150)).round(3)
+        table = pd.DataFrame({"size": size, "word": random.choice(words, 150), "age": age})
+        table.loc[random.random(150) < 0.1, "size"] = np.nan
+        table.assign(label=np.where(age + random.normal(size=150) > 0, "yes", "no")).to_csv(folder / name, index=False)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setattr(sys, "argv", ["opauc", *TRAIN, "-o", "good", "-q"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        patched.setattr(byte_source, "BLOCK_BYTES", 1024)
+        patched.setattr(sys, "argv", ["opauc", *TRAIN, "-o", "half", "-q", "--checkpoint-every", "1"])
+        stop_after(patched, 4)
+        with pytest.raises(StopHere):
+            main()
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("table-1.csv", "table-2.csv"):
-        shutil.copy(FOLDER / name, tmp_path)
-    shutil.copy(FOLDER / "command-table.opauc", tmp_path / "good")
-    return tmp_path
+def folder(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return made
 
 
 def spoil(source, place, value):
-    kind, header, arrays = read_checksummed(FOLDER / source)
+    kind, header, arrays = read_checksummed(source)
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
     write_hostile("bad", changed(whole, place, value), arrays)
 
@@ -57,7 +83,7 @@ def spoil(source, place, value):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("strange", STRANGE)
 def test_every_verb_refuses_a_strange_model_in_one_line(opauc, strange):
-    spoil("command-table.opauc", *STRANGE[strange])
+    spoil("good", *STRANGE[strange])
     for verb, arguments in VERBS.items():
         ran = opauc(verb, *arguments)
         assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), verb
@@ -80,14 +106,13 @@ def test_every_verb_refuses_a_strange_model_in_one_line(opauc, strange):
         (("header", "pace"), [[3, 4], [1, 2]]),
         (("header", "plan"), None),
         (("header", "positive"), ["a"]),
-        (("header", "fitted"), {}),
+        (("header", "fit", "fitted"), {}),
         (("header", "n_features"), 14_000),
         (("header", "parameters", "alpha"), "x"),
     ],
 )
 def test_a_strange_checkpoint_is_not_taken_up(opauc, place, value):
-    spoil("table.checkpoint", place, value)
-    options = ["--categorical", "word", "--missing", "mean", "--checkpoint", "bad", "--resume"]
-    ran = opauc("train", "--solver", "auto", "table-1.csv", "table-2.csv", "-o", "model", *options)
+    spoil("half.checkpoint", place, value)
+    ran = opauc(*TRAIN, "-o", "model", "--checkpoint", "bad", "--resume")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert ran.err.startswith("opauc: bad: cannot be used: ")

@@ -1,6 +1,7 @@
 """`opauc inspect` lists what an additive model has learned."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 
 import opauc as library
 from opauc.additive.selection import ModelSelection
-from opauc.api.describe_terms import explained_row, guard_in_words, shown_terms
+from opauc.api.describe import explain_row, selection_as_text, shown_terms
 
 N_ROWS = 3000
 
@@ -33,7 +34,7 @@ def file(model, tmp_path):
     return str(tmp_path / "model.opauc")
 
 
-def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(model, file, opauc):
+def test_every_effect_is_listed_with_its_kind_its_importance_and_its_range(model, file, opauc):
     printed = opauc("inspect", file).out
     for name, kind, effect in (("age", "curve", model.terms_[0]), ("job", "levels", model.terms_[1])):
         assert effect.name == name
@@ -42,36 +43,36 @@ def test_every_effect_has_a_line_with_its_kind_its_importance_and_its_range(mode
         assert f"{effect.value.min():+.3f} to {effect.value.max():+.3f}" in line
 
 
-def test_the_guard_and_the_shifts_are_listed(model, file, opauc):
+def test_the_model_selection_and_the_drift_are_listed(model, file, opauc):
     printed = opauc("inspect", file).out
-    assert f"AUC {model.selection_.aucs[model.selection_.model]:.4f}  ← taken" in printed
-    assert "shifted features" in printed
+    assert f"AUC {model.selection_.aucs[model.selection_.model]:.4f}  ← selected" in printed
+    assert re.search(r"^drift +none", printed, re.MULTILINE)
 
 
 def test_a_machine_gets_all_of_it(model, file, opauc):
     found = json.loads(opauc("inspect", file, "--json").out)["additive"]
-    assert [effect["name"] for effect in found["effects"]] == [effect.name for effect in model.terms_]
-    assert {effect["name"]: effect["importance"] for effect in found["effects"]} == pytest.approx(
+    assert [effect["name"] for effect in found["terms"]] == [effect.name for effect in model.terms_]
+    assert {effect["name"]: effect["importance"] for effect in found["terms"]} == pytest.approx(
         model.term_importances_
     )
-    assert found["guard"] == {"taken": model.selection_.model, "aucs": model.selection_.aucs}
-    assert found["shifted"] == {}
+    assert found["selection"] == {"model": model.selection_.model, "aucs": model.selection_.aucs}
+    assert found["drift"] == {}
 
 
-def test_features_that_shifted_are_named(tmp_path, opauc):
+def test_features_that_drifted_are_named(tmp_path, opauc):
     moved = library.OnePassGAM(init_size=1500, interactions=0, random_state=0)
     moved.partial_fit(*table(), classes=[False, True])
     with pytest.warns(UserWarning, match="age"):
         moved.partial_fit(*table(1, shift=30.0))
     library.save(moved, tmp_path / "moved.opauc")
-    assert "age (stability index" in opauc("inspect", str(tmp_path / "moved.opauc")).out
-    assert list(json.loads(opauc("inspect", str(tmp_path / "moved.opauc"), "--json").out)["additive"]["shifted"]) == [
+    assert "age (PSI" in opauc("inspect", str(tmp_path / "moved.opauc")).out
+    assert list(json.loads(opauc("inspect", str(tmp_path / "moved.opauc"), "--json").out)["additive"]["drift"]) == [
         "age"
     ]
 
 
-def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
-    (levels,) = [effect for effect in shown_terms(model._effects()) if effect.name == "job"]
+def test_the_shares_of_rows_next_to_the_levels_are_those_of_the_table(model):
+    (levels,) = [effect for effect in shown_terms(model._terms()) if effect.name == "job"]
     words = table()[0]["job"].to_pylist()
     for name, share in zip(levels.grid[0], levels.row_shares, strict=True):
         assert share == pytest.approx(words.count(name) / N_ROWS)
@@ -79,12 +80,12 @@ def test_the_shares_of_rows_beside_the_levels_are_those_of_the_table(model):
 
 def test_a_row_explained_adds_up_to_its_score_and_says_what_the_row_had(model):
     rows = pa.table({"age": [55.0], "job": ["judge"]})
-    found = explained_row(model._effects(), model._columns.read(rows).rows[0], "a row", "row 1")
+    found = explain_row(model._terms(), model._columns.read(rows).rows[0], "a row", "row 1")
     assert found.score() == pytest.approx(model.decision_function(rows)[0])
     assert [str(part) for part in found.contributions] == ["age = 55", "job = judge"]
     assert f"probability {model.predict_proba(rows)[0, 1]:.4f}" in found.note
     nothing = model._columns.read(pa.table({"age": pa.array([None], pa.float64()), "job": ["king"]})).rows[0]
-    parts = explained_row(model._effects(), nothing, "", "").contributions
+    parts = explain_row(model._terms(), nothing, "", "").contributions
     assert [str(part) for part in parts] == ["age = missing", "job = (others)"]
 
 
@@ -97,10 +98,10 @@ def model_with_trees():
     return library.OnePassGAM(init_size=10000, max_columns=400, random_state=0).fit(table, labels)
 
 
-def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, opauc):
+def test_every_tree_term_has_its_own_line(model_with_trees, tmp_path, opauc):
     library.save(model_with_trees, tmp_path / "model.opauc")
     printed = opauc("inspect", tmp_path / "model.opauc").out
-    found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["effects"]
+    found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["terms"]
     for name in ("a (trees)", "b (trees)", "c (trees)"):
         importance = model_with_trees.term_importances_[name]
         (line,) = [line for line in printed.splitlines() if line.startswith(name)]
@@ -108,25 +109,25 @@ def test_what_features_do_in_trees_has_a_line_each(model_with_trees, tmp_path, o
         assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
 
 
-def test_a_row_explained_says_what_the_row_had_where_features_act_with_others(model_with_trees):
+def test_a_row_explained_says_what_the_row_had_where_features_are_in_trees(model_with_trees):
     row = np.array([0.5, -0.25, 2.0])
-    found = explained_row(model_with_trees._effects(), row, "a row", "row 1")
+    found = explain_row(model_with_trees._terms(), row, "a row", "row 1")
     table = pa.table({"a": [0.5], "b": [-0.25], "c": [2.0]})
     assert found.score() == pytest.approx(model_with_trees.decision_function(table)[0])
-    told = [str(part) for part in found.contributions]
-    assert {"a = 0.5", "a = 0.5, with others", "b = -0.25, with others", "c = 2, with others"} <= set(told)
-    assert len(set(told)) == len(told)
+    contributions = [str(part) for part in found.contributions]
+    assert {"a = 0.5", "a = 0.5 (trees)", "b = -0.25 (trees)", "c = 2 (trees)"} <= set(contributions)
+    assert len(set(contributions)) == len(contributions)
 
 
 @pytest.mark.parametrize(
-    ("selection", "words"),
+    ("selection", "text"),
     [
         (ModelSelection("full", {}, (0.0, 0.0)), "no rows came after"),
         (ModelSelection("full", {"linear": 0.8, "full": 0.9}, (900.0, 100.0)), "on the 1,000 rows after"),
         (ModelSelection("additive", {"additive": 0.9, "full": 0.8}, (9.0, 1.0)), "Curves and levels, no pairs"),
-        (ModelSelection("sample", {"full": 0.9}, (9.0, 1.0)), "far other shares"),
+        (ModelSelection("sample", {"full": 0.9}, (9.0, 1.0)), "class proportions changed"),
         (ModelSelection("another", {"another": 0.9, "full": 0.8}, (9.0, 1.0)), "Another: ranked better"),
     ],
 )
-def test_the_guard_says_what_it_took_and_why(selection, words):
-    assert words in guard_in_words(selection)
+def test_the_text_of_the_model_selection_gives_its_reason(selection, text):
+    assert text in selection_as_text(selection)

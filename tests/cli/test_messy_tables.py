@@ -240,11 +240,11 @@ def test_kept_columns_stay_beside_their_rows_where_bad_ones_are_skipped(tmp_path
     assert [line.rsplit(",", 1)[0] for line in ran.out.splitlines()] == ["id,a", "r1,1", "r2,2", "r4,4", "r7,7"]
 
 
-def test_only_tables_have_columns_to_keep(tmp_path, opauc):
+def test_only_tables_have_columns_to_pass_through(tmp_path, opauc):
     (tmp_path / "t.svm").write_text("+1 1:1\n-1 1:0\n" * 5)
     assert opauc("train", "--solver", "auto", tmp_path / "t.svm", "-o", tmp_path / "m").code == 0
     said = one_line(opauc("predict", tmp_path / "m", tmp_path / "t.svm", "--keep", "id"))
-    assert said.endswith("only tables have columns that can be kept")
+    assert said.endswith("only tables have columns that can be passed through")
 
 
 @pytest.mark.skipif(not RAW.exists(), reason="the raw tables are not here")

@@ -28,8 +28,8 @@ def folder(tmp_path, monkeypatch):
         ("+1 3:1 2:1\n-1 1:1\n", r"bad.svm, line 1: .*2.*3"),
         ("+1 1:1\n-1 1:nan\n", r"bad.svm, line 2: .*nan"),
         ("+1 1:1\n-1 1:2\n3 1:1\n", r"bad.svm, line 3: label 3 besides -1 and 1"),
-        ("+1 1:1\n+1 1:2\n", r"learning needs rows of two classes, got 2 rows"),
-        ("", r"learning needs rows of two classes, got 0 rows"),
+        ("+1 1:1\n+1 1:2\n", r"training needs rows of two classes, got 2 rows"),
+        ("", r"training needs rows of two classes, got 0 rows"),
     ],
 )
 def test_bad_libsvm_is_refused_with_file_and_line_and_nothing_is_written(folder, opauc, content, said):
@@ -62,7 +62,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         (["train", "good.svm", "-o", "nowhere/m"], r"there is no folder nowhere"),
         (["train", "good.svm", "-o", "."], r"is a folder"),
         (["train", "good.svm", "-o", "m", "--alpha", "-1"], r"'alpha' parameter"),
-        (["train", "good.svm", "-o", "m", "--solver", "magic"], r"'solver' parameter"),
+        (["train", "good.svm", "-o", "m", "--solver", "magic"], r"--solver must be one of gam, auto, exact, sgd, progressive_selection, got 'magic'"),
         (["train", "good.svm", "-o", "m", "--rank", "many"], r"'rank' parameter"),
         (["train", "good.svm", "-o", "m", "--format", "excel"], r"format must be one of libsvm"),
         (["train", "good.svm", "-o", "m", "--missing", "guess"], r"missing must be one of"),
@@ -78,7 +78,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         (["inspect", "good.svm"], r"broken, or not a file of opauc"),
         (
             ["train", "good.svm", "-o", "m", "--rank", "5", "--standardize"],
-            r"--standardize is for full covariance; a scor",
+            r"--standardize is for full covariance; a sketch",
         ),
         (
             ["train", "good.svm", "-o", "m", "--solver", "progressive_selection", "--no-standardize"],
@@ -86,7 +86,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         ),
         (["merge", "good.svm", "-o", "m"], r"two models or more"),
         (["compare", "-"], r"standard input does not allow"),
-        (["compare", "good.svm", "--methods", "exact,magic"], r"no learner is called 'magic'"),
+        (["compare", "good.svm", "--methods", "exact,magic"], r"no method is called 'magic'"),
         (["dance"], r"No such command 'dance'"),
     ],
 )
@@ -105,7 +105,7 @@ def test_models_that_do_not_belong_together_are_not_merged(folder, opauc):
 
 @pytest.mark.usefixtures("folder")
 def test_a_bug_keeps_its_traceback(monkeypatch):
-    monkeypatch.setattr("opauc.cli.train.run", lambda *_: 1 / 0)
+    monkeypatch.setattr("opauc.cli.train.run_training", lambda *_: 1 / 0)
     monkeypatch.setattr(sys, "argv", ["opauc", "train", "good.svm", "-o", "model"])
     with pytest.raises(ZeroDivisionError):
         main()
@@ -180,14 +180,14 @@ def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, mo
     data = folder / "rows.svm"
     data.write_text(GOOD * 200)
     monkeypatch.setattr("opauc.data.sources.BLOCK_BYTES", 4096)
-    learn, seen = Trainer.learn, []
+    train_batch, seen = Trainer.train, []
 
-    def learn_and_cut(self, chunk):
+    def train_and_cut(self, batch):
         if not seen:
             seen.append(os.truncate(data, 20_000))
-        learn(self, chunk)
+        train_batch(self, batch)
 
-    monkeypatch.setattr(Trainer, "learn", learn_and_cut)
+    monkeypatch.setattr(Trainer, "train", train_and_cut)
     assert re.search(r"rows.svm: the file changed while it was read", one_line(opauc("train", data, "-o", "model")))
     assert not (folder / "model").exists()
 

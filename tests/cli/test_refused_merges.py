@@ -1,10 +1,10 @@
-"""What cannot be merged or unlearned is refused in one line that names the solver that learned."""
+"""What cannot be merged or forgotten is refused in one line that names the solver."""
 
 import pytest
 
 from tests.tables import rows_and_labels, write_rows
 
-LEARNT_IN_TURN = [
+ORDER_DEPENDENT = [
     (["--solver", "sgd"], "'sgd'"),
     (["--solver", "sgd", "--rank", "3"], "'sgd' with rank 3"),
     (["--rank", "0"], "'sgd' with rank 0"),
@@ -12,12 +12,12 @@ LEARNT_IN_TURN = [
 ]
 
 
-@pytest.mark.parametrize(("options", "called"), LEARNT_IN_TURN, ids=[called for _, called in LEARNT_IN_TURN])
-def test_merge_and_forget_name_the_solver_that_learned(tmp_path, opauc, options, called):
+@pytest.mark.parametrize(("options", "called"), ORDER_DEPENDENT, ids=[called for _, called in ORDER_DEPENDENT])
+def test_merge_and_forget_name_the_solver(tmp_path, opauc, options, called):
     data, model, exact = write_rows(tmp_path, "npz", *rows_and_labels()), tmp_path / "model", tmp_path / "exact"
     assert opauc("train", "--solver", "auto", data, "-o", model, *options).code == 0
     assert opauc("train", "--solver", "auto", data, "-o", exact).code == 0
-    needs = f"needs solver='exact': what {called} has learned depends on each row in turn\n"
+    needs = f"needs solver='exact': the state of {called} depends on each row in turn\n"
     merge = ["merge", "-o", tmp_path / "out"]
     for models in ((model, model), (model, exact), (exact, model)):
         refused = opauc(*merge, *models)

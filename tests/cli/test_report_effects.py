@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opauc as library
-from opauc.api.example_rows import ExampleRows
+from opauc.api.describe import ExampleRows
 
 N_ROWS = 900
 

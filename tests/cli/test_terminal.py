@@ -91,10 +91,10 @@ def test_the_command_alone_shows_its_help(opauc):
         ("astray", "astray: there is no folder"),
     ],
 )
-def test_where_nothing_can_be_written_is_found_out_before_learning(folder, opauc, monkeypatch, target, said):
+def test_where_nothing_can_be_written_is_found_out_before_training(folder, opauc, monkeypatch, target, said):
     (folder / "loop").symlink_to("loop")
     (folder / "astray").symlink_to("nowhere/model")
-    monkeypatch.setattr("opauc.cli.train.run", lambda *_: pytest.fail("learned before it was known"))
+    monkeypatch.setattr("opauc.api.train._run", lambda *_: pytest.fail("trained before it was known"))
     for arguments in (["-o", target], ["-o", "model", "--checkpoint", target]):
         ran = opauc("train", "--solver", "auto", "good.svm", *arguments)
         assert (ran.code, ran.err.count("\n")) == (2, 1)

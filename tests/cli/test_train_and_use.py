@@ -111,14 +111,14 @@ def test_merged_files_are_one_model_and_rows_can_be_forgotten(tmp_path, opauc):
     assert_allclose(left.coef_, library.load(tmp_path / "a.opauc").coef_, rtol=1e-6)
 
 
-def test_forgetting_files_that_were_never_learnt_or_are_forgotten_already_is_warned_of(tmp_path, opauc):
+def test_forgetting_files_that_were_never_trained_on_or_are_forgotten_already_is_warned_of(tmp_path, opauc):
     for part, n_rows in enumerate((1000, 20, 20)):  # so few that taking them out is plausible
         write_rows(tmp_path, "svm", *rows_and_labels(part, n_rows), str(part))
     assert opauc("train", "--solver", "auto", tmp_path / "0.svm", tmp_path / "1.svm", "-o", tmp_path / "m").code == 0
     learned = opauc("forget", tmp_path / "m", tmp_path / "1.svm", "-o", tmp_path / "left")
     assert (learned.code, "warning" in learned.err) == (0, False)
     stranger = opauc("forget", tmp_path / "m", tmp_path / "2.svm", "-o", tmp_path / "wrong")
-    assert (stranger.code, stranger.err.count("2.svm is none of the files the model was learned from")) == (0, 1)
+    assert (stranger.code, stranger.err.count("2.svm is none of the files the model was trained on")) == (0, 1)
     again = opauc("forget", tmp_path / "left", tmp_path / "1.svm", "-o", tmp_path / "wrong")
     assert (again.code, again.err.count("1.svm was forgotten before")) == (0, 1)
 
@@ -135,7 +135,7 @@ def test_rows_of_a_sketched_model_are_forgotten_by_their_numbers(tmp_path, opauc
     assert (refused.code, "row_numbers" in refused.err) == (2, True)
     ran = opauc("forget", tmp_path / "whole", last, "-o", tmp_path / "left", "--first-row", "300")
     assert ran.code == 0
-    assert "last.npz is none of the files the model was learned from" in ran.err
+    assert "last.npz is none of the files the model was trained on" in ran.err
     assert_allclose(library.load(tmp_path / "left").coef_, library.load(tmp_path / "wanted").coef_, rtol=1e-6)
 
 

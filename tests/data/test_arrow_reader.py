@@ -251,11 +251,11 @@ def test_a_table_without_rows_gives_none(tmp_path):
     parquet.write_table(schema.empty_table(), tmp_path / "none.parquet")
     with parquet.ParquetWriter(tmp_path / "empty.parquet", schema) as file:
         file.write_table(schema.empty_table())
-    assert list(open_stream([tmp_path / "none.parquet", tmp_path / "empty.parquet"]).chunks()) == []
+    assert list(open_stream([tmp_path / "none.parquet", tmp_path / "empty.parquet"]).batches()) == []
     with parquet.ParquetWriter(tmp_path / "some.parquet", schema) as file:
         for rows in ([], [1.0], []):
             file.write_table(pa.table({"a": rows, "y": [1] * len(rows)}, schema=schema))
-    [chunk] = open_stream([tmp_path / "none.parquet", tmp_path / "some.parquet"]).chunks()
+    [chunk] = open_stream([tmp_path / "none.parquet", tmp_path / "some.parquet"]).batches()
     assert chunk.rows.tolist() == [[1.0]]
 
 
@@ -287,6 +287,6 @@ def test_intervals_are_refused_by_name_and_can_be_left_out(tmp_path, unit):
         (ReadOptions(label="a"), f"the label, column a, holds {kind}, which is neither numbers nor words"),
     ]:
         with pytest.raises(InputError, match=message):
-            list(open_stream([tmp_path / "t.arrow"], options).chunks())
-    [chunk] = open_stream([tmp_path / "t.arrow"], ReadOptions(features=("b",))).chunks()
+            list(open_stream([tmp_path / "t.arrow"], options).batches())
+    [chunk] = open_stream([tmp_path / "t.arrow"], ReadOptions(features=("b",))).batches()
     assert chunk.rows.tolist() == [[1.0]]

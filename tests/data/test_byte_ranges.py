@@ -35,11 +35,11 @@ def labeled(chunks):
 
 
 def assert_cut_is_whole(path, size, options):
-    whole = labeled(list(open_stream([path], options).chunks()))
+    whole = labeled(list(open_stream([path], options).batches()))
     apart = [
         chunk
         for byte_range in extents_of(path, size)
-        for chunk in DataStream.of_byte_range(str(path), byte_range, options, encoder_of(options), BadRows()).chunks(
+        for chunk in DataStream.of_byte_range(str(path), byte_range, options, encoder_of(options), BadRows()).batches(
             False
         )
     ]
@@ -106,7 +106,7 @@ def test_a_record_across_many_cuts_belongs_to_the_stretch_it_begins_in(tmp_path)
     options, counts = ReadOptions(drop=("word",)), []
     for byte_range in extents_of(path, 20):
         stream = DataStream.of_byte_range(str(path), byte_range, options, encoder_of(options), BadRows())
-        counts.append(sum(chunk.rows.shape[0] for chunk in stream.chunks(False)))
+        counts.append(sum(chunk.rows.shape[0] for chunk in stream.batches(False)))
     assert counts[0] == 1
     assert sum(counts) == 2
 

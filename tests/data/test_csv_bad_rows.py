@@ -59,7 +59,7 @@ def test_words_that_are_not_in_utf8_are_those_of_windows_and_it_is_said(tmp_path
         ("<!DOCTYPE html>\n<table>\n", "XML or HTML is not read; save it as CSV or Parquet"),
         (
             "y\n1\n",
-            "no column is left to be a feature beside y; if there are others, name the delimiter (delimiter=...) or "
+            "no column is left to be a feature besides y; if there are others, name the delimiter (delimiter=...) or "
             "take out lines before the header",
         ),
     ],

@@ -23,7 +23,7 @@ RECORDS = st.lists(st.lists(FIELDS, min_size=3, max_size=5), min_size=1, max_siz
 def outcome(path, options):
     bad = BadRows("skip")
     try:
-        chunks = list(open_stream([path], options, bad_rows=bad).chunks())
+        chunks = list(open_stream([path], options, bad_rows=bad).batches())
     except InputError as error:
         return str(error)
     rows = [chunk.rows if isinstance(chunk.rows, np.ndarray) else chunk.rows.toarray() for chunk in chunks]
@@ -55,9 +55,9 @@ def test_a_matrix_holds_what_columns_one_by_one_hold(tmp_path_factory, records, 
 PEAK = """
 import resource, sys
 from opauc.data.open_stream import open_stream
-shapes = [[chunk.rows.shape for chunk in open_stream([path]).chunks()] for path in sys.argv[1:2]]
+shapes = [[chunk.rows.shape for chunk in open_stream([path]).batches()] for path in sys.argv[1:2]]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-[chunk] = open_stream(sys.argv[2:]).chunks()
+[chunk] = open_stream(sys.argv[2:]).batches()
 assert chunk.rows.shape == (3, 100_000), chunk.rows.shape
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 // 100_000)
 """

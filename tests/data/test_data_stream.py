@@ -29,7 +29,7 @@ def test_lines_are_told_where_rows_were_skipped(tmp_path):
     lines[5] = lines[700] = "nonsense"
     (tmp_path / "rows.svm").write_text("\n".join(lines))
     bad = BadRows("skip")
-    chunks = list(open_stream([tmp_path / "rows.svm"], ReadOptions(), bad_rows=bad).chunks())
+    chunks = list(open_stream([tmp_path / "rows.svm"], ReadOptions(), bad_rows=bad).batches())
     for chunk in chunks:
         for i in range(chunk.rows.shape[0]):
             assert chunk.rows[[i]].toarray()[0, 0] == chunk.line_of(i) - 1
@@ -41,7 +41,7 @@ def test_lines_are_told_where_rows_were_skipped(tmp_path):
 def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
     (tmp_path / "a.svm").write_text("+1 1:1\n")
     (tmp_path / "b.svm").write_text("oh\n")
-    stream = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).chunks()
+    stream = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).batches()
     assert next(stream).rows.shape == (1, 1)
     with pytest.raises(MalformedRowError, match=r"b\.svm, line 1"):
         next(stream)
@@ -50,9 +50,9 @@ def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
 def test_a_resume_position_of_other_files_raises(tmp_path):
     rows, labels = rows_and_labels(0, 40, 2)
     paths = [write_rows(tmp_path, "svm", rows, labels, name) for name in ("a", "b", "c")]
-    *_, last = open_stream(paths[:2], ReadOptions()).chunks()
+    *_, last = open_stream(paths[:2], ReadOptions()).batches()
     with pytest.raises(InputError, match=r"c\.svm: is read where .*a\.svm was read before"):
-        list(open_stream([paths[2], paths[1]], ReadOptions(), last.resume_position).chunks())
+        list(open_stream([paths[2], paths[1]], ReadOptions(), last.resume_position).batches())
 
 
 @pytest.mark.parametrize("make", [
@@ -78,8 +78,8 @@ import resource, sys
 from opauc.data.open_stream import open_stream
 from opauc.data import ReadOptions
 options = ReadOptions()
-next(iter(open_stream([sys.argv[1]], options).chunks()))  # imports, compiles and takes what one chunk takes
-rows = sum(chunk.rows.shape[0] for chunk in open_stream(sys.argv[1:], options).chunks())
+next(iter(open_stream([sys.argv[1]], options).batches()))  # imports, compiles and takes what one chunk takes
+rows = sum(chunk.rows.shape[0] for chunk in open_stream(sys.argv[1:], options).batches())
 print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

@@ -21,11 +21,11 @@ def test_formats_are_listed_with_the_usual_ones_first():
 
 UNTOUCHED = """
 import importlib.util, sys
-found = importlib.util.find_spec("opauc")  # the rooms alone, whatever the top level of the package imports
+found = importlib.util.find_spec("opauc")  # the data package alone, whatever `import opauc` imports
 sys.modules["opauc"] = importlib.util.module_from_spec(found)
 from opauc.data.open_stream import open_stream
 from opauc.core.registry import FORMATS
-chunks = list(open_stream(sys.argv[1:]).chunks())
+batches = list(open_stream(sys.argv[1:]).batches())
 FORMATS
 print("pyarrow" in sys.modules, "sklearn" in sys.modules)
 """

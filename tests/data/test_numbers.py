@@ -50,7 +50,7 @@ def additive_streams(folder, values):
 
 
 def first_values(streams):
-    return [next(iter(stream.chunks())).rows[0, 0] for stream in streams]
+    return [next(iter(stream.batches())).rows[0, 0] for stream in streams]
 
 
 @pytest.mark.parametrize(("text", "number"), NUMBERS.items())
@@ -69,7 +69,7 @@ def test_a_missing_value_is_missing_in_every_format_and_for_every_model(tmp_path
     assert means == [np.mean([float(value) for value in OTHERS])] * 3
     for stream in linear_streams(tmp_path, values, ReadOptions(), BadRows()):
         with pytest.raises(MalformedRowError, match="column a: the value is missing"):
-            list(stream.chunks())
+            list(stream.batches())
 
 
 @pytest.mark.parametrize("text", INFINITE)
@@ -77,7 +77,7 @@ def test_an_infinite_value_is_a_bad_row_in_every_format_and_for_every_model(tmp_
     values = [text, *OTHERS]
     for stream in (*linear_streams(tmp_path, values, ReadOptions(), BadRows()), *additive_streams(tmp_path, values)):
         with pytest.raises(MalformedRowError, match=r"column a: -?inf is not a finite number"):
-            list(stream.chunks())
+            list(stream.batches())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_infinite_value_is_a_bad_row_in_every_format_and_for_every_model(tmp_
 )
 def test_the_number_format_of_a_column_is_inferred_alike_everywhere(tmp_path, texts, numbers):
     for stream in (*linear_streams(tmp_path, texts, ReadOptions(), BadRows()), *additive_streams(tmp_path, texts)):
-        rows = np.concatenate([chunk.rows for chunk in stream.chunks()])
+        rows = np.concatenate([chunk.rows for chunk in stream.batches()])
         np.testing.assert_array_equal(rows[:, 0], numbers)
 
 
@@ -101,7 +101,7 @@ def test_a_number_format_inferred_first_reads_all_later_rows(tmp_path):
     pd.DataFrame({"a": texts, "y": labels}).to_csv(path, index=False)
     table = pa.Table.from_batches(pa.table({"a": texts, "y": labels}).to_batches(max_chunksize=500))
     for stream in (open_stream([path]), stream_of_memory(table)):
-        rows = np.concatenate([chunk.rows for chunk in stream.chunks()])
+        rows = np.concatenate([chunk.rows for chunk in stream.batches()])
         np.testing.assert_array_equal(rows[:, 0], [0.5] * 2000 + [1200.0] * 2000)
 
 
@@ -110,8 +110,8 @@ def test_a_string_among_numbers_is_a_bad_row_with_its_line_and_column(tmp_path, 
     path = write(tmp_path, ["$1", "$2", "soon", "$4", "$5", "$6"])
     line = 4 if write is write_csv else 3
     with pytest.raises(MalformedRowError, match=f"line {line}, column a: 'soon' is not a number"):
-        list(open_stream([path]).chunks())
+        list(open_stream([path]).batches())
     bad = BadRows("skip")
-    rows = np.concatenate([chunk.rows for chunk in open_stream([path], bad_rows=bad).chunks()])
+    rows = np.concatenate([chunk.rows for chunk in open_stream([path], bad_rows=bad).batches()])
     assert rows[:, 0].tolist() == [1, 2, 4, 5, 6]
     assert bad.total == 1

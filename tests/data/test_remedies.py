@@ -26,7 +26,7 @@ def flag(hint):
 )
 def test_a_command_words_remedies_as_flags(data, options, message):
     with pytest.raises(InputError) as error:
-        list(stream_of_memory(pa.table(data), options=ReadOptions(**options)).chunks())
+        list(stream_of_memory(pa.table(data), options=ReadOptions(**options)).batches())
     assert "--" not in str(error.value)
     assert error.value.reworded(flag).endswith(message)
 
@@ -34,11 +34,11 @@ def test_a_command_words_remedies_as_flags(data, options, message):
 def test_remedies_of_sparse_rows_and_of_text_are_worded_too(tmp_path):
     rows = sparse.csr_array(np.array([[np.nan, 1.0]]))
     with pytest.raises(InputError) as error:
-        list(stream_of_memory(rows, [1], ReadOptions(missing="mean")).chunks())
+        list(stream_of_memory(rows, [1], ReadOptions(missing="mean")).batches())
     assert error.value.reworded(flag).endswith("can be taken as zero, not as the mean (--missing)")
     (tmp_path / "a.csv").write_text("yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
-        list(open_stream([tmp_path / "a.csv"], ReadOptions(label=0)).chunks())
+        list(open_stream([tmp_path / "a.csv"], ReadOptions(label=0)).batches())
     assert error.value.reworded(flag).endswith("say whether it is a header (--header True or False)")
 
 
@@ -47,5 +47,5 @@ def test_one_bad_row_too_many_keeps_the_remedies_of_the_last():
     stream = stream_of_memory(table)
     stream.bad_rows = BadRows("skip", most=1)
     with pytest.raises(TooManyBadRowsError) as error:
-        list(stream.chunks())
+        list(stream.batches())
     assert error.value.reworded(flag).endswith("as zero or as the mean (--missing)")

@@ -62,7 +62,7 @@ def test_the_command_names_the_extra(package, extra, tmp_path):
 def test_sums_and_grids_on_a_device_need_torch_and_numpy_alone():
     pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
     absent = ["scipy", "numba", "sklearn", "pyarrow", "safetensors", "threadpoolctl", "xopen", "typer", "rich", "dask"]
-    modules = [f"opauc.engines.{name}" for name in ("torch_sums", "torch_minimizer", "torch_grid")]
+    modules = [f"opauc.engines.torch.{name}" for name in ("sums", "minimizer", "grid_pass")]
     code = f"import {', '.join(modules)}, benchmarks.gpu, benchmarks.gpu_grid; print('here')"
     ran = run(absent, code)
     assert ran.stdout == "here\n", ran.stderr

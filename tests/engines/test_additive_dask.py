@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.engines.additive_shards import additive_shards
 
 from opauc import OnePassGAM
 from opauc.additive.factory import AdditiveFactory
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.engines.files import train_files
+from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from tests.tables import raw_table, small_bases, write_csv
 
@@ -40,7 +41,7 @@ def slow(path, part, rows, labels):
 def table(monkeypatch):
     """A raw table, of which a part makes a basis."""
     small_bases(monkeypatch, 800)
-    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
+    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 
 
@@ -65,10 +66,11 @@ def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client,
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(client, table, tmp_path):
     path = write_csv(tmp_path / "a.csv", table)
     found = fit_dask(OnePassGAM(random_state=0), [path], reading=ReadOptions(label="bought"), client=client)
-    learning = additive_shards([path], ReadOptions(label="bought"), AdditiveFactory({"random_state": 0}), ClassLabels())
-    right = train_files(learning, ThreadScheduler(2)).model
-    assert_array_equal(found._fitted.final.weights, right.solution.final.weights)
-    assert found.selection_ == right.solution.final.selection
+    reading = OrdinalReading(ReadOptions(label="bought"))
+    plan = plan_training(AdditiveFactory({"random_state": 0}), [path], reading, ClassLabels())
+    right = train_files(plan, ThreadScheduler(2)).model
+    assert_array_equal(found._fitted.final.weights, right.fit.final.weights)
+    assert found.selection_ == right.fit.final.selection
     assert found.decision_function(table.drop(columns="bought")).shape == (2400,)
 
 

@@ -15,9 +15,9 @@ from opauc import OnePassGAM
 from opauc.additive.initial_sample import RowFingerprints
 from opauc.additive.input import next_rows
 from opauc.data.sample import sample_row_numbers
-from opauc.engines.partitions import PartitionPlan, joined_chunks, published, taken
-from opauc.engines.scheduler import in_pairs
-from opauc.engines.trained_shards import TrainedShards
+from opauc.engines.partitions import PartitionPlan, adopt_shards, concat_rows, take_rows
+from opauc.engines.scheduler import merge_in_pairs
+from opauc.engines.shards import TrainedShards
 from opauc.errors import InputError
 from opauc.types import random_key
 from tests.tables import raw_table, small_bases
@@ -42,13 +42,13 @@ class Cut:
         return sum(len(part[1]) for part in self.parts)
 
     def take(self, numbers):
-        return taken(joined_chunks(self.parts), numbers)
+        return take_rows(concat_rows(self.parts), numbers)
 
     def fitted(self, model):
         labels = np.unique(np.concatenate([part[1] for part in self.parts]))
         plan = PartitionPlan.of(model, labels, self.parts[0][0].shape[1], self)
-        learned = in_pairs([plan.learned(number, 0, [part]) for number, part in enumerate(self.parts)])
-        return published(model, learned)
+        learned = merge_in_pairs([plan.train(number, 0, [part]) for number, part in enumerate(self.parts)])
+        return adopt_shards(model, learned)
 
 
 def literal(X, y, weight=None):
@@ -65,7 +65,7 @@ CUTS = [[], [1000], [1, 1, 700, 2999], list(range(100, 3000, 100))]
 
 
 @pytest.fixture(autouse=True)
-def _small_cards(monkeypatch):
+def _small_bases(monkeypatch):
     small_bases(monkeypatch, 1000)
 
 
@@ -79,7 +79,7 @@ def test_however_rows_are_cut_the_model_is_that_of_all_of_them(table, edges):
     assert found.feature_names_in_.tolist() == X.columns.tolist()
 
 
-def test_where_all_rows_make_the_card_it_is_the_model_of_fit():
+def test_where_all_rows_fix_the_basis_it_is_the_model_of_fit():
     frame = raw_table(900).drop(columns=["empty", "always", "name", "id"])
     X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
     found, right = Cut(X, y, [300, 310]).fitted(OnePassGAM(random_state=0)), OnePassGAM(random_state=0).fit(X, y)
@@ -94,7 +94,7 @@ def test_weights_of_rows_count(table):
     assert_allclose(found.decision_function(X), literal(X, y, weight).decision_function(X), rtol=0, atol=1e-8)
 
 
-def test_rows_sorted_by_their_label_give_a_card_of_both_classes(table):
+def test_rows_sorted_by_their_label_give_a_basis_of_both_classes(table):
     frame = table.sort_values("bought", kind="stable")
     X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
     found = Cut(X, y, [750, 1500, 2250]).fitted(OnePassGAM(random_state=0))
@@ -123,8 +123,8 @@ def test_rows_of_every_kind_are_taken_and_joined(kind):
     frame = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0) % 3})
     whole = frame if kind in (pd.DataFrame, Table.from_pandas, pl.from_pandas) else frame.to_numpy()
     chunks = [(kind(whole[a:b]), list(range(a, b)), np.arange(a, b) / 2) for a, b in ((0, 5), (5, 12))]
-    some = [taken(chunk, np.array([0, 3])) for chunk in chunks]
-    rows, labels, weight = joined_chunks(some)
+    some = [take_rows(chunk, np.array([0, 3])) for chunk in chunks]
+    rows, labels, weight = concat_rows(some)
     right = frame.to_numpy()[[0, 3, 5, 8]]
     found = rows.to_pandas() if isinstance(rows, Table) else rows.toarray() if sparse.issparse(rows) else rows
     assert_array_equal(np.asarray(found), right)
@@ -134,16 +134,16 @@ def test_rows_of_every_kind_are_taken_and_joined(kind):
 
 def test_partitions_of_two_kinds_are_refused():
     chunks = [(np.eye(2), [0, 1], None), (pd.DataFrame(np.eye(2)), [0, 1], None)]
-    with pytest.raises(InputError, match="partitions must be of one kind, got DataFrame, ndarray"):
-        joined_chunks(chunks)
+    with pytest.raises(InputError, match="partitions must be of one type, got DataFrame, ndarray"):
+        concat_rows(chunks)
 
 
 def test_one_class_and_other_columns_are_refused(table):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     with pytest.raises(InputError, match="needs rows of two classes, got 0 rows of fewer"):
-        published(OnePassGAM(), TrainedShards(None))
+        adopt_shards(OnePassGAM(), TrainedShards(None))
     rows = Cut(X, y, [1500])
     rows.parts[1] = (rows.parts[1][0].rename(columns={"city": "town"}), *rows.parts[1][1:])
-    rows.take = lambda numbers: taken(rows.parts[0], numbers[numbers < 1500])
+    rows.take = lambda numbers: take_rows(rows.parts[0], numbers[numbers < 1500])
     with pytest.raises(ValueError, match=r"(?s)feature names should match.*town.*city"):
         rows.fitted(OnePassGAM(random_state=0))

@@ -15,8 +15,8 @@ from scipy import sparse
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.baselines import OAM
-from opauc.engines.partitions import PartitionPlan, published
-from opauc.engines.scheduler import in_pairs
+from opauc.engines.partitions import PartitionPlan, adopt_shards
+from opauc.engines.scheduler import merge_in_pairs
 from opauc.errors import EngineError, IncompatibleMomentsError, InputError, UnsupportedOperationError
 from tests.problems import problem
 
@@ -102,7 +102,7 @@ def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what_and_when(cl
     found = fit_dask(model, *cut(*rows, (200, 5)), client=client).coef_.copy()
     plan = PartitionPlan.of(model, np.array([0, 1]), 5, None)
     backwards = [plan.learned(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
-    right = published(OPAUC(**model.get_params()), in_pairs(backwards[::-1]))
+    right = adopt_shards(OPAUC(**model.get_params()), merge_in_pairs(backwards[::-1]))
     assert_array_equal(found, right.coef_)
     assert not np.allclose(found, fit_dask(model, *cut(*rows, (300, 5)), client=client).coef_)
 
@@ -192,7 +192,7 @@ def test_bad_input_is_one_clear_line(client, rows):
     X, y = cut(*rows, (400, 5))
     with pytest.raises(InputError, match=r"y must have one entry for each of the 1200 rows, its shape is \(400,\)"):
         fit_dask(OPAUC(), X, y[:400], client=client)
-    with pytest.raises(InputError, match="delayed chunks or paths, got ndarray"):
+    with pytest.raises(InputError, match="delayed batches or paths, got ndarray"):
         fit_dask(OPAUC(), rows[0], rows[1], client=client)
     with pytest.raises(InputError, match="y must be a dask array or series, got ndarray"):
         fit_dask(OPAUC(), X, rows[1], client=client)
@@ -202,13 +202,13 @@ def test_bad_input_is_one_clear_line(client, rows):
         fit_dask(OPAUC(), X * np.nan, y, client=client)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         fit_dask(OPAUC(), X, da.from_array(np.arange(N_ROWS) % 3, chunks=400), client=client)
-    with pytest.raises(UnsupportedOperationError, match="'sgd' learns rows one after the other"):
+    with pytest.raises(UnsupportedOperationError, match="'sgd' processes rows one after the other"):
         fit_dask(OPAUC(solver="sgd"), X, y, client=client)
     with pytest.raises(InputError, match="the labels of files are in them"):
         fit_dask(OPAUC(), "a.csv", y, client=client)
-    with pytest.raises(InputError, match=r"a delayed chunk must give \(X, y\)"):
+    with pytest.raises(InputError, match=r"a delayed batch must give \(X, y\)"):
         fit_dask(OPAUC(), [delayed(rows[0])], client=client)
-    with pytest.raises(UnsupportedOperationError, match="OAM does not learn in shards"):
+    with pytest.raises(UnsupportedOperationError, match="OAM cannot train in shards"):
         fit_dask(OAM(), X, y, client=client)
 
 

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from pyarrow import parquet
 
 from opauc import OPAUC, OPAUCCV
+from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.data import ReadOptions
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import score_files, train_files
-from opauc.engines.scheduler import in_pairs, quiet
+from opauc.engines.scheduler import merge_in_pairs, quiet
+from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import opauc_factory
 from tests.engines.merged_values import numbered
@@ -34,8 +36,8 @@ WHOLE = ("svm.gz", "npz", "sparse.npz")
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 3_000)
-    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 3_000)
+    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
 
 
 def written(folder, form):
@@ -51,16 +53,16 @@ def test_files_of_every_format_give_the_weights_of_one_process_and_the_bits_of_t
     paths, rows, labels = written(tmp_path, form)
     found, whole = fit_dask(OPAUC(alpha=1e-3), paths, client=client), OPAUC(alpha=1e-3).fit(rows, labels)
     assert_allclose(found.coef_, whole.coef_, rtol=1e-10)
-    told, sketched = [], {"solver": "exact", "rank": 3, "random_state": 4}
+    progress, sketched = [], {"solver": "exact", "rank": 3, "random_state": 4}
     for parameters in ({}, sketched):
-        learning = linear_shards(FilesToLearn(paths, opauc_factory(parameters), parameters))
+        plan = plan_training(opauc_factory(parameters), paths, OneHotReading(ReadOptions()), ClassLabels())
         mine, right = (
-            train_files(learning, engine, told=lambda *done: told.append(done))
+            train_files(plan, engine, on_progress=lambda *done: progress.append(done))
             for engine in (DaskScheduler(client), ThreadScheduler(2))
         )
         assert_array_equal(mine.model.scorer.weights, right.model.scorer.weights)
         assert mine.provenance() == right.provenance()
-        assert mine.shards == right.shards == told[-1][0]
+        assert mine.shards == right.shards == progress[-1][0]
     assert mine.shards == 2 if form in WHOLE else mine.shards > 4, "one task a row group or byte range"
     scored = [score_files(right.model, paths, engine) for engine in (DaskScheduler(client), ThreadScheduler(2))]
     assert scored[0].auc.interval() == scored[1].auc.interval()
@@ -85,14 +87,15 @@ def test_what_the_first_rows_tell_of_columns_goes_to_every_worker_and_categories
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["a,word,b,label", *lines]) + "\n")
     options = ReadOptions(categorical=("word",))
-    known = str(linear_shards(FilesToLearn([path], opauc_factory({}), {}, options=options)).encoding)
+    plan = plan_training(opauc_factory({}), [path], OneHotReading(options), ClassLabels())
+    known = str(plan.reading.to_json())
     assert "red" in known
     assert "grey" not in known
     found = fit_dask(OPAUC(alpha=0.1), path, reading=options, client=client)
-    training, stream = Trainer(opauc_factory({"alpha": 0.1})), open_stream([path], options)
-    for chunk in stream.chunks():
-        training.learn(chunk)
-    whole = training.finished()
+    trainer, stream = Trainer(opauc_factory({"alpha": 0.1})), open_stream([path], options)
+    for batch in stream.batches():
+        trainer.train(batch)
+    whole = trainer.finish(OneHotReading(options))
     assert found._feature_names() == tuple(stream.feature_names)
     assert [name for name in stream.feature_names if "word" in name] == [
         f"word={word}" for word in dict.fromkeys(words)
@@ -102,12 +105,12 @@ def test_what_the_first_rows_tell_of_columns_goes_to_every_worker_and_categories
 
 @pytest.mark.parametrize("n_items", [1, 2, 7, 13])
 def test_workers_merge_in_the_order_of_pairs(client, n_items):
-    told = []
-    found = DaskScheduler(client).reduced(numbered, range(n_items), told.append)
-    assert found.text == in_pairs([numbered(number) for number in range(n_items)]).text
+    progress = []
+    found = DaskScheduler(client).map_reduce(numbered, range(n_items), progress.append)
+    assert found.text == merge_in_pairs([numbered(number) for number in range(n_items)]).text
     assert found.by <= set(client.run(os.getpid).values()), "the workers merge, not this process"
     assert bool(found.by) == (n_items > 1)
-    assert told == list(range(1, n_items + 1))
+    assert progress == list(range(1, n_items + 1))
 
 
 def fresh_peak():
@@ -123,7 +126,7 @@ def peak():
 
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux alone tells the peak of a process")
 def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 2**21)
+    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 2**21)
     rng, n_rows = np.random.default_rng(0), 40_000
     columns = {f"x{j}": rng.standard_normal(n_rows, dtype=np.float32) for j in range(100)}
     parquet.write_table(pa.table({**columns, "label": rng.integers(0, 2, n_rows)}), tmp_path / "0.parquet",
@@ -141,5 +144,5 @@ def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path, mo
 
 
 def test_nothing_is_shown_unless_asked_for(client):
-    assert DaskScheduler(client).reduced(numbered, [3], quiet).text == "3"
+    assert DaskScheduler(client).map_reduce(numbered, [3], quiet).text == "3"
     assert DaskScheduler(client).address.startswith("http")

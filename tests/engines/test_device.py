@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]"
 from opauc.engines.torch import exact as device_exact  # noqa: E402
 from opauc.engines.torch import moments as device_moments  # noqa: E402
 from opauc.engines.torch import sums as torch_sums  # noqa: E402
-from opauc.engines.torch.exact import minimizer  # noqa: E402
+from opauc.engines.torch.minimizer import minimizer  # noqa: E402
 from opauc.engines.torch.moments import DeviceMoments  # noqa: E402
 from opauc.engines.torch.scorer import DeviceScorer  # noqa: E402
 from opauc.engines.torch.sums import merged_sums, sums_of  # noqa: E402

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from sklearn.metrics import roc_auc_score
 
+from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, ReadOptions
+from opauc.data.encode.table_features import OneHotReading
 from opauc.engines.files import score_files, train_files
+from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
 from opauc.linear.resolve import opauc_factory
@@ -16,7 +18,7 @@ from tests.problems import problem
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 2_000)
+    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 2_000)
 
 
 @pytest.fixture
@@ -26,8 +28,8 @@ def judged(tmp_path):
     path = tmp_path / "a.csv"
     lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
     path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
-    files = FilesToLearn([path], opauc_factory({}), {}, options=ReadOptions(drop=("word",)))
-    model = train_files(linear_shards(files), ThreadScheduler(1)).model
+    reading = OneHotReading(ReadOptions(drop=("word",)))
+    model = train_files(plan_training(opauc_factory({}), [path], reading, ClassLabels()), ThreadScheduler(1)).model
     return model, path, labels, model.scorer.scores(rows)
 
 
@@ -58,8 +60,8 @@ def test_bad_rows_are_named_skipped_and_limited(judged):
 
 def test_unknown_categories_are_counted_over_all_shards(judged):
     _, path, *_ = judged
-    files = FilesToLearn([path], opauc_factory({}), {}, options=ReadOptions(categorical=("word",)))
-    model = train_files(linear_shards(files), ThreadScheduler(1)).model
+    reading = OneHotReading(ReadOptions(categorical=("word",)))
+    model = train_files(plan_training(opauc_factory({}), [path], reading, ClassLabels()), ThreadScheduler(1)).model
     path.write_text(path.read_text().replace(",u,", ",new,"))
     unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]
     assert unknown.rows == path.read_text().count(",new,")

@@ -7,41 +7,42 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.engines.linear_shards import FilesToLearn, linear_shards
 from pyarrow import parquet
 
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import save_model
 from opauc.data import BadRows, ReadOptions
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import train_files
+from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
-from opauc.linear.resolve import opauc_factory, recipe_of
+from opauc.linear.resolve import opauc_cv_factory, opauc_factory
 from tests.problems import problem
 
 ALPHA = {"alpha": 1e-3}
-EXACT, CROSS = opauc_factory(ALPHA), recipe_of("OPAUCCV", {})
+EXACT, CROSS = opauc_factory(ALPHA), opauc_cv_factory({})
 
 
-def one_process(paths, recipe=EXACT, options=ReadOptions()):  # noqa: B008
-    training = Trainer(recipe)
+def one_process(paths, factory=EXACT, options=ReadOptions()):  # noqa: B008
+    trainer = Trainer(factory)
     stream = open_stream(paths, options)
-    for chunk in stream.chunks():
-        training.learn(chunk)
-    return training.finished(), stream
+    for batch in stream.batches():
+        trainer.train(batch)
+    return trainer.finish(OneHotReading(options)), stream
 
 
-def in_shards(paths, size, recipe=EXACT, options=ReadOptions(), n_jobs=2, **more):  # noqa: B008
-    learning = linear_shards(FilesToLearn(paths, recipe, ALPHA, options=options))
-    return train_files(learning, ThreadScheduler(n_jobs), size=size, **more)
+def in_shards(paths, size, factory=EXACT, options=ReadOptions(), n_jobs=2, **more):  # noqa: B008
+    plan = plan_training(factory, paths, OneHotReading(options), ClassLabels())
+    return train_files(plan, ThreadScheduler(n_jobs), size=size, **more)
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     """Cut as finely as asked for, however large the sums are."""
-    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +78,20 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("recipe", [EXACT, CROSS], ids=["exact", "cross-validated"])
+@pytest.mark.parametrize("factory", [EXACT, CROSS], ids=["exact", "cross-validated"])
 @pytest.mark.parametrize("ending", OPTIONS)
 @pytest.mark.parametrize("size", [900, 7_001, 10**7])
-def test_shards_give_the_weights_of_one_process(files, ending, size, recipe):
+def test_shards_give_the_weights_of_one_process(files, ending, size, factory):
     # Indicators of all categories add up to one: at the least penalties to choose from rounding would show.
-    options = ReadOptions(drop=("word",)) if ending == "csv" and recipe is CROSS else OPTIONS[ending]
-    whole, stream = one_process(files[ending], recipe, options)
-    learned = in_shards(files[ending], size, recipe, options)
-    assert learned.rows == 900
-    assert_allclose(learned.model.scorer.weights, whole.scorer.weights, rtol=1e-10, atol=1e-12)
-    assert_allclose(learned.model.scorer.intercept, whole.scorer.intercept, rtol=1e-10, atol=1e-10)
+    options = ReadOptions(drop=("word",)) if ending == "csv" and factory is CROSS else OPTIONS[ending]
+    whole, stream = one_process(files[ending], factory, options)
+    trained = in_shards(files[ending], size, factory, options)
+    assert trained.rows == 900
+    assert_allclose(trained.model.scorer.weights, whole.scorer.weights, rtol=1e-10, atol=1e-12)
+    assert_allclose(trained.model.scorer.intercept, whole.scorer.intercept, rtol=1e-10, atol=1e-10)
     names = stream.feature_names
-    assert learned.model.feature_names == (None if names is None else tuple(names))
-    assert [record["rows"] for record in learned.provenance()["inputs"]] == [500, 400]
+    assert trained.model.feature_names == (None if names is None else tuple(names))
+    assert [record["rows"] for record in trained.provenance()["inputs"]] == [500, 400]
 
 
 @pytest.mark.parametrize("ending", OPTIONS)
@@ -98,21 +99,21 @@ def test_shards_give_the_weights_of_one_process(files, ending, size, recipe):
     "parameters", [{}, {"solver": "exact", "rank": 3, "random_state": 0}], ids=["exact", "sketched"]
 )
 def test_the_same_shards_give_the_same_bytes(files, ending, parameters, tmp_path):
-    recipe = opauc_factory({**ALPHA, **parameters})
+    factory = opauc_factory({**ALPHA, **parameters})
     for n_jobs in (1, 3):
-        save_model(in_shards(files[ending], 2_000, recipe, OPTIONS[ending], n_jobs).model, tmp_path / str(n_jobs))
+        save_model(in_shards(files[ending], 2_000, factory, OPTIONS[ending], n_jobs).model, tmp_path / str(n_jobs))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
 
 
 def test_a_sketch_has_codes_of_its_own_for_each_shard_and_estimates_the_same_covariance(files):
-    exact = in_shards(files["parquet"], 900).model.learned().state
-    recipe = opauc_factory({"solver": "exact", "rank": 400, "random_state": 1})
+    exact = in_shards(files["parquet"], 900).model.fit.state
+    factory = opauc_factory({"solver": "exact", "rank": 400, "random_state": 1})
     with pytest.warns(UserWarning, match="rank=400 is more than n_features"):
-        sketch = in_shards(files["parquet"], 900, recipe).model.learned().state
+        sketch = in_shards(files["parquet"], 900, factory).model.fit.state
     assert len(sketch.merged_keys | {sketch.stream.key}) == 15
     assert sketch.counts == exact.counts
     assert_allclose(sketch.means[1], exact.positive.mean, rtol=1e-12)
-    centered = sketch.sums[:, 1, :-1] - np.outer(sketch.means[1], sketch.code_sums[1, :-1])
+    centered = sketch.sums[:, 1, :-1] - np.outer(sketch.means[1], sketch.sign_sums[1, :-1])
     covariance = exact.positive.covariance()
     assert_allclose(centered @ centered.T / exact.positive.count, covariance, atol=0.3 * covariance.max())
 
@@ -124,9 +125,9 @@ def test_rows_that_cannot_be_read_are_named_by_their_line_in_the_file(tmp_path):
     path.write_text("\n".join(["a,label", *lines]) + "\n")
     with pytest.raises(MalformedRowError, match=r"a\.csv, line 152, column a: 'oops' is not a number"):
         in_shards([path], 100)
-    learned = in_shards([path], 100, bad_rows=BadRows("skip"))
-    assert (learned.rows, learned.bad_rows) == (199, 1)
-    assert "line 152" in learned.first_bad[0]
+    trained = in_shards([path], 100, bad_rows=BadRows("skip"))
+    assert (trained.rows, trained.bad_rows) == (199, 1)
+    assert "line 152" in trained.first_bad[0]
     with pytest.raises(TooManyBadRowsError, match="1 bad rows, at most 0 may be skipped"):
         in_shards([path], 100, bad_rows=BadRows("skip", most=0))
 
@@ -144,8 +145,8 @@ def test_shards_and_files_of_one_class_or_without_rows_are_right(tmp_path):
     for name, part in (("a", order[:40]), ("b", order[:0]), ("c", order[40:])):
         table = pa.table({"u": rows[part, 0], "v": rows[part, 1], "w": rows[part, 2], "label": labels[part]})
         parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10)
-    learned = in_shards([tmp_path], 1)
-    assert_allclose(learned.model.scorer.weights, one_process([tmp_path])[0].scorer.weights, rtol=1e-10)
+    trained = in_shards([tmp_path], 1)
+    assert_allclose(trained.model.scorer.weights, one_process([tmp_path])[0].scorer.weights, rtol=1e-10)
 
 
 def test_one_class_only_is_refused(tmp_path):
@@ -153,9 +154,9 @@ def test_one_class_only_is_refused(tmp_path):
     path.write_text("a,label\n" + "1,0\n" * 50)
     with pytest.raises(InputError, match="rows of two classes are needed, got 50 rows"):
         in_shards([path], 40)
-    files = FilesToLearn([path], EXACT, {}, labels=ClassLabels.announced([0.0, 1.0]))
+    plan = plan_training(EXACT, [path], OneHotReading(ReadOptions()), ClassLabels.announced([0.0, 1.0]))
     with pytest.raises(InputError, match="needs rows of two classes, got 50 rows, all labeled 0"):
-        train_files(linear_shards(files), ThreadScheduler(2), size=40)
+        train_files(plan, ThreadScheduler(2), size=40)
 
 
 def test_columns_that_differ_between_files_are_refused_by_name(files, tmp_path):
@@ -174,8 +175,8 @@ def test_groups_stay_together_however_files_are_cut(tmp_path, size):
         table = pa.table({**columns, "who": people[part], "label": labels[part]})
         parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=50)
     options = ReadOptions(groups="who")
-    found = in_shards([tmp_path], size, CROSS, options).model.learned()
-    right = one_process([tmp_path], CROSS, options)[0].learned()
+    found = in_shards([tmp_path], size, CROSS, options).model.fit
+    right = one_process([tmp_path], CROSS, options)[0].fit
     assert found.state.grouped
     for mine, theirs in zip(found.state.moments.groups, right.state.moments.groups, strict=True):
         assert mine.count == theirs.count
@@ -184,7 +185,7 @@ def test_groups_stay_together_however_files_are_cut(tmp_path, size):
 
 
 def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
-    with pytest.raises(InputError, match="only tables have columns, of which groups could be one"):
+    with pytest.raises(InputError, match="only tables have columns of groups"):
         in_shards(files["libsvm"], 900, CROSS, ReadOptions(groups="who"))
     with pytest.raises(UnsupportedOperationError, match="groups are for folds, of which 'exact' has none"):
         in_shards(files["csv"], 900, EXACT, ReadOptions(groups="word"))
@@ -193,7 +194,7 @@ def test_groups_are_refused_where_there_are_no_columns_or_no_folds(files):
 @pytest.mark.parametrize(
     ("parameters", "options", "message"),
     [
-        ({"solver": "sgd"}, {}, "'sgd' learns rows one after the other"),
+        ({"solver": "sgd"}, {}, "'sgd' processes rows one after the other"),
         ({"forgetting_factor": 0.9}, {}, "forgetting_factor must be 1.0"),
         ({}, {"missing": "mean"}, "must be read in order"),
     ],
@@ -215,31 +216,31 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
     calls = []
 
     class Twice(ThreadScheduler):
-        def reduced(self, gather, items, told):
+        def map_reduce(self, gather, items, on_progress):
             def again(item):
                 calls.append(item)
                 first, second = gather(item), gather(item)
                 assert_array_equal(first.model.scorer.weights, second.model.scorer.weights)
                 return second
 
-            return super().reduced(again, items, told)
+            return super().map_reduce(again, items, on_progress)
 
-    wanted = linear_shards(FilesToLearn(files["parquet"], EXACT, ALPHA))
-    learned = train_files(wanted, Twice(2), size=900)
-    plain = train_files(wanted, ThreadScheduler(2), size=900)
+    plan = plan_training(EXACT, files["parquet"], OneHotReading(ReadOptions()), ClassLabels())
+    trained = train_files(plan, Twice(2), size=900)
+    plain = train_files(plan, ThreadScheduler(2), size=900)
     assert len(calls) > 2
-    assert learned.model.learned().counts == plain.model.learned().counts
-    assert_array_equal(learned.model.scorer.weights, plain.model.scorer.weights)
+    assert trained.model.fit.counts == plain.model.fit.counts
+    assert_array_equal(trained.model.scorer.weights, plain.model.scorer.weights)
 
 
-def test_what_is_told_is_how_many_shards_are_done(files):
-    told = []
-    in_shards(files["npy"], 5_000, options=OPTIONS["npy"], told=lambda *done: told.append(done))
-    assert [done for _, done in told] == list(range(1, told[0][0] + 1))
+def test_progress_is_how_many_shards_are_done(files):
+    progress = []
+    in_shards(files["npy"], 5_000, options=OPTIONS["npy"], on_progress=lambda *done: progress.append(done))
+    assert [done for _, done in progress] == list(range(1, progress[0][0] + 1))
 
 
 def test_many_shards_of_a_wide_file_are_no_smaller_than_their_sums(files, monkeypatch):
-    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 1e6)
+    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 1e6)
     seen = []
-    in_shards(files["parquet"], 1, told=lambda *done: seen.append(done))
+    in_shards(files["parquet"], 1, on_progress=lambda *done: seen.append(done))
     assert seen == [(2, 1), (2, 2)]

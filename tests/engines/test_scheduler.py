@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from opauc.engines.scheduler import in_pairs, quiet
+from opauc.engines.scheduler import merge_in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import Hint, InputError, MalformedRowError
 
@@ -26,22 +26,22 @@ def shown(number):
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("n_items", [1, 2, 3, 6, 7, 8, 13])
 def test_threads_merge_in_the_order_of_pairs(n_items, n_jobs):
-    told = []
-    found = ThreadScheduler(n_jobs).reduced(shown, range(n_items), told.append)
-    assert found == in_pairs([Named(number) for number in range(n_items)])
-    assert told == list(range(1, n_items + 1))
+    progress = []
+    found = ThreadScheduler(n_jobs).map_reduce(shown, range(n_items), progress.append)
+    assert found == merge_in_pairs([Named(number) for number in range(n_items)])
+    assert progress == list(range(1, n_items + 1))
 
 
 def test_pairs_of_blocks_are_pairs_of_all():
     values = [Named(number) for number in range(21)]
-    blocks = [in_pairs(values[start : start + 8]) for start in range(0, 21, 8)]
-    assert in_pairs(blocks) == in_pairs(values)
+    blocks = [merge_in_pairs(values[start : start + 8]) for start in range(0, 21, 8)]
+    assert merge_in_pairs(blocks) == merge_in_pairs(values)
 
 
 def test_nothing_stands_for_nothing():
-    assert in_pairs([None, Named("a"), None, Named("b")]) == "(ab)"
-    assert in_pairs([None, None]) is None
-    assert in_pairs([]) is None
+    assert merge_in_pairs([None, Named("a"), None, Named("b")]) == "(ab)"
+    assert merge_in_pairs([None, None]) is None
+    assert merge_in_pairs([]) is None
 
 
 def test_an_error_ends_the_work():
@@ -54,7 +54,7 @@ def test_an_error_ends_the_work():
         return Named(number)
 
     with pytest.raises(ValueError, match="shard 2"):
-        ThreadScheduler(2).reduced(failing, range(1000), quiet)
+        ThreadScheduler(2).map_reduce(failing, range(1000), quiet)
     assert len(begun) < 20
 
 
@@ -76,12 +76,12 @@ def test_only_a_few_values_are_held_at_a_time():
         def merge(self, _):
             return Held()
 
-    ThreadScheduler(2).reduced(lambda _: Held(), range(500), quiet)
+    ThreadScheduler(2).map_reduce(lambda _: Held(), range(500), quiet)
     assert most < 30
 
 
 def test_results_come_in_the_order_of_the_items():
-    assert ThreadScheduler(3).mapped(lambda number: shown(number) * 2, [4, 1, 3]) == ["44", "11", "33"]
+    assert ThreadScheduler(3).map(lambda number: shown(number) * 2, [4, 1, 3]) == ["44", "11", "33"]
 
 
 def test_errors_travel_whole():

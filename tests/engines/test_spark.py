@@ -15,7 +15,9 @@ from opauc.additive.factory import AdditiveFactory
 from opauc.baselines import OAM
 from opauc.core.labels import ClassLabels
 from opauc.data import ReadOptions
-from opauc.engines.scheduler import in_pairs, quiet
+from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.encode.table_features import OneHotReading
+from opauc.engines.scheduler import merge_in_pairs, quiet
 from opauc.errors import EngineError, InputError, UnsupportedOperationError
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
@@ -187,31 +189,31 @@ def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what(frame):
 
 
 def test_tasks_merge_in_the_order_of_pairs(scheduler):
-    found = scheduler.reduced(numbered, range(21), quiet)
-    assert found.text == in_pairs([numbered(number) for number in range(21)]).text
+    found = scheduler.map_reduce(numbered, range(21), quiet)
+    assert found.text == merge_in_pairs([numbered(number) for number in range(21)]).text
     assert found.by - {os.getpid()}, "tasks merge while values are many"
-    assert scheduler.mapped(len, ["a", "bcd"]) == [1, 3]
+    assert scheduler.map(len, ["a", "bcd"]) == [1, 3]
 
 
 def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
-    from opauc.engines.linear_shards import FilesToLearn, linear_shards
-
     from opauc.engines.files import score_files, train_files
+    from opauc.engines.shards import plan_training
     from opauc.engines.threads import ThreadScheduler
     from opauc.linear.resolve import opauc_factory
 
-    monkeypatch.setattr("opauc.engines.linear_shards.SUMS_A_SHARD", 0)
-    monkeypatch.setattr("opauc.engines.shards.LEAST_BYTES", 5_000)
+    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
+    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 5_000)
     path = tmp_path / "a.csv"
     lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
-    wanted, told = linear_shards(FilesToLearn([path], opauc_factory({}), {})), []
+    plan = plan_training(opauc_factory({}), [path], OneHotReading(ReadOptions()), ClassLabels())
+    progress = []
     found, right = (
-        train_files(wanted, engine, None, lambda *done: told.append(done), 2_500)
+        train_files(plan, engine, None, lambda *done: progress.append(done), 2_500)
         for engine in (scheduler, ThreadScheduler(2))
     )
     assert_array_equal(found.model.scorer.weights, right.model.scorer.weights)
-    assert told[0][0] > 8, "more shards than are merged at once"
+    assert progress[0][0] > 8, "more shards than are merged at once"
     assert found.provenance() == right.provenance()
     scored = score_files(found.model, [path], scheduler)
     assert scored.auc.interval() == score_files(found.model, [path], ThreadScheduler(2)).auc.interval()
@@ -222,7 +224,7 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 def table(monkeypatch):
     """A raw table, of which a part makes a basis."""
     small_bases(monkeypatch, 800)
-    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 300)
+    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 
 
@@ -243,16 +245,16 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
 
 
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler, table, tmp_path):
-    from opauc.engines.additive_shards import additive_shards
-
     from opauc.engines.files import score_files, train_files
+    from opauc.engines.shards import plan_training
     from opauc.engines.threads import ThreadScheduler
 
     path = write_csv(tmp_path / "a.csv", table)
-    learning = additive_shards([path], ReadOptions(label="bought"), AdditiveFactory({"random_state": 0}), ClassLabels())
-    found, right = (train_files(learning, engine).model for engine in (scheduler, ThreadScheduler(2)))
-    assert_array_equal(found.solution.final.weights, right.solution.final.weights)
-    assert found.solution.final.selection == right.solution.final.selection
+    reading = OrdinalReading(ReadOptions(label="bought"))
+    plan = plan_training(AdditiveFactory({"random_state": 0}), [path], reading, ClassLabels())
+    found, right = (train_files(plan, engine).model for engine in (scheduler, ThreadScheduler(2)))
+    assert_array_equal(found.fit.final.weights, right.fit.final.weights)
+    assert found.fit.final.selection == right.fit.final.selection
     scored = [score_files(found, [path], engine).auc.interval() for engine in (scheduler, ThreadScheduler(2))]
     assert scored[0] == scored[1]
 
@@ -264,13 +266,13 @@ def test_bad_input_is_one_clear_line(frame):
         fit_spark(OPAUC(), frame, "y")
     with pytest.raises(InputError, match=r"rows of two classes are needed, got \[0\]"):
         fit_spark(OPAUC(), frame.where("label = 0"))
-    with pytest.raises(InputError, match="labels must be of two kinds"):
+    with pytest.raises(InputError, match="labels must be of two classes"):
         fit_spark(OPAUC(), frame.withColumn("label", F.col("label") + F.floor(F.rand(0) * 3)))
     with pytest.raises(ValueError, match=r"Input X contains NaN\."):
         fit_spark(OPAUC(), frame.withColumn("a", F.lit(float("nan"))))
     with pytest.raises(InputError, match="labels are missing"):
         fit_spark(OPAUC(), frame.withColumn("label", F.when(F.col("a") > 19, F.col("label"))))
-    with pytest.raises(UnsupportedOperationError, match="'sgd' learns rows one after the other"):
+    with pytest.raises(UnsupportedOperationError, match="'sgd' processes rows one after the other"):
         fit_spark(OPAUC(solver="sgd"), frame)
-    with pytest.raises(UnsupportedOperationError, match="OAM does not learn in shards"):
+    with pytest.raises(UnsupportedOperationError, match="OAM cannot train in shards"):
         fit_spark(OAM(), frame)

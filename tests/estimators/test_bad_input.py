@@ -44,9 +44,9 @@ def snapshot(model):
 
 def assert_unchanged(model, before):
     assert vars(model).keys() == before.keys()
-    if "solution_" in before:
-        assert_array_equal(model._fitted.moments.positive.scatter, before["solution_"].moments.positive.scatter)
-        assert_array_equal(model.coef_, before["solution_"].scorer.weights[None])
+    if "_fitted" in before:
+        assert_array_equal(model._fitted.moments.positive.scatter, before["_fitted"].moments.positive.scatter)
+        assert_array_equal(model.coef_, before["_fitted"].scorer.weights[None])
         assert_array_equal(model.classes_, before["classes_"])
     assert getattr(model, "n_features_in_", None) == before.get("n_features_in_")
 
@@ -112,7 +112,7 @@ def test_bad_parameters_are_refused_by_name_value_and_expectation(settings, mess
     before = snapshot(fitted)
     with pytest.raises(ValueError, match=message):
         fitted.set_params(**settings).partial_fit(ROWS, LABELS)
-    assert_array_equal(fitted.coef_, before["solution_"].scorer.weights[None])
+    assert_array_equal(fitted.coef_, before["_fitted"].scorer.weights[None])
 
 
 @pytest.mark.parametrize("solver", ["exact", "sgd"])

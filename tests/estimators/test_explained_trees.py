@@ -1,6 +1,7 @@
 """What trees of a `OnePassGAM` do is divided among the features that they split on."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.special import expit
 
 from opauc import OnePassGAM
 from opauc.additive.basis.leaf_indicators import LeafIndicators
+from opauc.additive.initial_fit import fit_basis
 from opauc.additive.policy import SMOOTHING_POLICY
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
@@ -27,10 +29,10 @@ TEST, _ = stream(1, 500)
 
 
 @pytest.fixture(autouse=True)
-def _small_cards(monkeypatch):
+def _small_samples(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
     policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
-    monkeypatch.setattr("opauc.additive.search.SMOOTHING_POLICY", policy)
+    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=policy))
 
 
 def begun():
@@ -69,20 +71,20 @@ def test_a_feature_has_a_share_if_some_split_is_on_it():
 
 def test_a_share_has_no_curve():
     model = learned()
-    effects = {effect.name: effect for effect in model.terms_}
-    share = effects["x2 (trees)"]
+    terms = {term.name: term for term in model.terms_}
+    share = terms["x2 (trees)"]
     assert share.inputs == ("x2",)
     assert (share.at, share.value.size, share.error.size) == ((), 0, 0)
     assert share.importance == model.term_importances_["x2 (trees)"]
-    assert effects["x2"].at != ()
+    assert terms["x2"].at != ()
 
 
 def test_importances_are_the_deviations_of_contributions_over_the_rows_by_their_curvature():
     model = learned()
-    known = model.basis_.products(ROWS, model._fitted.current.model.sums.point)
-    margin = (2.0 * LABELS - 1.0) * known
-    doubt = expit(-margin)
-    curvature = np.where(margin >= 0, doubt * (1 - doubt), (doubt - 0.5) / -np.where(margin == 0, 1.0, margin))
+    scores = model.basis_.products(ROWS, model._fitted.current.model.sums.expansion_point)
+    margin = (2.0 * LABELS - 1.0) * scores
+    wrong = expit(-margin)  # the probability of the other label
+    curvature = np.where(margin >= 0, wrong * (1 - wrong), (wrong - 0.5) / -np.where(margin == 0, 1.0, margin))
     parts = model.explain(ROWS).contributions
     middles = np.average(parts, weights=curvature, axis=0)
     assert_allclose(middles, 0.0, atol=1e-8)
@@ -103,9 +105,9 @@ def test_shards_and_forgetting_lead_to_the_same_explanation():
     assert_allclose(list(model.term_importances_.values()), list(direct.term_importances_.values()), atol=1e-6)
 
 
-def test_shares_of_trees_that_the_guard_left_out_are_nothing():
+def test_shares_of_trees_that_were_not_selected_are_zero():
     model = begun().partial_fit(ROWS[3000:], 1 - LABELS[3000:])  # what was learned of the first rows misleads
-    assert model.selection_.rung != "full"
+    assert model.selection_.model != "full"
     shares = [size for name, size in model.term_importances_.items() if name.endswith(" (trees)")]
     assert shares
     assert not any(shares)

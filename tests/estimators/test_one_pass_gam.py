@@ -1,4 +1,4 @@
-"""`OnePassGAM`: sums that merge and forget, tables as they come, effects that add up."""
+"""`OnePassGAM`: sums that merge and forget, raw tables, terms that add up."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ def stream(seed, n_rows=4000):
 
 
 def table(seed, n_rows=3000):
-    """Words, truth values, dates and missing values that matter."""
+    """Categories, booleans, dates and missing values that matter."""
     rng = np.random.default_rng(seed)
     city, paid = (
         rng.choice(["Bern", "Chur", "Genf", "Rare"], n_rows, p=[0.5, 0.3, 0.199, 0.001]),
@@ -46,14 +46,14 @@ def gam(**settings):
     return OnePassGAM(**{"init_size": 1500, "random_state": 0, "max_columns": 300} | settings)
 
 
-def enough(monkeypatch):
-    """Let a basis be made of few rows."""
+def allow_small_samples(monkeypatch):
+    """Let a basis be fixed from few rows."""
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
 @pytest.fixture(autouse=True)
-def _small_cards(monkeypatch):
-    enough(monkeypatch)
+def _small_samples(monkeypatch):
+    allow_small_samples(monkeypatch)
 
 
 ROWS, LABELS = stream(0, 8000)
@@ -78,7 +78,7 @@ def test_probabilities_are_calibrated():
         assert_allclose(TRUTH[there].mean(), probabilities[there].mean(), atol=0.05)
 
 
-def test_sixteen_shards_with_one_card_are_one_stream():
+def test_sixteen_shards_with_one_basis_are_one_stream():
     model = gam().partial_fit(ROWS[:2000], LABELS[:2000], classes=[0, 1])
     one = model.empty_copy().partial_fit(ROWS, LABELS)
     shards = [model.empty_copy().partial_fit(ROWS[i::16], LABELS[i::16]) for i in range(16)]
@@ -107,14 +107,14 @@ def test_any_cut_of_the_rows_gives_what_one_partial_fit_gives(cuts):
     assert_allclose(parts.decision_function(TEST), whole.decision_function(TEST), atol=1e-8, rtol=0)
 
 
-def test_a_weight_of_two_is_the_row_twice_after_the_card():
+def test_a_weight_of_two_is_the_row_twice_after_the_basis():
     model = gam().partial_fit(ROWS[:2000], LABELS[:2000], classes=[0, 1])
     twice = model.empty_copy().partial_fit(np.repeat(ROWS[2000:], 2, axis=0), np.repeat(LABELS[2000:], 2))
     weighed = model.empty_copy().partial_fit(ROWS[2000:], LABELS[2000:], sample_weight=np.full(6000, 2.0))
     assert_allclose(weighed.decision_function(TEST), twice.decision_function(TEST), atol=1e-8, rtol=0)
 
 
-def test_before_the_card_it_scores_from_what_it_has_and_goes_on():
+def test_before_the_basis_is_fixed_it_scores_by_the_warm_up_buffer_and_goes_on():
     model = gam().partial_fit(ROWS[:600], LABELS[:600], classes=[0, 1])
     assert model._fitted.fixed is None
     early = roc_auc_score(TRUTH, model.decision_function(TEST))
@@ -135,10 +135,10 @@ def test_a_saved_model_goes_on_to_the_same_bits(n_rows, tmp_path):
     for each in (again, model):
         each.partial_fit(frame[n_rows // 2 :], labels[n_rows // 2 :])
     assert_array_equal(again.decision_function(frame), model.decision_function(frame))
-    assert [effect.name for effect in again.terms_] == [effect.name for effect in model.terms_]
+    assert [term.name for term in again.terms_] == [term.name for term in model.terms_]
 
 
-def test_words_dates_truths_and_missing_values_are_learnt_and_new_words_are_pooled():
+def test_categories_dates_booleans_and_missing_values_count_and_new_categories_are_pooled():
     frame, labels = table(0)
     fresh, truth = table(1)
     model = gam().fit(frame, labels)
@@ -147,32 +147,32 @@ def test_words_dates_truths_and_missing_values_are_learnt_and_new_words_are_pool
     assert {"city", "paid", "age"} <= set(model.term_importances_)
     strange = fresh.assign(city="Zug")
     assert_array_equal(model.decision_function(strange), model.decision_function(fresh.assign(city="Rare")))
-    (city,) = (effect for effect in model.terms_ if effect.name == "city")
+    (city,) = (term for term in model.terms_ if term.name == "city")
     assert set(city.at[0]) == {"Bern", "Chur", "Genf", "(others)", "missing"}
     assert np.argmax(city.value) == city.at[0].index("Bern")
 
 
-def test_memory_of_words_does_not_grow_after_the_card():
+def test_memory_of_categories_does_not_grow_after_the_basis():
     rng = np.random.default_rng(0)
-    words = np.array([f"w{number}" for number in range(60_000)])
+    names = np.array([f"w{number}" for number in range(60_000)])
     labels = rng.integers(0, 2, 60_000)
-    frame = pd.DataFrame({"id": words, "x": labels + rng.normal(size=60_000)})
+    frame = pd.DataFrame({"id": names, "x": labels + rng.normal(size=60_000)})
     model = gam().fit(frame, labels)
-    assert sum(len(column.words) for column in model._columns.columns) == 0
+    assert sum(len(column.categories) for column in model._columns.columns) == 0
     assert roc_auc_score(labels, model.decision_function(frame)) > 0.7
 
 
-def test_a_rows_score_is_the_sum_of_its_effects_and_effects_are_centered():
+def test_a_rows_score_is_the_sum_of_its_terms_and_terms_are_centered():
     frame, labels = table(5)
     model = gam(interactions=[("age", "paid"), (0, 2)]).fit(frame, labels)
     explained = model.explain(frame)
     assert_allclose(explained.scores(), model.decision_function(frame), atol=1e-9)
     assert {"paid × age", "age × paid"} & set(explained.names)
     assert set(explained.names) == set(model.term_importances_)
-    for effect in model.terms_:
-        assert effect.value.shape == effect.error.shape == tuple(len(side) for side in effect.at)
-        assert (effect.error >= 0).all()
-        assert np.isfinite(effect.value).all()
+    for term in model.terms_:
+        assert term.value.shape == term.error.shape == tuple(len(side) for side in term.at)
+        assert (term.error >= 0).all()
+        assert np.isfinite(term.value).all()
 
 
 def test_standard_errors_shrink_with_the_rows_and_hold_the_truth():

@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM, load, save
 
 N_PERSONS, N_ROWS = 300, 9000
-CODE = "x0, as a code"  # persons; x1 is the age
+CODE = "x0 (categorical)"  # persons; x1 is the age
 
 
-def drawn(seed, n_rows):
+def sample(seed, n_rows):
     """Rows of persons, each with a number that says nothing and an effect of their own, and of an age."""
     truth, rng = np.random.default_rng(7), np.random.default_rng(seed)
     numbers, effects = truth.choice(10**6, N_PERSONS, replace=False), 1.5 * truth.normal(size=N_PERSONS)
@@ -26,8 +26,8 @@ def drawn(seed, n_rows):
     )
 
 
-ROWS, LABELS, _ = drawn(0, N_ROWS)
-TEST, TEST_LABELS, TRUTH = drawn(1, 3000)
+ROWS, LABELS, _ = sample(0, N_ROWS)
+TEST, TEST_LABELS, TRUTH = sample(1, 3000)
 
 
 @pytest.fixture(scope="module", params=[20_480, 4000])
@@ -36,20 +36,20 @@ def model(request):
     return OnePassGAM(random_state=0, init_size=request.param).fit(ROWS, LABELS)
 
 
-def test_persons_are_told_apart_nearly_as_well_as_can_be(model):
+def test_persons_are_ranked_nearly_as_well_as_can_be(model):
     best = roc_auc_score(TEST_LABELS, TRUTH)
     assert best > 0.8
     assert roc_auc_score(TEST_LABELS, model.decision_function(TEST)) > best - 0.02
     assert_allclose(model.predict_proba(TEST)[:, 1].mean(), TEST_LABELS.mean(), atol=0.03)
 
 
-def test_the_code_is_an_effect_of_its_own_with_a_level_for_each_person(model):
-    (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
-    assert effect.inputs == ("x0",)
-    assert set(effect.at[0]) == {f"{number:.0f}" for number in ROWS[:, 0]}
-    assert effect.value.shape == effect.error.shape == (N_PERSONS,)
-    assert ((effect.error > 0.1) & (effect.error < 1.0)).all()
-    assert "x1, as a code" not in model.term_importances_
+def test_the_code_is_a_term_of_its_own_with_a_level_for_each_person(model):
+    (term,) = (term for term in model.terms_ if term.name == CODE)
+    assert term.inputs == ("x0",)
+    assert set(term.at[0]) == {f"{number:.0f}" for number in ROWS[:, 0]}
+    assert term.value.shape == term.error.shape == (N_PERSONS,)
+    assert ((term.error > 0.1) & (term.error < 1.0)).all()
+    assert "x1 (categorical)" not in model.term_importances_
 
 
 def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
@@ -57,8 +57,8 @@ def test_explanations_add_up_and_importances_are_how_far_they_spread(model):
     assert_allclose(explained.scores(), model.decision_function(TEST), atol=1e-9)
     contributions = dict(zip(explained.names, explained.contributions.T, strict=True))
     assert_allclose(model.term_importances_[CODE], contributions[CODE].std(), rtol=0.15)
-    (effect,) = (effect for effect in model.terms_ if effect.name == CODE)
-    values = dict(zip(effect.at[0], effect.value.tolist(), strict=True))
+    (term,) = (term for term in model.terms_ if term.name == CODE)
+    values = dict(zip(term.at[0], term.value.tolist(), strict=True))
     assert_allclose(contributions[CODE], [values[f"{number:.0f}"] for number in TEST[:, 0]], atol=1e-9)
 
 

@@ -18,7 +18,7 @@ ROWS, LABELS = stream(0, 6000)
 
 
 @pytest.fixture(autouse=True)
-def _small_cards(monkeypatch):
+def _small_samples(monkeypatch):
     monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
 
 
@@ -84,20 +84,20 @@ def test_huge_and_tiny_values_change_nothing_but_the_units():
     assert_allclose(scaled, gam().fit(ROWS, LABELS).decision_function(ROWS), rtol=1e-6, atol=1e-6)
 
 
-def test_rows_far_beyond_the_card_score_as_those_at_its_edge():
+def test_rows_far_beyond_the_initial_sample_score_as_those_at_its_edge():
     model = gam().fit(ROWS, LABELS)
     top = np.nanmax(ROWS, axis=0)
     assert_allclose(model.decision_function([top * 1e6]), model.decision_function([top * 1e3]))
 
 
-def test_columns_in_another_order_or_missing_are_refused_in_words():
+def test_columns_in_another_order_or_missing_are_refused_by_name():
     frame, labels = table(0)
     model = gam().fit(frame, labels)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[frame.columns[::-1]])
     with pytest.raises(ValueError, match=r"seen at fit time, yet now missing[\s\S]*age"):
         model.predict(frame.drop(columns="age"))
-    with pytest.raises(ValueError, match="fitted to a table with columns of words or dates"):
+    with pytest.raises(ValueError, match="fitted to a table with columns of strings or dates"):
         model.predict(np.zeros((2, 4)))
 
 
@@ -105,7 +105,7 @@ def test_a_column_that_changes_its_type_is_warned_of_and_read_as_far_as_it_can_b
     frame, labels = table(1)
     model = gam().fit(frame, labels)
     text = frame.assign(age=frame["age"].map(lambda age: "unknown" if np.isnan(age) else f"{age!r}"))
-    with pytest.warns(UserWarning, match=r"column age: \d+ values are words where numbers were"):
+    with pytest.warns(UserWarning, match=r"column age: \d+ values are strings where numbers were"):
         found = model.decision_function(text)
     assert_array_equal(found, model.decision_function(frame))
 
@@ -113,17 +113,17 @@ def test_a_column_that_changes_its_type_is_warned_of_and_read_as_far_as_it_can_b
 def test_missing_values_in_a_fifth_of_a_feature_cost_little_and_tell_something():
     rng = np.random.default_rng(3)
     rows, labels = stream(3, 6000)
-    gappy = rows.copy()
-    gappy[rng.random(6000) < 0.2, 0] = np.nan
-    model = gam().fit(gappy[:4000], labels[:4000])
+    with_missing = rows.copy()
+    with_missing[rng.random(6000) < 0.2, 0] = np.nan
+    model = gam().fit(with_missing[:4000], labels[:4000])
     whole = gam().fit(rows[:4000], labels[:4000])
     found, full = (
-        roc_auc_score(labels[4000:], m.decision_function(r[4000:])) for m, r in ((model, gappy), (whole, rows))
+        roc_auc_score(labels[4000:], m.decision_function(r[4000:])) for m, r in ((model, with_missing), (whole, rows))
     )
     assert full - 0.08 < found < full
-    told = rows.copy()
-    told[(labels == 1) & (rng.random(6000) < 0.3), 4] = np.nan
-    assert roc_auc_score(labels, gam().fit(told, labels).decision_function(told)) > full + 0.01
+    informative = rows.copy()
+    informative[(labels == 1) & (rng.random(6000) < 0.3), 4] = np.nan
+    assert roc_auc_score(labels, gam().fit(informative, labels).decision_function(informative)) > full + 0.01
 
 
 def test_a_stream_sorted_by_label_waits_for_both_classes():
@@ -157,7 +157,7 @@ def test_a_shuffled_stream_is_not_warned_of():
         assert model.selection_.model == "full"
 
 
-def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
+def test_where_later_rows_obey_another_law_a_simpler_model_is_selected():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(9000, 4))
     first = np.arange(9000) < 2000
@@ -166,8 +166,8 @@ def test_where_later_rows_obey_another_law_the_guard_takes_a_simpler_model():
     )
     labels = (rng.random(9000) < expit(score)).astype(np.int8)
     model = gam(init_size=2000).partial_fit(rows[:2500], labels[:2500])
-    assert model.selection_.rung != "full"
-    assert model.selection_.aucs[model.selection_.rung] > model.selection_.aucs["full"]
+    assert model.selection_.model != "full"
+    assert model.selection_.aucs[model.selection_.model] > model.selection_.aucs["full"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_files_that_were_changed_are_refused(tmp_path):
     opauc.save(gam().fit(frame, labels), tmp_path / "model")
     kind, header, arrays = read_checksummed(tmp_path / "model")
     for change in (
-        {"n_features": 3}, {"estimator": "OPAUC"}, {"columns": None}, {"settings": {"n_knots": 1}},
+        {"n_features": 3}, {"estimator": "OPAUC"}, {"reading": None}, {"fit": {"settings": {"n_knots": 1}}},
     ):  # fmt: skip
         write_checksummed(tmp_path / "changed", kind, {**header, **change}, arrays)
         with pytest.raises(UnreadableFileError, match="cannot be used"):
@@ -203,3 +203,28 @@ def test_files_that_were_changed_are_refused(tmp_path):
         write_checksummed(tmp_path / "changed", kind, header, {k: v for k, v in arrays.items() if k != name})
         with pytest.raises(UnreadableFileError, match="cannot be used"):
             opauc.load(tmp_path / "changed")
+
+
+def test_a_model_of_a_table_with_unused_columns_is_saved_and_loaded(tmp_path):
+    frame, labels = table(2)
+    frame = frame.assign(row=np.arange(len(frame)), constant=1.0)
+    model = gam().fit(frame, labels)
+    assert model.dropped_columns_ == ("row", "constant")
+    opauc.save(model, tmp_path / "model")
+    again = opauc.load(tmp_path / "model")
+    assert again.dropped_columns_ == model.dropped_columns_
+    assert_array_equal(again.decision_function(frame), model.decision_function(frame))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for rows in (frame, tmp_path / "rows.parquet"):
+        assert_array_equal(opauc.predict(tmp_path / "model", rows), model.decision_function(frame))
+
+
+@pytest.mark.parametrize("names", [["age", "paid", "city", "when"], ["city", "paid", "years", "when"]])
+def test_a_file_whose_names_are_not_those_of_its_columns_is_refused(tmp_path, names):
+    from opauc.core.checksummed_file import read_checksummed, write_checksummed
+
+    opauc.save(gam().fit(*table(2)), tmp_path / "model")
+    kind, header, arrays = read_checksummed(tmp_path / "model")
+    write_checksummed(tmp_path / "changed", kind, {**header, "feature_names": names}, arrays)
+    with pytest.raises(UnreadableFileError, match="the names of its features are not those of the columns"):
+        opauc.load(tmp_path / "changed")

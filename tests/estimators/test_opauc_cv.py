@@ -69,8 +69,8 @@ def test_saved_merged_and_forgotten_models_keep_their_folds(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cv": 1}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 1"),
-        ({"cv": 61}, r"'folds' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 61"),
+        ({"cv": 1}, r"'cv' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 1"),
+        ({"cv": 61}, r"'cv' parameter of OPAUCCV must be an int in the range \[2, 60\]. Got 61"),
         ({"alphas": []}, r"'alphas' parameter of OPAUCCV must be None or one or more floats in the range \[0.0, inf\)"),
         ({"alphas": [0.1, -1.0]}, "'alphas' parameter"),
         ({"alphas": 0.1}, "'alphas' parameter"),
@@ -90,7 +90,7 @@ def test_one_alpha_is_taken_as_it_is():
 
 def test_folds_cannot_change_in_mid_stream():
     model = OPAUCCV(cv=3).fit(ROWS, LABELS)
-    with pytest.raises(ValueError, match="folds was 3 at the start, now it is 4"):
+    with pytest.raises(ValueError, match="cv was 3 at the start, now it is 4"):
         model.set_params(cv=4).partial_fit(ROWS, LABELS)
 
 
@@ -171,16 +171,16 @@ def test_what_a_grid_found_is_published():
         ({"etas": [0.0]}, r"'etas' parameter of OPAUCCV must be None or one or more floats in the range \(0.0, inf\)"),
         ({"etas": []}, "'etas' parameter"),
         ({"average": "yes"}, "'average' parameter of OPAUCCV"),
-        ({"cv": 1}, "'folds' parameter of OPAUCCV"),
+        ({"cv": 1}, "'cv' parameter of OPAUCCV"),
     ],
 )
 @pytest.mark.parametrize("solver", ["exact", "sgd"])
-def test_what_a_solver_takes_no_notice_of_must_be_right_all_the_same(settings, message, solver):
+def test_parameters_that_a_solver_does_not_use_are_checked_too(settings, message, solver):
     with pytest.raises(ValueError, match=message):
         OPAUCCV(**{"solver": solver} | settings).fit(ROWS, LABELS)
 
 
-def test_a_grid_of_which_every_pair_diverges_is_told_and_scores_zero():
+def test_a_grid_of_which_every_pair_diverges_is_warned_about_and_scores_zero():
     with pytest.warns(DivergenceWarning, match="Lower etas or scale the features"):
         model = OPAUCCV(solver="sgd").fit(1e6 * ROWS, LABELS)
     assert not model.coef_.any()

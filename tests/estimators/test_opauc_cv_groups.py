@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.linear.training import Training
 
 import opauc
 from opauc import OPAUCCV
+from opauc.core.loop import Trainer
 from opauc.data.passthrough import group_keys
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.resolve import opauc_factory
@@ -49,8 +49,8 @@ def test_groups_that_give_the_label_away_do_not_fool_the_choice():
 def test_any_cut_and_any_order_of_the_rows_gives_the_same_folds(seed, at, folds):
     rows, labels = problem(seed, 80, 3)
     groups = np.random.default_rng(seed).integers(0, 12, 80)
-    whole = OPAUCCV(folds=folds).partial_fit(rows, labels, groups=groups)
-    chunked, order = OPAUCCV(folds=folds), np.random.default_rng(seed).permutation(80)
+    whole = OPAUCCV(cv=folds).partial_fit(rows, labels, groups=groups)
+    chunked, order = OPAUCCV(cv=folds), np.random.default_rng(seed).permutation(80)
     for part in np.split(order, at):
         chunked.partial_fit(rows[part], labels[part], classes=[0, 1], groups=groups[part])
     for k in range(folds):
@@ -131,7 +131,7 @@ def test_groups_come_with_all_rows_or_with_none():
     assert numbered.moments_.n_rows == 400
 
 
-def test_one_group_alone_cannot_be_judged_and_is_told_of():
+def test_one_group_alone_cannot_be_judged_and_is_warned_about():
     with pytest.warns(UserWarning, match="cv=5: no fold has rows of both classes in it and outside it"):
         model = OPAUCCV().fit(ROWS, LABELS, groups=np.zeros(400, int))
     found = model.cv_results_
@@ -139,8 +139,8 @@ def test_one_group_alone_cannot_be_judged_and_is_told_of():
     assert np.isnan(found["mean_test_score"]).all()
 
 
-def test_a_learner_without_folds_says_so():
-    training = Training(opauc_factory({"solver": "exact"}))
+def test_a_solver_without_folds_says_so():
+    trainer = Trainer(opauc_factory({"solver": "exact"}))
     with pytest.raises(UnsupportedOperationError, match="groups are for folds, of which 'exact' has none"):
-        training.learn(ROWS, LABELS, groups=group_keys(GROUPS, 400))
-    assert not training.begun
+        trainer.train_rows(ROWS, LABELS, groups=group_keys(GROUPS, 400))
+    assert not trainer.begun

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -41,33 +40,37 @@ KINDS = {
 }
 
 
-def trained(folder, options=OPTIONS, **parameters):
+def train_and_load(folder, options=OPTIONS, **parameters):
     """Do as the command does; return what is loaded, and the file of the rows."""
     path, model = folder / "rows.csv", folder / "model.opauc"
     FRAME.assign(bought=LABELS).to_csv(path, index=False)
-    training = Trainer(opauc_factory({"random_state": 0, **parameters}))
-    for chunk in open_stream([path], options).chunks():
-        training.learn(chunk)
-    tables = OneHotReading(options, training.resume_position.learned())
-    finished = training.finished()
-    save_model(replace(finished, feature_names=tuple(tables.feature_names()), reading=tables.to_json()), model)
+    trainer = train_files([path], options, parameters)
+    save_model(trainer.finish(OneHotReading(options)), model)
     return opauc.load(model), path
+
+
+def train_files(paths, options, parameters):
+    """Return the trainer after all rows of some files."""
+    trainer = Trainer(opauc_factory({"random_state": 0, **parameters}))
+    for batch in open_stream(paths, options).batches():
+        trainer.train(batch)
+    return trainer
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_table_is_scored_as_the_file_is(tmp_path, kind):
-    model, path = trained(tmp_path)
+    model, path = train_and_load(tmp_path)
     raw = KINDS[kind](FRAME)
-    wanted = model.decision_function(path)
-    assert wanted.shape == (N,)
-    assert_allclose(model.decision_function(raw), wanted, rtol=1e-12)
+    expected = model.decision_function(path)
+    assert expected.shape == (N,)
+    assert_allclose(model.decision_function(raw), expected, rtol=1e-12)
     assert_array_equal(model.predict(raw), model.predict(str(path)))
     assert_array_equal(model.predict_proba(raw), model.predict_proba(path))
     assert set(model.predict(raw)) == {"no", "yes"}
 
 
 def test_features_by_their_own_names_and_arrays_of_them_are_scored_as_before(tmp_path):
-    model, path = trained(tmp_path)
+    model, path = train_and_load(tmp_path)
     rows = model._reading.read(path).rows
     named = pd.DataFrame(rows.toarray(), columns=model.feature_names_in_)
     assert_allclose(model.decision_function(named), model.decision_function(path), rtol=1e-12)
@@ -77,7 +80,7 @@ def test_features_by_their_own_names_and_arrays_of_them_are_scored_as_before(tmp
 
 
 def test_a_category_not_met_in_training_is_a_warning_and_counts_as_none(tmp_path):
-    model, _ = trained(tmp_path)
+    model, _ = train_and_load(tmp_path)
     new, none = FRAME.head(3).assign(city="Chur"), FRAME.head(3).assign(city=None)
     with pytest.warns(UserWarning, match=r"column city: 3 rows have categories not met in training \(Chur\)"):
         scores = model.decision_function(new)
@@ -85,7 +88,7 @@ def test_a_category_not_met_in_training_is_a_warning_and_counts_as_none(tmp_path
 
 
 def test_what_is_missing_is_named_all_at_once(tmp_path):
-    model, _ = trained(tmp_path)
+    model, _ = train_and_load(tmp_path)
     with pytest.raises(InputError, match="no columns age, city; there are member, grade, id"):
         model.predict(FRAME.drop(columns=["age", "city"]))
     with pytest.raises(InputError, match="no such file"):
@@ -94,31 +97,29 @@ def test_what_is_missing_is_named_all_at_once(tmp_path):
 
 def test_a_model_that_refuses_missing_values_says_so(tmp_path):
     options = ReadOptions(label="bought", features=("id",), categorical=("city",))
-    model, _ = trained(tmp_path, options)
+    model, _ = train_and_load(tmp_path, options)
     with pytest.raises(InputError, match="column id: the value is missing, and the model was trained to refuse"):
         model.predict([{"id": None, "city": "Bern"}])
 
 
 @pytest.mark.parametrize("settings", [{}, {"solver": "sgd"}, {"solver": "exact", "rank": 4}])
-def test_learning_goes_on_from_raw_tables_with_new_categories(tmp_path, settings):
-    model, path = trained(tmp_path, **settings)
+def test_training_goes_on_from_raw_tables_with_new_categories(tmp_path, settings):
+    model, path = train_and_load(tmp_path, **settings)
     before = model.n_features_in_
     more = FRAME.assign(city=np.where(np.arange(N) % 5 == 0, "Chur", FRAME.city))
     model.partial_fit(more, LABELS)
     assert model.n_features_in_ == before + 1 == model.coef_.shape[1]
     assert model.feature_names_in_[-1] == "city=Chur"
     more.assign(bought=LABELS).to_csv(tmp_path / "more.csv", index=False)
-    training = Trainer(opauc_factory({"random_state": 0, **settings}))
-    for chunk in open_stream([path, tmp_path / "more.csv"], OPTIONS).chunks():
-        training.learn(chunk)
-    assert_allclose(model.coef_[0], training.finished().scorer.weights, rtol=1e-9, atol=1e-12)
+    trainer = train_files([path, tmp_path / "more.csv"], OPTIONS, settings)
+    assert_allclose(model.coef_[0], trainer.fit.scorer.weights, rtol=1e-9, atol=1e-12)
     opauc.save(model, tmp_path / "again")
     again = opauc.load(tmp_path / "again")
     assert_array_equal(again.decision_function(more), model.decision_function(more))
 
 
 def test_whatever_is_refused_leaves_the_model_as_it_was(tmp_path):
-    model, path = trained(tmp_path)
+    model, path = train_and_load(tmp_path)
     before = model.decision_function(path)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.partial_fit(FRAME.assign(city="Chur"), LABELS[:5])
@@ -126,9 +127,9 @@ def test_whatever_is_refused_leaves_the_model_as_it_was(tmp_path):
     assert_array_equal(model.decision_function(path), before)
 
 
-def test_rows_are_forgotten_as_they_came(tmp_path):
-    model, _ = trained(tmp_path)
-    before, known = model.coef_.copy(), model.feature_names_in_.copy()
+def test_rows_of_raw_tables_are_forgotten(tmp_path):
+    model, _ = train_and_load(tmp_path)
+    before, names = model.coef_.copy(), model.feature_names_in_.copy()
     whole = FRAME.age.notna()  # a mean that stands for a missing value moves with every row
     model.partial_fit(FRAME[whole], LABELS[whole])
     assert not np.allclose(model.coef_, before, rtol=1e-6)
@@ -136,12 +137,12 @@ def test_rows_are_forgotten_as_they_came(tmp_path):
         model.forget(FRAME.head(1).assign(city="Chur"), LABELS[:1])
     model.partial_fit(FRAME.head(1).assign(city=None), LABELS[:1])
     model.forget(FRAME[whole], LABELS[whole])
-    assert_array_equal(model.feature_names_in_, known)
+    assert_array_equal(model.feature_names_in_, names)
     assert_allclose(model.coef_, before, rtol=1e-7, atol=1e-10)
 
 
-def test_fitting_anew_to_arrays_forgets_the_columns(tmp_path):
-    model, path = trained(tmp_path)
+def test_fitting_again_to_arrays_forgets_the_columns(tmp_path):
+    model, path = train_and_load(tmp_path)
     model.fit(RANDOM.normal(size=(20, 2)), [0, 1] * 10)
     assert model._reading is None
     with pytest.raises(ValueError, match=r"Expected 2D array|could not convert"):
@@ -149,6 +150,6 @@ def test_fitting_anew_to_arrays_forgets_the_columns(tmp_path):
 
 
 def test_columns_go_through_a_file_of_the_model_as_json(tmp_path):
-    model, _ = trained(tmp_path)
+    model, _ = train_and_load(tmp_path)
     saved = json.loads(json.dumps(model._reading.to_json()))
-    assert OneHotReading.of_json(saved).to_json() == model._reading.to_json()
+    assert OneHotReading.from_json(saved).to_json() == model._reading.to_json()

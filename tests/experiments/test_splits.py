@@ -30,7 +30,7 @@ def test_every_method_starts_afresh_on_every_split(drawn):
     found = compare_on_splits([method, feature(2)], rows, labels, folds)
     for at, (train, held) in enumerate(folds):
         alone = MeanDifference()
-        alone.learn(rows[train], labels[train])
+        alone.train(rows[train], labels[train])
         alone.finish()
         assert found.aucs[0, at] == exact_auc(labels[held], alone.scores(rows[held]))
     assert method.sums.size == 0
@@ -86,7 +86,7 @@ def test_settings_are_chosen_within_the_training_rows(drawn):
 
 def test_where_no_setting_works_there_is_a_reason(drawn):
     class Refusing(MeanDifference):
-        def learn(self, *_):
+        def train(self, *_):
             raise DivergedError("steps too large")
 
     found = compare_on_stream([TunedMethod("tuned", [Refusing()])], numbered(*drawn), CHOICE)

@@ -132,7 +132,7 @@ def test_loaded_models_have_every_attribute_and_parameter_of_the_saved_one(model
     assert type(again) is type(fitted)
     assert again.get_params() == fitted.get_params()
     assert vars(again).keys() == vars(fitted).keys()
-    for name in vars(fitted).keys() - {"solution_"}:
+    for name in vars(fitted).keys() - {"_fitted"}:
         assert_array_equal(getattr(again, name), getattr(fitted, name), err_msg=name)
 
 

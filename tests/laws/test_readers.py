@@ -39,7 +39,7 @@ def test_rows_of_several_files_are_one_stream_that_resumes_at_any_position(tmp_p
     assert [record["rows"] for record in chunks[-1].resume_position.records] == [170, 130]
     for at, chunk in enumerate(chunks):
         saved = ResumePosition.of_json(chunk.resume_position.to_json())
-        rest = list(open_stream(paths, ReadOptions(), saved).chunks())
+        rest = list(open_stream(paths, ReadOptions(), saved).batches())
         assert len(rest) == len(chunks) - at - 1
         for again, expected in zip(rest, chunks[at + 1 :], strict=True):
             assert again.first_row == expected.first_row

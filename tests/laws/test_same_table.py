@@ -8,16 +8,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
-from opauc.cli.additive_run import AdditiveRun
 from scipy.special import expit
 
+import opauc
 from opauc import OnePassGAM
-from opauc.additive.factory import AdditiveFactory
 from opauc.additive.state import same_basis
-from opauc.core.labels import ClassLabels
-from opauc.data import BadRows, ReadOptions
-from opauc.engines.partitions import PartitionPlan, joined_chunks, published, taken
-from opauc.engines.scheduler import in_pairs
+from opauc.engines.partitions import PartitionPlan, adopt_shards, concat_rows, take_rows
+from opauc.engines.scheduler import merge_in_pairs
 
 LABEL = "bought"
 KEPT = {
@@ -65,26 +62,22 @@ class Partitions:
         return sum(len(labels) for _, labels, _ in self.parts)
 
     def take(self, numbers):
-        return taken(joined_chunks(self.parts), numbers)
+        return take_rows(concat_rows(self.parts), numbers)
 
     def fit(self, model):
         plan = PartitionPlan.of(model, np.array(["no", "yes"]), self.parts[0][0].shape[1], self)
-        return published(model, in_pairs([plan.learned(number, 0, [part]) for number, part in enumerate(self.parts)]))
+        return adopt_shards(
+            model, merge_in_pairs([plan.train(number, 0, [part]) for number, part in enumerate(self.parts)])
+        )
 
 
-def trained_on_files(paths):
+def train_on_files(paths):
     """Return the model of `opauc train`."""
-    recipe, options = AdditiveFactory({"random_state": 0}), ReadOptions(label=LABEL)
-    run = AdditiveRun.begun([str(path) for path in paths], options, ClassLabels(), recipe, BadRows())
-    for chunk in run.stream.chunks():
-        run.training.learn(chunk)
-    model = OnePassGAM()
-    model._adopt(run.finished())
-    return model
+    return opauc.train(paths, LABEL, random_state=0, n_jobs=1)
 
 
-def fitted(door, table, folder):
-    """Return the model of a table that comes by one of the doors."""
+def fit_source(source, table, folder):
+    """Return the model of a table from one kind of source."""
     X, y = table.drop(columns=LABEL), table[LABEL].to_numpy()
     frames = {
         "pandas": lambda: X,
@@ -92,22 +85,22 @@ def fitted(door, table, folder):
         "arrow": lambda: pa.Table.from_pandas(X, preserve_index=False),
         "dicts": lambda: pa.Table.from_pandas(X, preserve_index=False).to_pylist(),
     }
-    if door in frames:
-        return OnePassGAM(random_state=0).fit(frames[door](), y)
-    if door == "partitions":
+    if source in frames:
+        return OnePassGAM(random_state=0).fit(frames[source](), y)
+    if source == "partitions":
         return Partitions(X, y, 7).fit(OnePassGAM(random_state=0))
-    if door == "folder":
+    if source == "folder":
         for number, part in enumerate(np.array_split(np.arange(len(table)), 5)):
             table.iloc[part].to_csv(folder / f"part-{number}.csv", index=False)
-    elif door == "parquet":
+    elif source == "parquet":
         table.to_parquet(folder / "rows.parquet", row_group_size=1000)
-    elif door == "feather":
+    elif source == "feather":
         table.to_feather(folder / "rows.feather")
-    elif door == "quoted csv":
+    elif source == "quoted csv":
         table.to_csv(folder / "rows.csv", index=False, quoting=2)
     else:
-        table.to_csv(folder / f"rows.{door}", index=False)
-    return trained_on_files([folder])
+        table.to_csv(folder / f"rows.{source}", index=False)
+    return train_on_files([folder])
 
 
 @pytest.fixture(scope="module", params=[3000, 30_000])
@@ -120,16 +113,16 @@ def expected(table):
     return OnePassGAM(random_state=0).fit(table.drop(columns=LABEL), table[LABEL])
 
 
-@pytest.mark.parametrize("door", [*FRAMES, *FILES, "partitions"])
-def test_a_table_gives_the_same_model_by_every_door(door, table, expected, tmp_path):
-    model = fitted(door, table, tmp_path)
+@pytest.mark.parametrize("source", [*FRAMES, *FILES, "partitions"])
+def test_a_table_gives_the_same_model_from_every_source(source, table, expected, tmp_path):
+    model = fit_source(source, table, tmp_path)
     assert {column.name: column.kind for column in model._columns.columns} == KEPT
     for mine, theirs in zip(model._columns.columns, expected._columns.columns, strict=True):
-        assert (mine.parts, dict(mine.words)) == (theirs.parts, dict(theirs.words)), mine.name
+        assert (mine.parts, dict(mine.categories)) == (theirs.parts, dict(theirs.categories)), mine.name
     assert same_basis(model.basis_, expected.basis_)
     test = mixed_table(2000, seed=1).drop(columns=LABEL)
     assert_allclose(model.decision_function(test), expected.decision_function(test), rtol=0, atol=1e-8)
-    assert model.selection_.rung == expected.selection_.rung
+    assert model.selection_.model == expected.selection_.model
 
 
 def test_constants_and_row_counters_are_dropped_by_fit(expected):

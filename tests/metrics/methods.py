@@ -24,7 +24,7 @@ class MeanDifference:
     def warm_up(self, _):
         self.log.append("warm up")
 
-    def learn(self, rows, labels):
+    def train(self, rows, labels):
         self.log.append("learn")
         dense = rows.toarray() if sparse.issparse(rows) else rows
         self.sums = np.pad(self.sums, ((0, 0), (0, dense.shape[1] - self.sums.shape[1])))
@@ -43,8 +43,8 @@ class MeanDifference:
 class Diverging(MeanDifference):
     """Fails on the third batch."""
 
-    def learn(self, rows, labels):
-        super().learn(rows, labels)
+    def train(self, rows, labels):
+        super().train(rows, labels)
         if self.log.count("learn") == 3:
             raise DivergedError("the weights left the range of float64")
 

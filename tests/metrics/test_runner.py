@@ -24,7 +24,7 @@ def test_methods_train_on_some_rows_and_are_evaluated_on_the_held_out_ones(drawn
     results = compare_on_stream([feature(1), MeanDifference()], numbered(rows, labels), CHOICE)
     out = held_out(0, 1000, *CHOICE)
     alone = MeanDifference()
-    alone.learn(rows[~out], labels[~out])
+    alone.train(rows[~out], labels[~out])
     alone.finish()
     best, second = alone.scores(rows[out]), rows[out, 1]
     assert [result.name for result in results] == ["mean difference", "feature 1"]
@@ -97,8 +97,8 @@ def test_warm_up_runs_once_before_training_and_is_not_timed(drawn, monkeypatch):
             super().warm_up(rows)
             clock[0] += 100.0
 
-        def learn(self, rows, labels):
-            super().learn(rows, labels)
+        def train(self, rows, labels):
+            super().train(rows, labels)
             clock[0] += 1.0
 
         def finish(self):

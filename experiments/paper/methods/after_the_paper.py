@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from experiments.paper.column import BOTH, OURS, STEPS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.solam_path import solam_path
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.baselines.ada_oam import AdaOAMSolver
 from opauc.baselines.solam import SOLAMSolver
 from opauc.baselines.spauc import SPAUCSolver

@@ -3,7 +3,7 @@
 from experiments.paper.column import OURS, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import exact_family
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.linear.exact import Exact
 
 # Wider than the paper's grid on both sides: penalties cost next to nothing here.

@@ -4,7 +4,7 @@ from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, Column, Contex
 from experiments.paper.data_set import HIGH_DIMENSION, Shape
 from experiments.paper.families import sketch_family
 from experiments.paper.traces import influence_of_rank
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.linear.progressive_selection import ProgressiveSelection
 from opauc.linear.sketch_sgd import SketchedSGD
 

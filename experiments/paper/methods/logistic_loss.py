@@ -5,7 +5,7 @@ from experiments.paper.column import BATCH, BATCH_RIDGES, BOTH, OURS, Column, Co
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import logistic_family
 from experiments.paper.methods.square_loss import MOST_ROWS
-from opauc.api.competitors import find_feature_method
+from opauc.api.methods import find_feature_method
 from opauc.metrics import FittedMethod
 from opauc.types import Floats, Labels, Rows
 

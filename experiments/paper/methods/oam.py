@@ -7,7 +7,7 @@ from experiments.paper.column import BOTH, ONLINE, OURS, STEPS, Column, Context,
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape
 from experiments.paper.oam_path import oam_path
 from experiments.paper.traces import convergence
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.baselines.oam import OAMSolver
 from opauc.types import Floats, Labels, Rows
 

@@ -4,7 +4,7 @@ from experiments.paper.column import ONLINE, OURS, RIDGES, STEPS, STUDY, Column,
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import descent_family
 from experiments.paper.traces import convergence, influence
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.linear.sgd import SGD
 
 GRID = {"eta0": STEPS, "alpha": RIDGES}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from experiments.paper.column import BOTH, ONLINE, STEPS, Column, Context, Cost, Family, Setting
 from experiments.paper.data_set import Shape
 from experiments.paper.univariate_path import univariate_path
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.baselines.uni_exp import UniExpSolver
 from opauc.baselines.uni_squ import UniSquSolver
 from opauc.types import Floats, Labels, Rows

@@ -111,5 +111,5 @@ class AdditiveFactory:
 
 def schema_at(position: ResumePosition) -> TableSchema | None:
     """Return what the columns of the rows up to a position are; None for those of arrays."""
-    state: OrdinalState | None = position.numbered()
+    state: OrdinalState | None = position.ordinal_state()
     return None if state is None or state.get("table") is None else TableSchema.of_json(state["table"])

@@ -70,12 +70,12 @@ def read_initial_sample(
         for (rows, raw, lines, *_), source in zip(sample.parts, sample.sources, strict=True):
             if raw is None:
                 return None
-            classes = classes.seen(raw)
+            classes = classes.with_labels(raw)
             batches.append(Batch(rows, raw, 0, source, 1, lines, ResumePosition(), 0))
         if not classes.known or not batches:
             return None
         try:
-            encoded = np.concatenate([classes.encoded(batch) for batch in batches])
+            encoded = np.concatenate([classes.encode(batch) for batch in batches])
         except MalformedRowError:  # a third label, an error with its line when it is read in order
             return None
         return EncodedSample(

@@ -561,7 +561,8 @@ class OnePassGAM(ScoringClassifier):
 
     def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
         """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
-        init_size = int(with_init_size(self._factory(n_rows).settings(), n_rows).init_size)
+        settings = AdditiveFactory(self.get_params(deep=False)).settings()
+        init_size = int(with_init_size(settings, n_rows).init_size)
         sample = draw_initial_sample(n_rows, init_size, seed, take)
         if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
             return False

@@ -19,7 +19,16 @@ from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_c
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import CODE_POLICY, SEARCH_POLICY, TREE_POLICY, CodePolicy, SearchPolicy, TreePolicy
+from opauc.additive.policy import (
+    CODE_POLICY,
+    SEARCH_POLICY,
+    SMOOTHING_POLICY,
+    TREE_POLICY,
+    CodePolicy,
+    SearchPolicy,
+    SmoothingPolicy,
+    TreePolicy,
+)
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.types import Floats, Labels
@@ -52,6 +61,7 @@ def fit_basis(
     search_policy: SearchPolicy = SEARCH_POLICY,
     tree_policy: TreePolicy = TREE_POLICY,
     code_policy: CodePolicy = CODE_POLICY,
+    smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY,
 ) -> BasisModel:
     """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
 
@@ -77,7 +87,7 @@ def fit_basis(
     effects = _drop_weak_effects(effects, sample, settings.smooth_columns)
     more_rows = labels.size >= init_size
     search = InteractionSearch(
-        Basis.of_effects(effects), effects, sample, settings, more_rows, search_policy, tree_policy
+        Basis.of_effects(effects), effects, sample, settings, more_rows, search_policy, tree_policy, smoothing_policy
     )
     basis, fit = search.fit()
     coded = find_coded_inputs(effects, sample, fit.scores, code_policy)

@@ -94,7 +94,9 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
                 f"got {type(X).__name__}"
             )
         return InputRows(_array_rows(estimator, X, reset=False), columns)
-    if "feature_names_in_" in vars(estimator):  # a model of the command finds its columns by their names
+    reading = estimator._reading
+    from_files = reading is not None and reading.label is not None  # such a model finds its columns by their names
+    if "feature_names_in_" in vars(estimator) and not from_files:
         _check_feature_names(estimator, X, reset=False)
     table = with_text_names(X)
     return _warned(columns.learn(table) if learn else columns.read(table))
@@ -130,7 +132,7 @@ def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None)
     """Return the rows of a file, read as the command read those of the training."""
     reading = estimator._reading or OrdinalReading(ReadOptions(), None, columns)
     stream = reading.stream([path])
-    parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.chunks()]
+    parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.batches()]
     if not parts:
         raise InputError(f"{path}: there are no rows in it")
     return np.concatenate(parts)

@@ -21,7 +21,14 @@ from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import SEARCH_POLICY, TREE_POLICY, SearchPolicy, TreePolicy
+from opauc.additive.policy import (
+    SEARCH_POLICY,
+    SMOOTHING_POLICY,
+    TREE_POLICY,
+    SearchPolicy,
+    SmoothingPolicy,
+    TreePolicy,
+)
 from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.additive.trees import TreeCandidate, TreeSearch, measure_gain
 from opauc.types import Floats, Labels
@@ -174,6 +181,7 @@ class CandidateFit(NamedTuple):
     rows: csr_array
     penalties: Penalties
     started: PartialFit
+    policy: SmoothingPolicy = SMOOTHING_POLICY
 
     @property
     def scores(self) -> Floats:
@@ -182,7 +190,7 @@ class CandidateFit(NamedTuple):
 
     def finish(self, sample: SampleRows) -> PenalizedFit:
         """Return the fit to all rows."""
-        return finish_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started)
+        return finish_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started, self.policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +220,7 @@ class InteractionSearch:
     more_rows: bool = False  # whether more rows follow the sample
     policy: SearchPolicy = SEARCH_POLICY
     tree_policy: TreePolicy = TREE_POLICY
+    smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY
 
     def fit(self) -> tuple[Basis, PenalizedFit]:
         """Return the basis that wins, and its fit to all rows of the sample.
@@ -303,14 +312,15 @@ class InteractionSearch:
     @cached_property
     def _fitted_rows(self) -> NDArray[np.int64]:
         """The rows that fits begin with; where trees are evaluated, other rows validate them."""
-        return choose_subset(self.sample.labels.size, self._trees_may_join())
+        return choose_subset(self.sample.labels.size, self._trees_may_join(), self.smoothing_policy)
 
     def _start_fit(self, basis: Basis, initial: PenalizedFit, n_steps: int | None = None) -> CandidateFit:
         """Return the fit of a basis to the first part of the rows."""
         n_steps = self.policy.final_steps if n_steps is None else n_steps
         rows, penalties, sample = basis.rows(self.sample.numbers), Penalties(basis.groups, basis.roughness), self.sample
-        started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows)
-        return CandidateFit(basis, rows, penalties, started)
+        policy = self.smoothing_policy
+        started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows, policy)
+        return CandidateFit(basis, rows, penalties, started, policy)
 
     def _add_pairs(self, candidates: Candidates, max_columns: int) -> Basis:
         """Return the basis of main effects with the candidates that fit into so many columns in all."""

@@ -46,7 +46,7 @@ class AdditiveFit(Fit):
     >>> from opauc.additive.state import AdditiveFit
     >>> rows = np.random.default_rng(0).normal(size=(400, 2))
     >>> labels = (rows[:, 0] ** 2 > 1).astype(np.int8)
-    >>> fit = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).after(rows, labels)
+    >>> fit = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, labels)
     >>> fit.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
     array([False,  True])
     """

@@ -1,25 +1,41 @@
-"""Methods compared on the same rows, and scored on the same rows held out."""
+"""Compare methods: train them on the same rows and score the same held-out rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
-from opauc.api.compare_methods import WantedMethods
-from opauc.api.compare_rows import FeaturePasses, Passes, TablePasses
+import numpy as np
+
+from opauc.additive.factory import schema_at
+from opauc.additive.file_sample import read_initial_sample
+from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.api.methods import MethodNames
 from opauc.api.observer import CallbackObserver, Observer, Progress
 from opauc.api.train import report_columns
-from opauc.core.labels import ClassLabels
-from opauc.data.bad_rows import BadRows
+from opauc.core.batch import Batch
+from opauc.core.labels import ClassLabels, batches_with_classes
+from opauc.core.row_blocks import widen_rows
+from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
+from opauc.data.encode.number_features import NumberFeatures
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.find_sources import are_tables
-from opauc.data.options import ReadOptions
+from opauc.data.open_stream import open_stream
+from opauc.data.sample import RowFiles
+from opauc.data.schema.infer import ColumnProfile
 from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
-from opauc.metrics import Compared, HeldOut, compare_on_stream
+from opauc.metrics import Compared, HeldOut, NumberedRows, compare_on_stream
+from opauc.metrics.exact_auc import Flags
+from opauc.types import Floats, Rows, random_key
 
-# Options by which linear solvers read rows: whoever gives one has every method train on the same features.
+# Options of reading for linear solvers: with one of them every method trains on the same features.
 FEATURE_OPTIONS = {"missing", "hash_bits", "n_features", "zero_based"}
+TRAINING, SCORING = "training", "scoring"
 
 
 def compare(
@@ -89,18 +105,157 @@ def run_comparison(
     bad_rows: BadRows,
     observer: Observer,
     features_only: bool = False,
+    on_columns: Callable[[Sequence[ColumnProfile]], None] | None = None,
 ) -> list[Compared]:
-    """Compare methods on files; what `compare` and the command do."""
+    """Compare methods on files; what `compare` and the command do.
+
+    `on_columns` is called with the inferred column types of tables.
+    """
     if STANDARD_INPUT in paths:
         raise InputError("comparing reads the data twice, which standard input does not allow; name a file")
     if not 0.0 < split.share < 1.0:
         raise ParameterError(Parameter("held_out"), f" must lie between 0 and 1, got {split.share}")
-    wanted = WantedMethods.of(methods)
+    names = MethodNames.of(methods)
     passes: Passes
     if features_only or not are_tables(paths, reading.format):
         passes = FeaturePasses(paths, reading, bad_rows, labels, observer)
     else:
-        passes = TablePasses(paths, reading, bad_rows, labels, observer, wanted.of_tables)
+        passes = TablePasses(paths, reading, bad_rows, labels, observer, names.of_tables)
         report_columns(passes.column_profiles, observer)
-    of_tables = wanted.table_methods(passes.categorical)
-    return list(compare_on_stream(wanted.feature_methods(), passes.read, split, of_tables=of_tables))
+        if on_columns is not None:
+            on_columns(passes.column_profiles)
+    of_tables = names.table_methods(passes.categorical)
+    return list(compare_on_stream(names.feature_methods(), passes.read, split, of_tables=of_tables))
+
+
+@dataclass
+class Passes(ABC):
+    """The same data read twice; the first pass finds the classes, features and categories."""
+
+    data: Sequence[str]
+    options: ReadOptions
+    bad_rows: BadRows
+    labels: ClassLabels
+    observer: Observer
+    title: str = field(default=TRAINING, init=False)
+
+    @property
+    @abstractmethod
+    def categorical(self) -> Flags | None:
+        """Which columns of a table are categorical; None where rows are features only."""
+
+    @abstractmethod
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass."""
+
+    @abstractmethod
+    def views(self, batch: Batch) -> tuple[Rows, Floats | None]:
+        """Return the features of a batch, and the columns of its table if there is one."""
+
+    @abstractmethod
+    def end_first_pass(self, last: Batch) -> None:
+        """Keep the encoder's state after the first pass, of which this was the last batch."""
+
+    def read(self) -> Iterator[NumberedRows]:
+        """Yield the batches with their labels as 0 and 1."""
+        stream = self.stream(self.bad_rows.fresh_copy())
+        last = None
+        with self.observer.progress(self.title, stream.total_bytes) as show:
+            for batch, labels in batches_with_classes(stream.batches(), self.labels):
+                self.labels, last = labels, batch
+                rows, table = self.views(batch)
+                yield NumberedRows(batch.first_row, rows, labels.encode(batch), table)
+                show(batch.first_row + rows.shape[0], batch.bytes_read)
+        if last is not None and self.title == TRAINING:
+            self.end_first_pass(last)
+        self.title = SCORING
+
+
+@dataclass
+class FeaturePasses(Passes):
+    """Rows as linear models read them."""
+
+    encoding: OneHotState | None = field(default=None, init=False)
+    width: int = field(default=1, init=False)
+
+    @property
+    def categorical(self) -> Flags | None:
+        """None: all are features."""
+        return None
+
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass; features of the second one are those of the first."""
+        return open_stream(self.data, self.options, bad_rows=bad_rows, encoding=self.encoding)
+
+    def views(self, batch: Batch) -> tuple[Rows, Floats | None]:
+        """Return the features of a batch."""
+        self.width = max(self.width, batch.rows.shape[1])
+        return widen_rows(batch.rows, self.width), None
+
+    def end_first_pass(self, last: Batch) -> None:
+        """Keep the state of the encoder."""
+        self.encoding = last.resume_position.onehot_state()
+
+
+@dataclass
+class TablePasses(Passes):
+    """The columns of tables with inferred types, and the features made of them for methods that take features."""
+
+    of_tables: Sequence[str] = ()  # names of the methods that take columns
+    column_profiles: Sequence[ColumnProfile] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self._reading, first = self._infer_columns()
+        schema = self._reading.columns
+        self._categorical = np.zeros(first.shape[1], np.bool_) if schema is None else schema.categorical
+        self._features = NumberFeatures(first, self._categorical)
+
+    @property
+    def categorical(self) -> Flags:
+        """Which columns are categorical."""
+        return self._categorical
+
+    def stream(self, bad_rows: BadRows) -> DataStream:
+        """Return the stream of the next pass; categories of the second one are those of the first."""
+        encoder = self._reading.encoder(frozen=self.title == SCORING)
+        return DataStream(self.data, self.options, encoder, bad_rows=bad_rows)
+
+    def views(self, batch: Batch) -> tuple[Rows, Floats | None]:
+        """Return the features of a batch, and its columns."""
+        table = np.asarray(batch.rows, np.float64)
+        return self._features.rows(table, grow=self.title == TRAINING), table
+
+    def end_first_pass(self, last: Batch) -> None:
+        """Keep the categories, and report what the methods were given."""
+        self._reading = replace(self._reading, columns=schema_at(last.resume_position))
+        n_columns, n_features = self._categorical.size, self._features.n_features
+        takers = ", ".join(self.of_tables)
+        self.observer.say(
+            "rows",
+            (f"{takers}: {_count(n_columns, 'column')} unscaled; the others: " if takers else "")
+            + f"{_count(n_features, 'feature')} (numbers scaled, missing values marked, one for each category)",
+            columns=n_columns, features=n_features, of_tables=list(self.of_tables),
+        )  # fmt: skip
+
+    def _infer_columns(self) -> tuple[OrdinalReading, Floats]:
+        """Return how tables are read, with the inferred schema, and the rows it was inferred from."""
+        reading = OrdinalReading(self.options, positive=self.labels.positive)
+        files = RowFiles.of(self.data, reading)
+        sample = None
+        if files is not None:
+            init_size = int(with_init_size(AdditiveSettings(), files.n_rows).init_size)
+            sample = read_initial_sample(files, reading, self.labels, init_size, random_key(0))
+        if sample is None:
+            encoder = reading.encoder()
+            stream = DataStream(self.data, self.options, encoder, bad_rows=BadRows("skip"))
+            parts = [batch.rows for batch in islice(stream.batches(ahead=False), 1)]
+        else:
+            encoder, parts = sample.encoder, [sample.rows]
+        self.column_profiles = encoder.column_profiles
+        label = encoder.pinned_columns.label
+        reading = replace(reading, columns=encoder.schema, label=None if label is None else str(label))
+        return reading, np.concatenate([np.empty((0, len(encoder.feature_names()))), *map(np.asarray, parts)])
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from opauc.api.describe_penalty import penalty_choice
-from opauc.api.describe_terms import terms_of, terms_section
-from opauc.api.describe_weights import largest_weights
-from opauc.api.example_rows import ExampleRows
-from opauc.core.fit import Fit
+import numpy as np
+
+from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
+from opauc.additive.drift import find_drift
+from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
+from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
+from opauc.additive.state import AdditiveFit
+from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
+from opauc.data.encode.number_reading import OrdinalReading
 from opauc.linear.fit import LinearFit
-from opauc.report import PenaltyChoice, TermsSection, WeightRow
+from opauc.linear.scorer import LinearScorer
+from opauc.report import CandidateRow, Contribution, ExplainedRow, PenaltyChoice, ShownTerm, TermsSection, WeightRow
+from opauc.report.page import MAX_WEIGHTS
+from opauc.report.text import share
+from opauc.types import Array, Floats, Json, Labels
+
+# Features whose weights are drawn along the path of penalties, and terms that `opauc inspect` lists.
+MAX_PATHS, MAX_TERMS = 8, 20
+# Whole numbers below this are shown in full: they may be codes.
+MAX_SHOWN_IN_FULL = 1e12
+# The candidate models of an additive fit, described.
+CANDIDATES = {
+    LINEAR: "straight lines and levels",
+    ADDITIVE: "curves and levels, no pairs",
+    CERTAIN_PAIRS: "only pairs that are certain",
+    PAIRS: "curves, levels and pairs",
+    FULL: "everything",
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +49,61 @@ class FitDescription:
     terms: TermsSection | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ExampleRow:
+    """A row of numbers, its row number from 1, its score and its class."""
+
+    row: Floats
+    number: int
+    score: float
+    positive: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleRows:
+    """Rows worth explaining: that of the highest score, and the positive one of the lowest; None before there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.api.describe import ExampleRows
+    >>> examples = ExampleRows().after(np.eye(3), np.array([0, 1, 1], np.int8), np.array([0.5, 0.1, 0.2]), 0)
+    >>> examples.highest.number, examples.lowest_positive.number
+    (1, 2)
+    """
+
+    highest: ExampleRow | None = None
+    lowest_positive: ExampleRow | None = None
+
+    def after(self, rows: Array, labels: Labels, scores: Floats, rows_before: int) -> ExampleRows:
+        """Return the examples after more rows; of equal scores the first stays."""
+        highest, lowest = self.highest, self.lowest_positive
+        if not scores.size:
+            return self
+        at = int(np.argmax(scores))
+        if highest is None or scores[at] > highest.score:
+            highest = _example(rows, labels, scores, at, rows_before)
+        positives = np.flatnonzero(labels == 1)
+        if positives.size:
+            at = int(positives[np.argmin(scores[positives])])
+            if lowest is None or scores[at] < lowest.score:
+                lowest = _example(rows, labels, scores, at, rows_before)
+        return ExampleRows(highest, lowest)
+
+    def explain(self, terms: Terms) -> Iterator[ExplainedRow]:
+        """Yield the scores of the rows as sums of terms."""
+        if self.highest is not None:
+            note = f"Row {self.highest.number:,}, a {'positive' if self.highest.positive else 'negative'}"
+            yield explain_row(terms, self.highest.row, "The row that scores highest", note)
+        if self.lowest_positive is not None:
+            note = f"Row {self.lowest_positive.number:,}"
+            yield explain_row(terms, self.lowest_positive.row, "The positive that scores lowest", note)
+
+
+def _example(rows: Array, labels: Labels, scores: Floats, at: int, rows_before: int) -> ExampleRow:
+    return ExampleRow(rows[at].astype(np.float64), rows_before + at + 1, float(scores[at]), bool(labels[at] == 1))
+
+
 def describe_fit(model: Model, examples: ExampleRows | None = None) -> FitDescription:
     """Return what there is to show of the fit of a model."""
     return DESCRIBERS[model.fit.family](model, examples or ExampleRows())
@@ -33,18 +111,242 @@ def describe_fit(model: Model, examples: ExampleRows | None = None) -> FitDescri
 
 def _describe_linear(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001
     shown, fit = largest_weights(model), model.fit
-    return FitDescription(shown.rows, shown.order, penalty_choice(model), _chosen(fit))
+    chosen = fit.chosen_settings if isinstance(fit, LinearFit) else {}
+    return FitDescription(shown.rows, shown.order, penalty_choice(model), chosen)
 
 
 def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
     terms = terms_of(model)
-    return FitDescription(terms=terms_section(terms, list(examples.explained(terms))))
-
-
-def _chosen(fit: Fit) -> dict[str, float]:
-    return fit.chosen_settings if isinstance(fit, LinearFit) else {}
+    return FitDescription(terms=terms_section(terms, list(examples.explain(terms))))
 
 
 DESCRIBERS: dict[str, Callable[[Model, ExampleRows], FitDescription]] = {
     "linear": _describe_linear, "batch": _describe_linear, "additive": _describe_additive
 }  # fmt: skip
+
+
+class ShownWeights(NamedTuple):
+    """The largest weights, and a description of their order."""
+
+    rows: list[WeightRow]
+    order: str
+
+
+def largest_weights(model: Model) -> ShownWeights:
+    """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
+    scorer = model.scorer
+    assert isinstance(scorer, LinearScorer), "asked for by its family"
+    weights, spread = scorer.weights, feature_spread(model)
+    effects = None if spread is None else weights * spread.deviations
+    rows = [
+        WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
+        for j in largest_indices(weights if effects is None else effects)
+        if weights[j]
+    ]
+    return ShownWeights(rows, weight_order(spread))
+
+
+def feature_spread(model: Model) -> FeatureSpread | None:
+    """Return how much the features varied among the training rows, None where the model does not know."""
+    return model.fit.feature_spread if isinstance(model.fit, LinearFit) else None
+
+
+def largest_indices(values: Floats, limit: int = MAX_WEIGHTS) -> list[int]:
+    """Return the indices of the values of largest magnitude, the largest first."""
+    indices: list[int] = np.argsort(-np.abs(values), kind="stable")[:limit].tolist()
+    return indices
+
+
+def weight_order(spread: FeatureSpread | None) -> str:
+    """Return a description of the order of the weights."""
+    if spread is None:
+        return "by weight in the feature's own units: this model keeps no spread of its features"
+    note = f", {spread.note}" if spread.note else ""
+    return f"by effect: weight × standard deviation of the feature{note}"
+
+
+def feature_name(model: Model, number: int) -> str:
+    """Return the name of a feature, or its number as the rows it came from count."""
+    if model.feature_names is not None:
+        return model.feature_names[number]
+    first = 0 if model.reading is not None and model.reading.options.zero_based else 1
+    return f"feature {number + first}"
+
+
+def penalty_choice(model: Model) -> PenaltyChoice | None:
+    """Return the chosen penalty with the scores of the others; None for a model whose penalty was given."""
+    fit = model.fit
+    if not isinstance(fit, LinearFit) or (selection := fit.selection) is None:
+        return None
+    spread = feature_spread(model)
+    path = fit.path(selection.alphas.tolist())
+    effects = path if spread is None else path * spread.deviations
+    chosen_effects = effects[selection.chosen]
+    drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
+    sign = -1.0 if selection.criterion == "pair_loss" else 1.0
+    return PenaltyChoice(
+        alphas=selection.alphas,
+        criterion=selection.criterion,
+        means=sign * selection.means() if selection.n_folds else np.zeros(selection.alphas.size),
+        errors=selection.errors(),
+        chosen=selection.chosen,
+        one_standard_error=selection.within_one_error(),
+        n_folds=selection.n_folds,
+        names=[feature_name(model, j) for j in drawn],
+        standardized_weights=effects[:, drawn],
+    )
+
+
+def penalty_as_text(choice: PenaltyChoice) -> dict[str, str]:
+    """Return the score of each penalty, with a mark at the chosen one."""
+    lines = {}
+    for number, (alpha, mean, error) in enumerate(zip(choice.alphas, choice.means, choice.errors, strict=True)):
+        marks = [
+            mark
+            for mark, at in (("chosen", choice.chosen), ("one standard error", choice.one_standard_error))
+            if at == number
+        ]
+        score = f"{mean:.5f} ± {error:.5f}" if choice.n_folds else "not validated"
+        lines[f"{alpha:.4g}"] = f"{score}{'  ← ' if marks else ''}{', '.join(marks)}"
+    return lines
+
+
+def penalty_as_json(choice: PenaltyChoice | None) -> Json | None:
+    """Return the choice of a penalty as JSON."""
+    if choice is None:
+        return None
+    return {
+        "criterion": choice.criterion, "cv": choice.n_folds, "alphas": choice.alphas.tolist(),
+        "means": choice.means.tolist(), "standard_errors": choice.errors.tolist(),
+        "alpha": float(choice.alphas[choice.chosen]),
+        "one_standard_error_alpha": float(choice.alphas[choice.one_standard_error]),
+    }  # fmt: skip
+
+
+def input_names(model: Model) -> tuple[str, ...]:
+    """Return the names of the inputs: the numbers that a row becomes."""
+    reading = model.reading
+    if isinstance(reading, OrdinalReading) and reading.columns is not None:
+        return reading.columns.inputs
+    return model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
+
+
+def terms_of(model: Model) -> Terms:
+    """Return the terms of an additive model by the column names of its table, or by numbers."""
+    assert isinstance(model.fit, AdditiveFit), "asked for by its family"
+    names, reading = input_names(model), model.reading
+    columns = reading.columns if isinstance(reading, OrdinalReading) else None
+    return Terms(model.fit, names, [{}] * len(names) if columns is None else columns.category_names())
+
+
+def terms_section(terms: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:
+    """Return all that a page shows of an additive model."""
+    shown, selection = shown_terms(terms), terms.solution.final.selection
+    return TermsSection(
+        terms=shown,
+        n_terms=len(shown),
+        explained_rows=explained,
+        selection=selection_as_text(selection),
+        candidates=[
+            CandidateRow(CANDIDATES.get(name, name), auc, name == selection.model)
+            for name, auc in selection.aucs.items()
+        ],
+        drift=[(drift.name, drift.index) for drift in find_drift(terms.solution, terms.inputs)],
+        drift_checked=bool(selection.aucs),
+    )
+
+
+def shown_terms(terms: Terms) -> list[ShownTerm]:
+    """Return every term with the share of the rows along it, the most important first."""
+    rows = {term.name: _rows_along(terms, term) for term in terms.term_columns}
+    return [
+        ShownTerm(term.name, term.inputs, term.at, term.value, term.error, term.importance, rows[term.name])
+        for term in terms.list_terms()
+    ]
+
+
+def _rows_along(terms: Terms, term: TermColumns) -> Floats | None:
+    """Return the share of the rows at each value along a term of one input."""
+    model = terms.solution.current.model
+    if term.is_code:
+        return code_row_shares(model.bin_counts, model.random_effects.counts[term.levels])
+    if len(term.grid_inputs) != 1:
+        return None
+    return row_shares(terms.basis, model.bin_counts, model.random_effects.counts, term.grid_inputs[0])
+
+
+def selection_as_text(selection: ModelSelection) -> str:
+    """Return which candidate model was selected, and why."""
+    later = sum(selection.rows)
+    if selection.model == SAMPLE:
+        return "The fit to the initial sample: the class proportions changed too much after it"
+    if not selection.aucs:
+        return "Everything: no rows came after the initial sample on which simpler models could be compared"
+    compared = f"on the {later:,.0f} rows after the initial sample, each scored before training on it"
+    if selection.model == FULL:
+        return f"Everything: no simpler model ranked better, beyond chance, {compared}"
+    name = CANDIDATES.get(selection.model, selection.model).capitalize()
+    return f"{name}: ranked better than everything {compared}"
+
+
+def terms_as_text(shown: Sequence[ShownTerm]) -> dict[str, str]:
+    """Return the kind of each of the most important terms, its importance and the range of its values."""
+    return {term.name: _term_as_text(term) for term in shown[:MAX_TERMS]}
+
+
+def _term_as_text(term: ShownTerm) -> str:
+    limits = term.range()
+    ends = "" if limits is None else f"   {limits[0]:+.3f} to {limits[1]:+.3f}"
+    return f"{term.kind:<12} {term.importance:.3f}{ends}"
+
+
+def terms_as_json(terms: Terms) -> Json:
+    """Return the terms, the model selection and the drift as JSON."""
+    model, aucs, _ = terms.solution.final.selection
+    return {
+        "terms": [
+            {"name": term.name, "kind": term.kind, "importance": term.importance, "range": term.range()}
+            for term in shown_terms(terms)
+        ],
+        "selection": {"model": model, "aucs": aucs},
+        "drift": {drift.name: drift.index for drift in find_drift(terms.solution, terms.inputs)},
+    }
+
+
+def explain_row(terms: Terms, row: Floats, title: str, note: str) -> ExplainedRow:
+    """Return the score of one row as a sum of contributions, with the row's values next to their names."""
+    explanation = terms.explain(row[None])
+    values = [
+        shown_value(number, categories) for number, categories in zip(row.tolist(), terms.categories, strict=True)
+    ]
+    parts = [
+        Contribution(terms.inputs[term.inputs[0]], values[term.inputs[0]], value, _suffix(term))
+        if len(term.inputs) == 1
+        else Contribution(term.name, "", value)
+        for term, value in zip(terms.term_columns, explanation.contributions[0].tolist(), strict=True)
+    ]
+    probability = 1.0 / (1.0 + np.exp(-explanation.scores()[0]))
+    return ExplainedRow(title, f"{note}; probability {share(float(probability))}", explanation.baseline, parts)
+
+
+def _suffix(term: TermColumns) -> str:
+    """Return what the name of a term has after that of its input, where it is no main effect."""
+    return CATEGORICAL_SUFFIX if term.is_code else "" if term.grid_inputs else TREES_SUFFIX
+
+
+def shown_value(number: float, categories: Mapping[int, str]) -> str:
+    """Return a value of a row as in its table.
+
+    Examples
+    --------
+    >>> from opauc.api.describe import shown_value
+    >>> shown_value(1.0, {1: "red"}), shown_value(7.0, {1: "red"}), shown_value(float("nan"), {})
+    ('red', '(others)', 'missing')
+    >>> shown_value(2.54321, {}), shown_value(123456.0, {})
+    ('2.543', '123456')
+    """
+    if math.isnan(number):
+        return "missing"
+    if categories:
+        return categories.get(int(number), "(others)")
+    return f"{number:.0f}" if number.is_integer() and abs(number) < MAX_SHOWN_IN_FULL else f"{number:.4g}"

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opauc.api.describe import describe_fit
+from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import ALL_CORES, CLUSTERS, DEVICE, check_engine, cluster
-from opauc.api.example_rows import ExampleRows
-from opauc.api.observer import CallbackObserver, Observer, Progress
+from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, report_unknown, report_unreadable
-from opauc.api.stopwatch import stopwatch
 from opauc.api.tables import scores_of_table
 from opauc.api.train import is_paths, shard_progress
 from opauc.core.atomic_write import atomic_write
@@ -156,7 +154,7 @@ def evaluate_stream(scored: ScoredStream, observer: Observer, scorer: Scorer | N
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.scored(scorer):
-                actual = labels.encoded(part.batch)
+                actual = labels.encode(part.batch)
                 stream = stream.update(actual, part.scores)
                 bins = bins.update(actual, scorer.probabilities(part.scores))
                 if isinstance(part.rows, np.ndarray):

@@ -25,7 +25,7 @@ def forget_rows(
     """
     labels, fit, records = scored.labels, scored.model.fit, tuple[SourceRecord, ...]()
     for batch, rows in scored.batches():
-        actual = labels.encoded(batch)
+        actual = labels.encode(batch)
         numbers = None if first_row is None else first_row + batch.first_row + np.arange(actual.size)
         try:
             fit = fit.subtract(rows, actual, row_numbers=numbers, groups=batch.groups)

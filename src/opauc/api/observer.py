@@ -1,10 +1,16 @@
-"""Who watches long work: the command, or a callback of a Python user."""
+"""Long work: who observes its progress, what stops it, and how long it takes."""
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
+
+from opauc.core.kernels.compile import compile_notice
+
+Item = TypeVar("Item")
 
 
 class Progress(NamedTuple):
@@ -84,3 +90,59 @@ class CallbackObserver:
                 self._on_progress(Progress(rows, bytes_read, total_bytes, auc))
 
         yield show
+
+
+class Stop:
+    """Whether a signal asked to stop; after the first signal the current batch is finished, a second stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._waiting = False
+
+    def until_asked(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items until a signal asks to stop, which also ends the wait for the next item."""
+        source = iter(items)
+        try:
+            while True:
+                self._waiting = True  # set before `asked` is read: a later signal raises
+                item = None if self.asked else next(source, None)
+                self._waiting = False
+                if item is None:
+                    return
+                yield item
+        except _Asked:
+            return
+        finally:
+            self._waiting = False
+
+    def handle(self, *_: object) -> None:
+        """Handle a signal."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        if self._waiting:
+            raise _Asked
+
+
+class _Asked(Exception):
+    """Ends the wait for a source that sends nothing."""
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Give a `Stop` that handles SIGINT and SIGTERM within the body."""
+    stop = Stop()
+    before = {number: signal.signal(number, stop.handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopwatch(compiling: Callable[[str], None]) -> Iterator[Callable[[], float]]:
+    """Give a function that returns the seconds so far, without those of compiling; `compiling` reports these."""
+    began = time.perf_counter()
+    with compile_notice(compiling) as notice:
+        yield lambda: max(0.0, time.perf_counter() - began - notice.seconds)

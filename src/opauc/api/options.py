@@ -120,6 +120,13 @@ class TrainOptions:
         except ValueError as error:
             raise ParameterError(Parameter("classes"), f": {error}") from error
 
+    def is_additive_table(self, given: Collection[str]) -> bool:
+        """Tell whether to train an additive model on a table: unless something asks for a linear one."""
+        linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
+        if linear and self.solver == GAM:
+            raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
+        return self.solver == GAM or (self.solver is None and not linear)
+
     def is_additive(self, paths: Sequence[str], reading: ReadOptions, given: Collection[str]) -> bool:
         """Tell whether to train an additive model: asked for, or the data is a table and nothing else is."""
         linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
@@ -150,6 +157,8 @@ class TrainOptions:
         if self.alpha == AUTO:
             return self._choosing(solver, given)
         self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
+        if "groups" in given:
+            raise ParameterError(Parameter("groups"), " is for a penalty to be chosen; add ", Parameter("alpha", AUTO))
         parameters: Json = {
             "alpha": self.alpha, "solver": solver, "rank": self.rank, "eta0": self.eta0,
             "learning_rate": self.learning_rate, "average": self.average, "standardize": self.standardize,
@@ -194,8 +203,9 @@ class TrainOptions:
         factory: Any = FACTORIES[estimator](parameters, device=device)
         if device is not None and estimator == "OPAUCCV" and parameters["solver"] != "sgd":
             raise ParameterError(
-                Parameter("engine", "cuda"), " with ", Parameter("alpha", AUTO), " needs ", Parameter("solver", "sgd")
-            )
+                Parameter("engine", "cuda"), " with ", Parameter("alpha", AUTO), " needs ", Parameter("solver", "sgd"),
+                "; or leave ", Parameter("alpha", AUTO), " out",
+            )  # fmt: skip
         made: FitFactory = factory
         return made
 

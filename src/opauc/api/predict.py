@@ -10,7 +10,7 @@ import numpy as np
 
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream
-from opauc.api.tables import fitted_estimator
+from opauc.api.tables import fitted_estimator, select_features
 from opauc.api.train import is_paths
 from opauc.data.bad_rows import BadRows
 from opauc.errors import Parameter, ParameterError
@@ -60,6 +60,7 @@ def predict(
     check_response(response)
     if not is_paths(data):
         estimator = fitted_estimator(model)
+        data = select_features(estimator, data)
         if response == "label":
             return np.asarray(estimator.predict(data))
         scores = estimator.decision_function(data) if response == "score" else estimator.predict_proba(data)[:, 1]

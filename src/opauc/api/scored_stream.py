@@ -65,7 +65,7 @@ class ScoredStream:
     def batches(self) -> Iterator[tuple[Batch, Rows]]:
         """Yield the batches, and their rows as wide as the model."""
         width = self.model.fit.n_features
-        for batch in self.stream.chunks():
+        for batch in self.stream.batches():
             try:
                 yield batch, widen_rows(batch.rows, width)
             except IncompatibleMomentsError as error:

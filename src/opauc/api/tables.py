@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,33 +11,38 @@ import numpy as np
 from opauc.api.saving import load
 from opauc.core.labels import ClassLabels
 from opauc.data.columns import TableColumns
+from opauc.data.frames import PandasTable
 from opauc.errors import InputError
 from opauc.types import Array, Floats, Labels
 
 
-def split_label(table: Any, label: str | int | None) -> tuple[Any, Array]:
-    """Return the columns of a table but the label, and the labels.
+def split_label(
+    table: Any, label: str | int | None, features: Sequence[str | int] | None = None, drop: Sequence[str | int] = ()
+) -> tuple[Any, Array]:
+    """Return the feature columns of a table, by default all but the label, and the labels.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from opauc.api.tables import split_label
     >>> X, y = split_label(pd.DataFrame({"age": [30, 40], "bought": ["no", "yes"]}), "bought")
-    >>> list(X.columns), y
-    (['age'], array(['no', 'yes'], dtype=object))
+    >>> list(X.columns), y.tolist()
+    (['age'], ['no', 'yes'])
     """
     from opauc.data.formats.memory import label_array, table_names
 
     names = table_names(table)
     if names is None:
         raise InputError(f"expected paths or a table with a label column, got {type(table).__name__}")
-    name = str(TableColumns(label=label).resolve(names, "the table").by_name.label)
-    if hasattr(table, "drop") and hasattr(table, "columns") and not hasattr(table, "schema"):  # pandas
-        return table.drop(columns=[name]), np.asarray(table[name])
+    columns = TableColumns(label=label, features=features, drop=drop).resolve(names, "the table").by_name
+    name, chosen = str(columns.label), [str(feature) for feature in columns.features or ()]
+    if isinstance(table, PandasTable):
+        frame: Any = table
+        return frame[chosen], label_array(frame[name])
     import pyarrow as pa
 
     arrow = pa.table(table)
-    return arrow.drop_columns([name]), label_array(arrow[name].to_pandas().to_numpy())
+    return arrow.select(chosen), label_array(arrow[name].to_pandas())
 
 
 def fitted_estimator(model: Any) -> Any:
@@ -52,3 +58,20 @@ def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[La
     positive = y == (classes.classes[1] if classes.positive is None else classes.positive)
     scores: Floats = estimator.decision_function(X)
     return np.asarray(positive, np.int8), scores, estimator.predict_proba(X)[:, 1]
+
+
+def select_features(estimator: Any, table: Any) -> Any:
+    """Return a table without the columns that the estimator was not fitted to, such as the label."""
+    from opauc.data.formats.memory import table_names
+
+    features, names = estimator._feature_names(), None if isinstance(table, np.ndarray) else table_names(table)
+    if features is None or names is None or not set(features) < set(names):
+        return table
+    if isinstance(table, PandasTable):
+        frame: Any = table
+        return frame[list(features)]
+    if isinstance(table, list | tuple):
+        return [{name: row.get(name) for name in features} for row in table]
+    import pyarrow as pa
+
+    return pa.table(table).select(list(features))

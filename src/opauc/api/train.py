@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from opauc.api.engines import CLUSTERS, check_engine, cluster
-from opauc.api.observer import CallbackObserver, Observer, Progress
+from opauc.api.observer import CallbackObserver, Observer, Progress, stopping, stopwatch
 from opauc.api.options import TrainOptions, split_options
 from opauc.api.output_file import check_writable
-from opauc.api.saving import estimator_of
-from opauc.api.stopping import stopping
-from opauc.api.stopwatch import stopwatch
+from opauc.api.saving import estimator_of, save
+from opauc.api.tables import split_label
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import FitFactory, Opening
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
-from opauc.core.registry import READINGS
-from opauc.data import BadRows, ReadOptions
+from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
+from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import quoted_list
+from opauc.data.encode.table_features import OneHotReading
 from opauc.data.find_sources import find_sources
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
@@ -102,11 +102,12 @@ def train(
     ('OnePassGAM', array(['yes'], dtype='<U3'))
     """
     reading, training = split_options({**options, **({} if label is None else {"label": label})})
+    given = set(options)
     if not is_paths(data):
-        return _train_table(data, reading, training, output)
+        return _train_table(data, reading, training, given, output, CallbackObserver(on_progress))
     paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
     result = run_training(
-        paths, reading, training, None if output is None else Path(output), set(options) | training.given(),
+        paths, reading, training, None if output is None else Path(output), given,
         bad_rows or BadRows(), CallbackObserver(on_progress),
     )  # fmt: skip
     if result.model is None:
@@ -121,28 +122,49 @@ def is_paths(data: object) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, str | os.PathLike) for one in data)
 
 
-def _train_table(data: Any, reading: ReadOptions, options: TrainOptions, output: str | os.PathLike[str] | None) -> Any:
-    """Fit the estimator that the options ask for to a table in memory."""
-    from opauc.api.saving import save
-    from opauc.api.tables import split_label
-
-    additive = options.solver in (None, "gam") and not options.given() & {"alpha", "rank"}
-    factory = options.factory(additive)
-    X, y = split_label(data, reading.label)
-    model = estimator_class(factory.estimator)(**factory.parameters)
-    if options.positive is not None:
-        y = (y == options.positive).astype(int)
-    model.fit(X, y)
+def _train_table(
+    table: Any,
+    reading: ReadOptions,
+    options: TrainOptions,
+    given: Collection[str],
+    output: str | os.PathLike[str] | None,
+    observer: Observer,
+) -> Any:
+    """Train on a table in memory: an additive model by its `fit`, a linear one batch by batch as from a file."""
+    for name in ("engine", "scheduler", "checkpoint", "checkpoint_every", "resume", "basis_from", "format"):
+        if name in given:
+            raise ParameterError(Parameter(name), " is for files; this is a table in memory")
+    if options.is_additive_table(given):
+        model = _fit_additive_table(table, reading, options, given)
+    else:
+        factory, labels = options.factory(given=given), options.labels()
+        trainer, rows = Trainer(factory, labels), OneHotReading(reading, positive=labels.positive)
+        stream = DataStream.of_memory(table, None, reading, rows.training_encoder())
+        with observer.progress("training", None) as show:
+            for batch in stream.batches():
+                trainer.train(batch)
+                show(trainer.rows, 0)
+        model = estimator_of(trainer.finish(rows))
     if output is not None:
         save(model, output)
     return model
 
 
-def estimator_class(name: str) -> Any:
-    """Return an estimator class by its name."""
-    from opauc.core.registry import ESTIMATORS
-
-    return ESTIMATORS[name]
+def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions, given: Collection[str]) -> Any:
+    """Fit an additive model to a table in memory."""
+    for name in ("categorical", "numeric"):
+        if name in given:
+            raise ParameterError(
+                Parameter(name), " is for files; in a data frame give the column a categorical or a numeric type"
+            )
+    factory, labels = options.factory(additive=True), options.labels()
+    X, y = split_label(table, reading.label, reading.features, reading.drop)
+    model = ESTIMATORS[factory.estimator](**factory.parameters)
+    if labels.positive is None:
+        return model.fit(X, y)
+    model.fit(X, (y == labels.positive).astype(int))
+    model.classes_ = labels.classes
+    return model
 
 
 def run_training(
@@ -165,7 +187,7 @@ def run_training(
     labels = options.labels()
     additive = options.is_additive(paths, reading, given)
     check_engine(options.engine, options.scheduler, additive)
-    opening, factory = _begin(reading, options, labels, additive, given)
+    opening, factory, labels = _begin(reading, options, labels, additive, given)
     safe = options.resume or options.checkpoint is not None or options.checkpoint_every is not None
     if options.engine in CLUSTERS or (options.engine is None and options.n_jobs != 1 and not safe):
         if options.engine is not None and safe:
@@ -175,7 +197,7 @@ def run_training(
             )  # fmt: skip
         # Where no cluster was asked for and shards do not merge, rows are processed in order below.
         with nullcontext() if options.engine else suppress(UnsupportedOperationError):
-            return _train_shards(paths, opening, factory, options, target, bad_rows, observer)
+            return _train_shards(paths, opening, factory, labels, options, target, bad_rows, observer)
     plan: Json = {
         "data": list(paths), "reading": reading.to_json(), "positive": options.positive,
         "classes": None if options.classes is None else list(options.classes), **factory.parameters,
@@ -186,7 +208,7 @@ def run_training(
     if checkpoint is not None:
         checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
     with stopwatch(observer.compiling) as seconds:
-        trainer, start = _resume_or_start(paths, opening, factory, options, checkpoints, observer)
+        trainer, start = _resume_or_start(paths, opening, factory, labels, options, checkpoints, observer)
         stream = start.reading.training_stream(paths, trainer.position, bad_rows)
         stopped = _run(trainer, stream, start, checkpoints, observer)
         if stopped:
@@ -195,8 +217,8 @@ def run_training(
         if target is not None:
             save_model(model, target)
         result = Training(
-            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(), None,
-            start.column_profiles, dict(stream.unreadable_values), seconds(),
+            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(),
+            None, start.column_profiles or tuple(stream.column_profiles), dict(stream.unreadable_values), seconds(),
             0.0 if checkpoints is None else checkpoints.seconds,
         )  # fmt: skip
     if checkpoints is not None:
@@ -210,24 +232,26 @@ def _begin(
     labels: ClassLabels,
     additive: bool,
     given: Collection[str],
-) -> tuple[RowReading, FitFactory]:
-    """Return how rows are to be read, and how the options become a fit."""
+) -> tuple[RowReading, FitFactory, ClassLabels]:
+    """Return how rows are to be read, how the options become a fit, and the classes as far as they are known."""
     factory = options.factory(additive, given)
     if options.basis_from is None:
         kind = READINGS["ordinal" if additive else "onehot"]
-        return kind(reading, positive=labels.positive), factory
+        return kind(reading, positive=labels.positive), factory, labels
     template = load_model(options.basis_from)
     if template.fit.family != "additive" or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
     _check_settled(template, options, reading, labels, given)
     known: Any = template.reading
-    return known.further(reading), factory.with_basis_of(template.fit)  # type: ignore[attr-defined]
+    same = FACTORIES[template.estimator](template.parameters)
+    return known.further(reading), same.with_basis_of(template.fit), template.labels
 
 
 def _resume_or_start(
     paths: Sequence[str],
     reading: RowReading,
     factory: FitFactory,
+    labels: ClassLabels,
     options: TrainOptions,
     checkpoints: Checkpoints | None,
     observer: Observer,
@@ -246,12 +270,8 @@ def _resume_or_start(
             return trainer, Opening(trainer.factory, reading.at(trainer.position, trainer.labels), trainer.labels)
         text = f"no checkpoint {checkpoints.path}: starting from the first row"
         observer.say("not_resumed", text, checkpoint=str(checkpoints.path))
-    opening = factory.open_files(paths, reading, options.labels() if options.basis_from is None else _labels(reading))
+    opening = factory.open_files(paths, reading, labels)
     return Trainer(opening.factory, opening.labels, monitor=ProgressiveValidation()), opening
-
-
-def _labels(reading: RowReading) -> ClassLabels:
-    return ClassLabels(positive=reading.positive)
 
 
 def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoints | None, observer: Observer) -> bool:
@@ -261,7 +281,7 @@ def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoin
         report_columns(profiles, observer)
     with stopping() as stop, observer.progress("training", stream.total_bytes) as show:
         many: set[str] = set()
-        for batch in stop.until_asked(stream.chunks()):
+        for batch in stop.until_asked(stream.batches()):
             many |= report_many_categories(stream, many, observer)
             if not profiles and (profiles := list(stream.column_profiles)):
                 report_columns(profiles, observer)
@@ -278,6 +298,7 @@ def _train_shards(
     paths: Sequence[str],
     reading: RowReading,
     factory: FitFactory,
+    labels: ClassLabels,
     options: TrainOptions,
     output: Path | None,
     bad_rows: BadRows,
@@ -286,7 +307,7 @@ def _train_shards(
     """Train on shards of the files; workers are started once the files show that shards will do."""
     try:
         with stopwatch(observer.compiling) as seconds:
-            plan = plan_training(factory, paths, reading, options.labels())
+            plan = plan_training(factory, paths, reading, labels)
             report_columns(plan.column_profiles, observer)
             before = seconds()
         workers: AbstractContextManager[Any] = cluster(options.engine, options.scheduler, options.n_jobs, observer)
@@ -380,7 +401,7 @@ def _check_settled(
         for name in others:
             parts += [", " if parts else "", Parameter(name)]
         parts.append((" is" if len(others) == 1 else " are") + " settled by ")
-        parts += [Parameter("basis_from"), f": rows are read as those of {options.basis_from} were, with "]
+        parts += [Parameter("basis_from"), f": rows are read as those of {options.basis_from} were"]
         for name in others:
-            parts += ["" if name == others[0] else ", ", Parameter(name, settled[name])]
+            parts += [", without " if settled[name] in (None, ()) else ", with ", Parameter(name, settled[name])]
         raise ParameterError(*parts)

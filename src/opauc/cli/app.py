@@ -14,13 +14,13 @@ from typing import Annotated
 
 import typer
 
-from opauc.cli.shown_text import shortened, shown_text
+from opauc.cli.console import shorten, shown_text
 from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter, ParameterError
 from opauc.version import __version__
 
 INTERRUPTED = 130
 # A message that quotes a file in full helps nobody.
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"
 VERBS = ("train", "evaluate", "predict", "inspect", "report", "compare", "merge", "forget")
 # Parameters whose option has another name.
@@ -67,7 +67,7 @@ def main() -> None:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"opauc: {shortened(shown_text(message_of(error, words)), LONGEST_MESSAGE)}", file=sys.stderr)
+        print(f"opauc: {shorten(shown_text(message_of(error, words)), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
         code = 2
     sys.exit(code or 0)
 
@@ -115,7 +115,7 @@ def _wording(hint: Hint, verb: str) -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"opauc: warning: {shortened(shown_text(message), LONGEST_MESSAGE)}", file=sys.stderr)
+    print(f"opauc: warning: {shorten(shown_text(message), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,8 +13,8 @@ from rich.text import Text
 
 from opauc.api.compare import FEATURE_OPTIONS, run_comparison
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit
-from opauc.cli.shown_text import shown_text
+from opauc.cli.console import Reporter, emit, shown_text
+from opauc.cli.train_report import show_columns
 from opauc.core.labels import ClassLabels
 from opauc.metrics import Compared, HeldOut
 from opauc.types import Json
@@ -34,6 +35,7 @@ def command(
     categorical: shared.Categorical = None,
     numeric: shared.Numeric = None,
     drop: shared.Drop = None,
+    explain_columns: shared.ExplainColumns = False,
     missing: shared.Missing = "error",
     hash_bits: shared.HashBits = None,
     n_features: shared.NFeatures = None,
@@ -60,10 +62,12 @@ def command(
         header=header, decimal=decimal,
     )  # fmt: skip
     names = None if methods is None else [name.strip() for name in methods.split(",")]
+    reporter = Reporter(json, quiet)
     found = run_comparison(
         data, reading, names, HeldOut(held_out, seed), ClassLabels.announced(positive=positive),
-        shared.bad_rows(on_bad_row, max_bad_rows), Reporter(json, quiet),
+        shared.bad_rows(on_bad_row, max_bad_rows), reporter,
         features_only=bool(shared.given_options(context) & FEATURE_OPTIONS),
+        on_columns=partial(show_columns, reporter=reporter) if explain_columns else None,
     )  # fmt: skip
     show(found, json)
     return 0

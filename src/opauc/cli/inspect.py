@@ -10,12 +10,17 @@ from typing import Annotated
 
 import typer
 
-from opauc.api.describe import FitDescription, describe_fit
-from opauc.api.describe_penalty import penalty_as_json, penalty_in_words
-from opauc.api.describe_terms import effects_as_json, effects_in_words, terms_of
+from opauc.api.describe import (
+    FitDescription,
+    describe_fit,
+    penalty_as_json,
+    penalty_as_text,
+    terms_as_json,
+    terms_as_text,
+    terms_of,
+)
 from opauc.cli import options as shared
-from opauc.cli.console import emit, number_of, show_table
-from opauc.cli.shown_text import shortened
+from opauc.cli.console import emit, number_of, shorten, show_table
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.model import MODEL, Model, model_in
 from opauc.data.encode.number_reading import OrdinalReading
@@ -48,7 +53,7 @@ def command(
                 {"name": row.name, "weight": row.weight, "effect": row.standardized_weight} for row in shown.weights
             ], order=shown.weight_order or None,
             penalty=penalty_as_json(shown.penalty),
-            additive=None if shown.terms is None or model is None else effects_as_json(terms_of(model)),
+            additive=None if shown.terms is None or model is None else terms_as_json(terms_of(model)),
         )  # fmt: skip
         return 0
     show_table(str(file), _facts(file, kind, header, model))
@@ -56,7 +61,7 @@ def command(
     if shown.penalty is not None:
         folds = number_of(shown.penalty.n_folds, "fold")
         title = f"penalties (alpha), {shown.penalty.criterion} of {folds} held out"
-        show_table(title, penalty_in_words(shown.penalty))
+        show_table(title, penalty_as_text(shown.penalty))
     if shown.weights:
         show_table(f"largest weights, {shown.weight_order}", {row.name: _weight(row) for row in shown.weights})
     if shown.terms is not None:
@@ -86,7 +91,7 @@ def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict
 
 
 def _show_terms(part: TermsSection) -> None:
-    lines = effects_in_words(part.terms)
+    lines = terms_as_text(part.terms)
     show_table(f"terms, {len(lines)} of {part.n_terms}: kind, importance, range of log-odds", lines)
     aucs = {one.name: f"AUC {one.auc:.4f}{'  ← selected' if one.selected else ''}" for one in part.candidates}
     drifted = ", ".join(f"{name} (PSI {index:.2f})" for name, index in part.drift)
@@ -100,10 +105,10 @@ def shown(value: object, depth: int = DEEPEST) -> str:
         return "…"
     if isinstance(value, dict):
         named = ((name, shown(part, depth - 1)) for name, part in list(value.items())[:MOST_PARTS])
-        return ", ".join(f"{shortened(name)} {part}" for name, part in named if part != "") + _rest(value, MOST_PARTS)
+        return ", ".join(f"{shorten(name)} {part}" for name, part in named if part != "") + _rest(value, MOST_PARTS)
     if isinstance(value, list):
         return ", ".join(shown(part, depth - 1) for part in value[:FEW_PARTS]) + _rest(value, FEW_PARTS)
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else shortened(value)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else shorten(value)
 
 
 def _by_part(arrays: NamedArrays) -> dict[str, str]:

@@ -13,8 +13,7 @@ import typer
 from opauc.api.predict import check_response
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit, number_of
-from opauc.cli.shown_text import shown_text
+from opauc.cli.console import Reporter, emit, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.scorer import Scorer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opauc.additive.drift import find_drift
 from opauc.additive.state import AdditiveFit
-from opauc.api.describe_terms import input_names
+from opauc.api.describe import input_names
 from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label

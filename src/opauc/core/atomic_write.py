@@ -1,4 +1,4 @@
-"""Write a file that is there whole or not at all."""
+"""Write files atomically: whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-if sys.platform != "win32":  # which has no such locks: nothing is swept there
+if sys.platform != "win32":  # which has no such locks: stale files stay there
     import fcntl
 
 ENDING = ".part"
@@ -19,7 +19,7 @@ ENDING = ".part"
 
 @contextmanager
 def workshop(target: Path) -> Iterator[Path]:
-    """Give an empty folder beside `target`, closed to others, that is gone afterwards.
+    """Give an empty folder next to `target`, closed to others, that is removed afterwards.
 
     It is locked for as long as the process lives, and the system takes the
     lock off whatever ends it: so `remove_stale_files` knows which ones nobody works in.
@@ -52,7 +52,7 @@ def remove_stale_files(target: Path) -> None:
 def _locked_folder(target: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=ENDING, dir=target.parent))
-        # Another process may remove_stale_files it away before it is locked: then it takes another one.
+        # Another process may remove it before it is locked: then another one is made.
         with suppress(FileNotFoundError):
             handle = os.open(folder, os.O_RDONLY)
             if _lock(handle) and folder.exists():
@@ -116,7 +116,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def file_behind(path: str | os.PathLike[str]) -> Path:
-    """Return the file that is written where `path` is asked for: links are followed, devices and folders refused.
+    """Return the file that `path` leads to: links are followed; devices and folders raise OSError.
 
     Examples
     --------

@@ -98,11 +98,11 @@ class ResumePosition(NamedTuple):
         """Return the resume position as JSON."""
         return {**self._asdict(), "encoding": self._encoding()}
 
-    def learned(self) -> OneHotState | None:
+    def onehot_state(self) -> OneHotState | None:
         """Return the state of the one-hot encoder at this position."""
         return cast("OneHotState | None", self._encoding())
 
-    def numbered(self) -> OrdinalState | None:
+    def ordinal_state(self) -> OrdinalState | None:
         """Return the state of the ordinal encoder at this position."""
         return cast("OrdinalState | None", self._encoding())
 

@@ -1,4 +1,4 @@
-"""A training run on disk, so that it can go on after a crash."""
+"""Checkpoints of a training run, from which it resumes after a crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opauc.core.model import unreadable
 from opauc.errors import InputError, UnreadableFileError
 from opauc.types import Settings
 
-# What a checkpoint file says it is.
+# The kind of a checkpoint file.
 CHECKPOINT = "checkpoint"
 # Unless rows are counted: seconds between two at least, and the largest share of the time for all of them.
 MIN_SECONDS, MAX_SHARE = 15.0, 0.02
@@ -30,11 +30,11 @@ class Checkpoints:
         self._next_time = time.perf_counter() + MIN_SECONDS
 
     def due(self, rows: int) -> bool:
-        """Tell whether it is time for another one."""
+        """Tell whether it is time for another checkpoint."""
         return rows >= self._next_rows if self._every else time.perf_counter() >= self._next_time
 
     def write(self, trainer: Trainer) -> None:
-        """Write the training as it is now."""
+        """Write the current state of the training."""
         began = time.perf_counter()
         header, arrays = trainer.parts()
         write_checksummed(self.path, CHECKPOINT, {**header, "plan": self._plan}, arrays)
@@ -61,6 +61,6 @@ class Checkpoints:
         return trainer
 
     def remove(self) -> None:
-        """Remove the file, once the model is there."""
+        """Remove the file, once the model is saved."""
         self.path.unlink(missing_ok=True)
         remove_stale_files(self.path)

@@ -26,7 +26,7 @@ DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "u
 
 
 class Described(TypedDict):
-    """What the text part of a file says."""
+    """The text part of a file."""
 
     format: str
     version: int
@@ -47,7 +47,7 @@ def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings,
     ...     read_checksummed(f"{folder}/numbers")
     ('example', {'unit': 'm'}, {'lengths': array([1., 2.])})
     """
-    # The format has no place for arrays that skip about in memory.
+    # The format takes contiguous arrays only.
     solid = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     text = json.dumps({"format": ENTRY, "version": VERSION, "kind": kind, "header": header}, sort_keys=True)
     sealed = json.dumps({"sha256": _seal(text, solid), "content": text})
@@ -61,7 +61,7 @@ def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings,
 
 
 def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
-    """Return the kind, the header and the arrays of a file, or refuse it with the reason."""
+    """Return the kind, the header and the arrays of a file; raise with the reason where that fails."""
     if not os.path.isfile(path):
         raise UnreadableFileError(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
     try:
@@ -87,7 +87,7 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
 
 
 def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]:
-    """Return the text that describes the arrays, and the checksum; refuse what is not ours or too new."""
+    """Return the text that describes the arrays, and the checksum; raise for a file that is not ours or too new."""
     if entry is None:
         raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
     sealed = json.loads(entry)

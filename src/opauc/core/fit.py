@@ -1,4 +1,4 @@
-"""The result of training so far, and how parameters begin one: what every family offers the rest."""
+"""The interfaces of every model family: a fit, and the factory that begins one from parameters."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Fit(ABC):
-    """A solver and its state after the rows so far. A value, but for arrays that `rollback` restores.
+    """A solver and its state after the rows so far. A value, except for arrays that `rollback` restores.
 
     Weights are computed when they are first asked for.
     """
 
     # The family's name in model files.
     family: ClassVar[str]
-    # The weights are computed again for progressive validation when the rows have grown by this factor.
+    # Progressive validation computes the weights again when the number of rows has grown by this factor.
     look_growth: ClassVar[float] = 1.5
 
     @property
@@ -49,12 +49,12 @@ class Fit(ABC):
 
     @property
     def fitted_attributes(self) -> Settings:
-        """What was resolved or chosen, by the names of attributes of the estimator."""
+        """Resolved parameters and chosen settings, by the names of the estimator's attributes."""
         return {}
 
     @abstractmethod
     def align(self, rows: Rows) -> Rows:
-        """Return the rows as wide as the fit expects them."""
+        """Return the rows with the number of features of the fit."""
 
     @abstractmethod
     def update(self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None) -> Self:
@@ -69,18 +69,18 @@ class Fit(ABC):
         row_numbers: ArrayLike | None = None,
         groups: GroupKeys | None = None,
     ) -> Self:
-        """Return the fit without these rows; `row_numbers` or `groups` are those they were processed under."""
+        """Return the fit without these rows; `row_numbers` or `groups` are those they were processed with."""
 
     @abstractmethod
     def merge(self, other: Self, positions: NDArray[np.int64] | None = None) -> Self:
         """Return the fit of the rows of both.
 
-        `positions` says where each feature of `other` stands among the features of both, of which those of this
+        `positions` has the index of each feature of `other` among the features of both, of which those of this
         fit come first; without it the features are the same.
         """
 
     def rollback(self, rows: Rows) -> Rollback:  # noqa: ARG002
-        """Return what restores the arrays that `update(rows, ...)` writes into."""
+        """Return the rollback of the arrays that `update(rows, ...)` writes into."""
         return Rollback()
 
     def shard(self, first_row: int) -> Self:  # noqa: ARG002
@@ -96,11 +96,11 @@ class Fit(ABC):
         return self, reading
 
     def look(self, n_rows: int) -> Scorer | None:  # noqa: ARG002
-        """Return the scorer of the rows to come, after so many; None where it is not worth computing."""
+        """Return the scorer for the next rows, after `n_rows`; None where it is not worth computing."""
         return self.scorer
 
     def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:  # noqa: ARG002
-        """Tell which rows had no part in fixing the fit before it saw them; None where all are new."""
+        """Tell which rows were not in the initial sample; None where there is none."""
         return None
 
     @abstractmethod
@@ -119,13 +119,16 @@ class Fit(ABC):
         One that only scores (`can_train=False`) may leave out what only training needs.
         """
 
-    def check_reading(self, reading: RowReading | None) -> None:  # noqa: B027
+    def check_reading(self, reading: RowReading | None) -> None:
         """Raise ValueError unless rows that are read so are rows of this fit."""
+        names = None if reading is None else reading.feature_names()
+        if names is not None and len(names) != self.n_features:
+            raise ValueError(f"expected columns that become {self.n_features} features, got {len(names)}")
 
 
 @dataclass(frozen=True, eq=False)
 class BatchFit(Fit):
-    """The scorer that all rows at once have given: training cannot go on from it.
+    """A fit of all rows at once, from which training cannot continue.
 
     Examples
     --------
@@ -137,13 +140,13 @@ class BatchFit(Fit):
 
     family: ClassVar[str] = "batch"
 
-    known_scorer: Scorer
+    fitted_scorer: Scorer
     attributes: Settings = field(default_factory=dict)
 
     @property
     def n_features(self) -> int:
         """Length of a row."""
-        return self.known_scorer.n_inputs
+        return self.fitted_scorer.n_inputs
 
     @property
     def counts(self) -> ClassCounts:
@@ -153,46 +156,46 @@ class BatchFit(Fit):
     @property
     def scorer(self) -> Scorer:
         """The scorer of rows."""
-        return self.known_scorer
+        return self.fitted_scorer
 
     @property
     def fitted_attributes(self) -> Settings:
-        """What was found on the way, by the names of attributes of the estimator."""
+        """Chosen settings, by the names of the estimator's attributes."""
         return self.attributes
 
     def align(self, rows: Rows) -> Rows:
-        """Return the rows as they are."""
+        """Return the rows unchanged."""
         return rows
 
     def update(self, *_: object, **__: object) -> Self:
-        """Raise: there is nothing to go on from."""
+        """Raise: training cannot continue."""
         raise self._unsupported()
 
     subtract = merge = update
 
     def scorer_of(self, arrays: NamedArrays) -> Scorer:  # noqa: ARG002
-        """Raise: there is nothing to go on from."""
+        """Raise: training cannot continue."""
         raise self._unsupported()
 
     def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
         """Return the scorer as arrays."""
-        arrays = {f"scorer.{name}": array for name, array in self.known_scorer.to_arrays().items()}
+        arrays = {f"scorer.{name}": array for name, array in self.fitted_scorer.to_arrays().items()}
         return {"fitted": dict(self.attributes)}, arrays
 
     @classmethod
     def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
-        """Return the fit of a linear scorer, the only kind there is of it."""
+        """Return the fit of a linear scorer; there are no others."""
         from opauc.core.registry import FITS
 
         fit: Fit = FITS["linear"].from_parts({**header, "solver": None}, arrays, n_features, can_train)
         return fit
 
     def _unsupported(self) -> UnsupportedOperationError:
-        return UnsupportedOperationError("this model is trained on all rows at once; training cannot go on from it")
+        return UnsupportedOperationError("this model is trained on all rows at once; training cannot continue from it")
 
 
 class ShardPosition(NamedTuple):
-    """The number of a shard, that of its first row among all rows, and what all shards draw random numbers from."""
+    """The number of a shard, the number of its first row among all rows, and the random key of all shards."""
 
     number: int
     first_row: int = 0
@@ -200,7 +203,7 @@ class ShardPosition(NamedTuple):
 
 
 class Sharding(NamedTuple):
-    """What all shards draw random numbers from, whether a shard must know the number of its first row, their sizes."""
+    """The random key of all shards, whether a shard must know the number of its first row, and their sizes."""
 
     key: int = 0
     numbers_rows: bool = False
@@ -211,7 +214,7 @@ class Sharding(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """What is known before the pass over some files: how to train, how to read, the classes, the column types."""
+    """The start of a pass over files: how to train, how to read, the classes, the column types."""
 
     factory: FitFactory
     reading: RowReading
@@ -220,7 +223,7 @@ class Opening:
 
 
 class FitFactory(Protocol):
-    """How the parameters of an estimator become a fit; every parameter is checked when one begins."""
+    """Begins fits from the parameters of an estimator, which it checks."""
 
     @property
     def estimator(self) -> str:
@@ -231,7 +234,7 @@ class FitFactory(Protocol):
         """Its parameters, at least those that are not defaults."""
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> Fit:
-        """Return the fit to train on these rows: a first one, or `fit` under the parameters of now, wide enough.
+        """Return the fit to train on these rows: a first one, or `fit` with the current parameters and enough features.
 
         `position` is the end of the batch of rows where they come from a stream.
         """
@@ -240,17 +243,17 @@ class FitFactory(Protocol):
         """Raise ValueError where a fit up to that position cannot have been trained with these parameters."""
 
     def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
-        """Return what the files tell before the pass over them."""
+        """Return the start of a pass over files."""
 
     def sharding(self, rows: Rows) -> Sharding:
-        """Return what shards must know of each other; raise UnsupportedOperationError where they do not merge."""
+        """Return how shards are cut and numbered; raise UnsupportedOperationError where they do not merge."""
 
     def for_shard(self, shard: ShardPosition) -> FitFactory:
         """Return the factory of one of several shards."""
 
 
 class IncompatibleSolverError(ValueError):
-    """The parameters ask for another solver than the one that began."""
+    """The parameters ask for another solver than that of the fit so far."""
 
     def __init__(self, before: Fit, now: Settings) -> None:
         self.before = before

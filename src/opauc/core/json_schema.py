@@ -1,4 +1,4 @@
-"""What a header holds, held against the types it should have: the one allow-list for what comes from a file."""
+"""Check the types of JSON from a file: nothing else of it is used."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_ori
 Kind = TypeVar("Kind")
 # A class, a union or a generic alias: Python has no type for all of them yet.
 TypeForm: TypeAlias = Any
-# How much of a strange value is shown.
+# How much of a wrong value is shown.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 40
 LARGEST = sys.float_info.max
 
 
 class Fault(NamedTuple):
-    """Where a value is not what it should be, and how."""
+    """Where a value is wrong, and why."""
 
     where: str
     what: str
@@ -46,9 +46,9 @@ PLAIN: dict[object, Plain] = {
 
 
 def json_as(kind: type[Kind], value: object, name: str) -> Kind:
-    """Return a value of a header as it is, refused by name unless it is of that kind.
+    """Return a value of a header; raise with its name unless it is of that type.
 
-    Kinds are text, numbers, truth values, None, unions of them, lists (`list[int]`
+    Types are strings, numbers, booleans, None, unions of them, lists (`list[int]`
     or, for what becomes a tuple, `tuple[int, ...]`),
     `dict[str, ...]`, and typed dictionaries, which must have every required
     part and may have no part that is not declared. Numbers are finite, and
@@ -104,13 +104,13 @@ def _fault_in_list(kind: TypeForm, values: Sequence[object]) -> Fault | None:
     return _first((f"[{at}]", kind, value) for at, value in enumerate(values))
 
 
-def _fault_in_parts(kind: TypeForm, found: dict[str, object]) -> Fault | None:
+def _fault_in_parts(kind: TypeForm, parts: dict[str, object]) -> Fault | None:
     hints = _hints(kind)
-    if strangers := [key for key in found if key not in hints]:
-        return Fault("", f"has a part {_SHORT.repr(strangers[0])}, which is not known here")
-    if missing := sorted(key for key in kind.__required_keys__ if key not in found):
+    if unknown := [key for key in parts if key not in hints]:
+        return Fault("", f"has a part {_SHORT.repr(unknown[0])}, which is not known here")
+    if missing := sorted(key for key in kind.__required_keys__ if key not in parts):
         return Fault("", f"lacks {missing[0]}")
-    return _first((f": {key}", hints[key], part) for key, part in found.items())
+    return _first((f": {key}", hints[key], part) for key, part in parts.items())
 
 
 def _first(parts: Iterable[tuple[str, TypeForm, object]]) -> Fault | None:
@@ -121,8 +121,8 @@ def _first(parts: Iterable[tuple[str, TypeForm, object]]) -> Fault | None:
     return None
 
 
-def _expected(wanted: str, value: object) -> Fault:
-    return Fault("", f"expected {wanted}, got {_SHORT.repr(value)}")
+def _expected(expected: str, value: object) -> Fault:
+    return Fault("", f"expected {expected}, got {_SHORT.repr(value)}")
 
 
 @cache

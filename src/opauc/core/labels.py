@@ -1,24 +1,29 @@
-"""Which label of a stream is the positive one, known as early as can be."""
+"""The two class labels of a stream: which one is positive, and how they are saved."""
 
 from __future__ import annotations
 
+import re
+import reprlib
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.batch import Batch
+from opauc.core.json_schema import json_as
 from opauc.errors import Hint, InputError, MalformedRowError
 from opauc.types import Array, Labels
 
-# Booleans as a command line spells them.
-TRUTHS = {"true": True, "false": False}
+# Booleans on a command line.
+BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, eq=False)
 class ClassLabels:
-    """The two classes of a stream: announced, or the two kinds of label that turn up, the greater one positive.
+    """The two classes of a stream: given, or the two distinct labels in it, of which the greater is positive.
 
     With `positive`, rows with that label are positive and all others negative.
 
@@ -28,8 +33,8 @@ class ClassLabels:
     >>> from opauc.core.labels import ClassLabels
     >>> ClassLabels.announced(positive="b").classes.tolist()
     ['not b', 'b']
-    >>> first = ClassLabels().seen(np.array([3.0, 3.0]))
-    >>> first.known, first.seen(np.array([1.0, 3.0])).classes.tolist()
+    >>> first = ClassLabels().with_labels(np.array([3.0, 3.0]))
+    >>> first.known, first.with_labels(np.array([1.0, 3.0])).classes.tolist()
     (False, [1.0, 3.0])
     """
 
@@ -38,7 +43,7 @@ class ClassLabels:
 
     @classmethod
     def announced(cls, classes: Sequence[str] | Sequence[float] | None = None, positive: object = None) -> ClassLabels:
-        """Return the classes that a user names, none if that is None."""
+        """Return the classes that a user gives, none if that is None."""
         if positive is not None:
             return cls(np.array([f"not {positive}", str(positive)]), positive)
         if classes is None:
@@ -52,29 +57,29 @@ class ClassLabels:
         """Whether both classes are known."""
         return self.classes.size == 2
 
-    def seen(self, labels: Array) -> ClassLabels:
+    def with_labels(self, labels: Array) -> ClassLabels:
         """Return the classes after these labels."""
         if self.known or not labels.size:
             return self
-        kinds = [labels[0], *labels[labels != labels[0]][:1]]
-        return replace(self, classes=np.unique(np.array([*self.classes.tolist(), *kinds])))
+        distinct = [labels[0], *labels[labels != labels[0]][:1]]
+        return replace(self, classes=np.unique(np.array([*self.classes.tolist(), *distinct])))
 
-    def encoded(self, chunk: Batch) -> Labels:
-        """Return the labels of a chunk as 0 and 1; a third kind of label is refused with its line."""
-        labels = chunk.labels
+    def encode(self, batch: Batch) -> Labels:
+        """Return the labels of a batch as 0 and 1; raise for a third label, with its line."""
+        labels = batch.labels
         if labels is None:
-            raise InputError(f"{chunk.source}: has no labels")
+            raise InputError(f"{batch.source}: has no labels")
         if self.positive is not None:
             return _equal(labels, self.positive).astype(np.int8)
         positive = _equal(labels, self.classes[1])
-        known = positive | _equal(labels, self.classes[0])
-        if not known.all():
-            at = int(np.argmin(known))
+        valid = positive | _equal(labels, self.classes[0])
+        if not valid.all():
+            at = int(np.argmin(valid))
             first, second = map(shown_label, self.classes.tolist())
             hint = Hint("positive", second)
             raise MalformedRowError(
-                chunk.source,
-                chunk.line_of(at),
+                batch.source,
+                batch.line_of(at),
                 f"label {shown_label(labels[at])} besides {first} and {second}; "
                 f"name the positive one to take all others as negative {hint}",
                 hints=(hint,),
@@ -83,9 +88,9 @@ class ClassLabels:
 
 
 def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
-    """Compare labels with one that may have come as text from a command line."""
-    if labels.dtype.kind == "b" and isinstance(label, str) and label.lower() in TRUTHS:
-        label = TRUTHS[label.lower()]
+    """Compare labels with one that may be a string from a command line."""
+    if labels.dtype.kind == "b" and isinstance(label, str) and label.lower() in BOOLEANS:
+        label = BOOLEANS[label.lower()]
     if labels.dtype.kind == "U" and isinstance(label, bool | np.bool_):
         label = str(bool(label))
     if labels.dtype.kind in "iufb" and isinstance(label, str):
@@ -97,56 +102,120 @@ def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
 
 
 def shown_label(label: object) -> str:
-    """Return a label as it would stand in a file."""
+    """Return a label as in a file."""
     return f"{label:g}" if isinstance(label, float | np.floating) else str(label)
 
 
-# Rows of one class only are kept so long, in the hope of the other.
-MOST_WAITING = 2**20
+# Up to so many rows of one class are kept until a row of the other class appears.
+MAX_PENDING_ROWS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class LabelQueue:
-    """The classes known so far, and the chunks that wait for the second one. A value."""
+class PendingBatches:
+    """The classes known so far, and the batches read before both were known. A value."""
 
     labels: ClassLabels = field(default_factory=ClassLabels)
-    waiting: tuple[Batch, ...] = ()
+    batches: tuple[Batch, ...] = ()
 
     @property
     def rows(self) -> int:
-        """Rows that wait."""
-        return sum(chunk.rows.shape[0] for chunk in self.waiting)
+        """Rows of the batches."""
+        return sum(batch.rows.shape[0] for batch in self.batches)
 
-    def with_chunk(self, chunk: Batch) -> LabelQueue:
-        """Return the queue with one more chunk at its end."""
-        if chunk.labels is None:
-            raise InputError(f"{chunk.source}: has no labels to learn from")
-        after = LabelQueue(self.labels.seen(chunk.labels), (*self.waiting, chunk))
-        if not after.labels.known and after.rows > MOST_WAITING:
+    def with_batch(self, batch: Batch) -> PendingBatches:
+        """Return the batches with one more at the end."""
+        if batch.labels is None:
+            raise InputError(f"{batch.source}: has no labels to train on")
+        after = PendingBatches(self.labels.with_labels(batch.labels), (*self.batches, batch))
+        if not after.labels.known and after.rows > MAX_PENDING_ROWS:
             only, hint = shown_label(after.labels.classes[0]), Hint("classes")
             raise InputError(
-                f"{chunk.source}: all rows up to line {chunk.line_of(-1)} have the label {only}; name both classes "
+                f"{batch.source}: all rows up to line {batch.line_of(-1)} have the label {only}; name both classes "
                 f"{hint}", hint
             )  # fmt: skip
         return after
 
     def ready(self) -> Batch | None:
-        """Return the first chunk if both classes are known."""
-        return self.waiting[0] if self.waiting and self.labels.known else None
+        """Return the first batch if both classes are known."""
+        return self.batches[0] if self.batches and self.labels.known else None
 
-    def without_first(self) -> LabelQueue:
-        """Return the queue after its first chunk."""
-        return LabelQueue(self.labels, self.waiting[1:])
+    def without_first(self) -> PendingBatches:
+        """Return the batches but the first."""
+        return PendingBatches(self.labels, self.batches[1:])
 
 
-def chunks_of_known_classes(chunks: Iterable[Batch], labels: ClassLabels) -> Iterator[tuple[Batch, ClassLabels]]:
-    """Yield the chunks with the classes, none before both are known; rows of one class only are an error."""
-    queue = LabelQueue(labels)
-    for chunk in chunks:
-        queue = queue.with_chunk(chunk)
-        while (first := queue.ready()) is not None:
-            yield first, queue.labels
-            queue = queue.without_first()
-    if not queue.labels.known:
-        only = f", all labeled {shown_label(queue.labels.classes[0])}" if queue.labels.classes.size else ""
-        raise InputError(f"rows of two classes are needed, got {queue.rows} rows{only}")
+def batches_with_classes(batches: Iterable[Batch], labels: ClassLabels) -> Iterator[tuple[Batch, ClassLabels]]:
+    """Yield the batches with the classes, none before both are known; rows of one class only are an error."""
+    pending = PendingBatches(labels)
+    for batch in batches:
+        pending = pending.with_batch(batch)
+        while (first := pending.ready()) is not None:
+            yield first, pending.labels
+            pending = pending.without_first()
+    if not pending.labels.known:
+        only = f", all labeled {shown_label(pending.labels.classes[0])}" if pending.labels.classes.size else ""
+        raise InputError(f"rows of two classes are needed, got {pending.rows} rows{only}")
+
+
+# NumPy's codes of the types that a class label may have: numbers, booleans and strings; or strings as objects.
+LABEL_KINDS = "iufbU"
+LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f(?:2|4|8|16)|U([0-9]{1,9}))")
+OBJECT = "object"
+# Strings are in arrays of at most this many characters, unless they are longer.
+MAX_LABEL_LENGTH = 4096
+
+
+class SavedLabels(TypedDict):
+    """The type and the values of the two class labels."""
+
+    type: str
+    values: list[bool | int | float | str]
+
+
+def labels_to_json(classes: Array) -> SavedLabels:
+    """Return class labels as JSON."""
+    values = classes.tolist()
+    if classes.dtype.kind not in LABEL_KINDS and not all(isinstance(value, str) for value in values):
+        raise ValueError(f"class labels must be numbers or strings to be saved, got {values}")
+    return {"type": classes.dtype.str if classes.dtype.kind in LABEL_KINDS else OBJECT, "values": values}
+
+
+def labels_from_json(saved: SavedLabels) -> Array:
+    """Return the labels that `labels_to_json` was given: two that differ, of their declared type.
+
+    Examples
+    --------
+    >>> from opauc.core.labels import labels_from_json
+    >>> labels_from_json({"type": "<i8", "values": [-1, 1]})
+    array([-1,  1])
+    >>> labels_from_json({"type": "|i1", "values": [0, 1000]})
+    Traceback (most recent call last):
+        ...
+    ValueError: class labels: 1000 is not of type |i1
+    """
+    kind, values = saved["type"], saved["values"]
+    if len(values) != 2 or values[0] == values[1]:
+        raise ValueError(f"expected two class labels, got {values[:3]!r}")
+    if kind == OBJECT:
+        return np.array(json_as(list[str], values, "class labels"), dtype=object)
+    declared = LABEL_TYPE.fullmatch(kind)
+    if declared is None:
+        raise ValueError(f"class labels cannot be of type {kind[:40]!r}")
+    dtype = np.dtype(
+        kind if int(declared[1] or 0) <= MAX_LABEL_LENGTH else f"U{max(MAX_LABEL_LENGTH, *map(len, map(str, values)))}"
+    )
+    for value in values:
+        if not _is_of(dtype.kind, dtype.name, value):
+            raise ValueError(f"class labels: {reprlib.repr(value)} is not of type {kind}")
+    return np.array(values, dtype)
+
+
+def _is_of(kind: str, name: str, value: object) -> bool:
+    """Tell whether a value from JSON is one of a type, of kind "i" and name "int8" say."""
+    if kind in "iu":
+        limits = np.iinfo(name)
+        return isinstance(value, int) and not isinstance(value, bool) and limits.min <= value <= limits.max
+    if kind == "f":
+        largest = min(float(np.finfo(name).max), sys.float_info.max)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest
+    return isinstance(value, bool if kind == "b" else str)

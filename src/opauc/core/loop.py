@@ -10,7 +10,7 @@ import numpy as np
 
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.fit import Fit, FitFactory, IncompatibleSolverError
-from opauc.core.labels import ClassLabels, LabelQueue, shown_label
+from opauc.core.labels import ClassLabels, PendingBatches, shown_label
 from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
 from opauc.core.registry import FACTORIES
 from opauc.core.transaction import Transaction
@@ -19,20 +19,20 @@ from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, Ro
 
 
 class Monitor(Protocol):
-    """What watches the training: rows are scored by earlier weights before they are trained on."""
+    """Progressive validation: scores rows by earlier weights before training on them."""
 
     @property
     def next_look(self) -> int:
-        """Rows after which the weights are looked at again."""
+        """Number of rows at which the weights are computed again."""
 
     def before(self, rows: Rows, labels: Labels, fit: Fit) -> Self:
-        """Return the monitor with rows scored that are about to be trained on."""
+        """Return the monitor after scoring rows, before training on them."""
 
     def after(self, fit: Fit, n_rows: int) -> Self:
-        """Return the monitor after a look at the weights, if enough rows have been processed for one."""
+        """Return the monitor with the current weights, if enough rows have been processed."""
 
     def to_parts(self) -> tuple[Json, Arrays]:
-        """Return it as parts of a header and arrays."""
+        """Return the monitor as parts of a header and arrays."""
 
     @classmethod
     def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> Self:
@@ -88,7 +88,7 @@ class Trainer:
         monitor: Any = None,
     ) -> None:
         self.factory = factory
-        self.queue = LabelQueue(labels or ClassLabels())
+        self.pending = PendingBatches(labels or ClassLabels())
         self.position = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
         self._fit = fit
@@ -112,8 +112,8 @@ class Trainer:
 
     @property
     def labels(self) -> ClassLabels:
-        """The classes as far as they are known."""
-        return self.queue.labels
+        """The classes so far."""
+        return self.pending.labels
 
     def train_rows(
         self,
@@ -123,27 +123,27 @@ class Trainer:
         groups: GroupKeys | None = None,
         within: Transaction | None = None,
     ) -> None:
-        """Train on rows in memory, as part of a larger change if there is one; rows of weight zero are dropped."""
+        """Train on rows in memory, within another transaction if there is one; rows of weight zero are dropped."""
         with Transaction(self) if within is None else nullcontext(within) as transaction:
             self._prepare(rows, None, transaction)
             self._step(self.fit.align(rows), labels, weight, groups)
 
     def train(self, batch: Batch) -> None:
-        """Train on a batch of a stream, or keep it while only one class has been seen."""
+        """Train on a batch of a stream, or keep it until rows of both classes have been seen."""
         with Transaction(self) as transaction:
-            self.queue = self.queue.with_chunk(batch)
-            while (first := self.queue.ready()) is not None:
+            self.pending = self.pending.with_batch(batch)
+            while (first := self.pending.ready()) is not None:
                 try:
                     self._train_batch(first, transaction)
                 except MemoryError as error:
                     raise too_wide(first) from error
-                self.queue = self.queue.without_first()
+                self.pending = self.pending.without_first()
 
     def finish(self, reading: RowReading, provenance: Settings | None = None) -> Model:
-        """Return the model after the last batch; raise unless rows of both classes have come."""
+        """Return the model after the last batch; raise unless there were rows of both classes."""
         counts = self.fit.counts if self.begun else (0.0, 0.0)
         if min(counts) == 0:
-            seen = self.rows + self.queue.rows
+            seen = self.rows + self.pending.rows
             only = "" if seen == 0 else f", all labeled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
             raise InputError(f"training needs rows of two classes, got {seen} rows{only}")
         return finish_model(self.factory, self.fit, self.labels, reading.at(self.position, self.labels), provenance)
@@ -170,7 +170,7 @@ class Trainer:
         return trainer
 
     def _train_batch(self, batch: Batch, transaction: Transaction) -> None:
-        labels = self.labels.encoded(batch)
+        labels = self.labels.encode(batch)
         self._prepare_batch(batch, transaction)
         rows, begin, seen = self.fit.align(batch.rows), 0, batch.first_row
         while begin < labels.size:
@@ -184,19 +184,19 @@ class Trainer:
         self.position = batch.resume_position
 
     def _prepare_batch(self, batch: Batch, transaction: Transaction) -> None:
-        """Prepare for a batch of a stream; what is wrong is said with its source."""
+        """Prepare for a batch of a stream; errors name its source."""
         width, before = batch.rows.shape[1], self._fit
         if before is not None and width != before.n_features and isinstance(batch.rows, np.ndarray):
             raise InputError(f"{batch.source}: has {width} features, those before had {before.n_features}")
         try:
             self._prepare(batch.rows, batch.resume_position, transaction)
         except IncompatibleSolverError as error:
-            began = error.before.fitted_attributes
+            began, hint = error.before.fitted_attributes, Hint("n_features")
             raise InputError(
-                f"{batch.source}: a row from line {batch.first_line} on has feature {width}, too many for what began "
-                f"with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); say at the start that "
-                "there will be so many"
-            ) from error
+                f"{batch.source}: a row from line {batch.first_line} on has feature {width}, too many for a model that "
+                f"began with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); give their number "
+                f"at the start {hint}", hint
+            ) from error  # fmt: skip
         except InputError:
             raise
         except ValueError as error:
@@ -205,19 +205,19 @@ class Trainer:
             raise InputError(f"{batch.source}: has {width} features, those before had {self.fit.n_features}")
 
     def _prepare(self, rows: Rows, position: ResumePosition | None, transaction: Transaction) -> None:
-        """Begin with the first rows, or widen the fit for features that turn up; nothing is trained yet."""
+        """Begin with the first rows, or widen the fit for new features, before training on them."""
         before = self._fit
         self._fit = self.factory.prepare(before, rows, position)
         if before is not None and self._fit.n_features == before.n_features:
-            # By the parameters of now: what a step writes over depends on them.
-            transaction.guard(self._fit.rollback(rows))
+            # With the current parameters, on which it depends what a step writes into.
+            transaction.restore_on_error(self._fit.rollback(rows))
 
     def _step(self, rows: Rows, labels: Labels, weight: Floats | None, groups: GroupKeys | None) -> None:
-        """Train on rows that have been prepared for."""
+        """Train on rows after `_prepare`."""
         if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            rows, labels, weight = rows[kept], labels[kept], weight[kept]
-            groups = None if groups is None else groups[kept]
+            positive = np.flatnonzero(weight)
+            rows, labels, weight = rows[positive], labels[positive], weight[positive]
+            groups = None if groups is None else groups[positive]
         if labels.size:
             self._fit = self.fit.update(rows, labels, weight, groups)
 

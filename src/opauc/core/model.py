@@ -16,28 +16,27 @@ from opauc.core.batch import ResumePosition, SourceRecord
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
-from opauc.core.labels import ClassLabels
+from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
 from opauc.core.registry import FITS, READINGS
-from opauc.core.saved_labels import SavedLabels, labels_in, labels_out
 from opauc.core.scorer import Scorer
 from opauc.errors import IncompatibleMomentsError, OpaucError, UnreadableFileError
 from opauc.types import Array, Arrays, Json, NamedArrays, Settings
 
-# What a model file says it is.
+# The kind of a model file.
 MODEL = "model"
 # Numbers of a point of the learning curve: rows, the AUC, and its bounds.
 POINT_SIZE = 4
 
 
 class MergedReading(NamedTuple):
-    """How the rows of two models are read, and where each feature of the second stands; None where it stands."""
+    """How the rows of two models are read, and the index of each feature of the second; None where it is the same."""
 
     reading: RowReading
     positions: NDArray[np.int64] | None
 
 
 class RowReading(Protocol):
-    """How the rows of a model are read: the options, what the encoder knows of the columns, the positive label."""
+    """How the rows of a model are read: the options, the encoder's state, the positive label."""
 
     # The name in model files.
     kind: ClassVar[str]
@@ -48,14 +47,14 @@ class RowReading(Protocol):
 
     @property
     def positive(self) -> object:
-        """The label of the positive rows where all others are negative; None where there are two labels."""
+        """The positive label if all others are negative; None if there are two labels."""
 
     def to_json(self) -> Json:
         """Return all of it as JSON."""
 
     @classmethod
     def from_json(cls, saved: Settings) -> RowReading:
-        """Return what `to_json` gave; raise ValueError unless it can have."""
+        """Return the reading from `to_json`; raise ValueError for anything else."""
 
     def feature_names(self) -> list[str] | None:
         """Return the names of the features, None where they have none."""
@@ -70,27 +69,27 @@ class RowReading(Protocol):
         passthrough: Sequence[str] = (),
         grouped: bool = False,
     ) -> Any:
-        """Return the stream of files that are read as those of the training were."""
+        """Return the stream of files, read as in training."""
 
     def training_stream(
         self, paths: Sequence[str | os.PathLike[str]], position: ResumePosition, bad_rows: Any = None
     ) -> Any:
-        """Return the stream of files to train on, from a position on; the encoder goes on learning columns."""
+        """Return the stream of files to train on, from a position on; the encoder may add categories."""
 
     def training_encoder(self) -> Any:
         """Return the encoder of rows to train on."""
 
     def frozen_encoder(self) -> Any:
-        """Return the encoder of labeled rows that learns nothing new of their columns."""
+        """Return the encoder of labeled rows that adds no categories."""
 
     def at(self, position: ResumePosition, labels: ClassLabels) -> RowReading:
-        """Return the reading with what the encoder knew at a position of the stream."""
+        """Return the reading with the encoder's state at a position of the stream."""
 
     def merge(self, other: RowReading, n_features: int) -> MergedReading:
         """Return how the rows of both are read, where the other has so many features."""
 
     def describe_unknown(self, unknown: Mapping[str, Any]) -> list[str]:
-        """Return a sentence for each column with categories that were not met in training."""
+        """Return a sentence for each column with unknown categories."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class Model:
 
     @property
     def labels(self) -> ClassLabels:
-        """The classes, and how labels are told apart."""
+        """The classes, and the positive label if all others are negative."""
         return ClassLabels(self.classes, None if self.reading is None else self.reading.positive)
 
     def merge(self, other: Model) -> Model:
@@ -223,7 +222,7 @@ class CheckpointHeader(Header):
 
 
 def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
-    """Return the header and the arrays from which `model_from_parts` makes the model again."""
+    """Return the header and the arrays of a model, as `model_from_parts` takes them."""
     fit, arrays = model.fit.to_parts(with_scorer)
     header: Json = {
         "estimator": model.estimator,
@@ -231,7 +230,7 @@ def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
         "family": model.fit.family,
         "fit": fit,
         "n_features": model.n_features,
-        "classes": labels_out(model.classes),
+        "classes": labels_to_json(model.classes),
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "reading": None if model.reading is None else {"kind": model.reading.kind, **model.reading.to_json()},
     }
@@ -241,7 +240,7 @@ def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
 def model_from_parts(
     header: Settings, arrays: NamedArrays, can_train: bool = True, kind: type[Header] = ModelHeader
 ) -> Model:
-    """Return the model that a file holds; raise ValueError unless its parts fit together."""
+    """Return the model of a header and arrays; raise ValueError unless they fit together."""
     checked = json_as(kind, header, "header")
     width, names, saved = checked["n_features"], checked["feature_names"], checked["reading"]
     if not 0 < width < 2**31:
@@ -258,11 +257,15 @@ def model_from_parts(
             {name: value for name, value in saved.items() if name != "kind"}
         )
     fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
+    if reading is None and fit.n_features != width:
+        raise ValueError(f"expected {fit.n_features} features, got {width}")
     fit.check_reading(reading)
-    if reading is not None and names is not None and reading.feature_names() not in (None, names):
+    used = None if reading is None else reading.feature_names()
+    # A table may have columns that the model does not use.
+    if names is not None and used is not None and [*filter(set(used).__contains__, names)] != used:
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
     return Model(
-        checked["estimator"], checked["parameters"], fit, labels_in(checked["classes"]), width,
+        checked["estimator"], checked["parameters"], fit, labels_from_json(checked["classes"]), width,
         None if names is None else tuple(names), reading, provenance,
     )  # fmt: skip
 
@@ -309,7 +312,7 @@ def with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
 
 
 def plain(value: object) -> object:
-    """Return a parameter as JSON; a random state has left its mark in the fit."""
+    """Return a parameter as JSON; None for a random state, which the fit has used already."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | np.ndarray):

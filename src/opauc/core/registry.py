@@ -131,12 +131,6 @@ ESTIMATORS = Registry(
     },
 )
 
-# Methods of other libraries for `opauc compare`: those that take features, and those that take columns of tables.
-FEATURE_METHODS = Registry("method", {"logistic_regression": "opauc.api.competitors_logistic:METHOD"})
-TABLE_METHODS = Registry(
-    "method", {"gam": "opauc.api.competitors_gam:METHOD", "lightgbm": "opauc.api.competitors_lightgbm:METHOD"}
-)
-
 # Families of fits, by their names in model files.
 FITS = Registry(
     "family",

@@ -1,4 +1,4 @@
-"""What scores rows, whatever it is."""
+"""The interface of scorers."""
 
 from __future__ import annotations
 

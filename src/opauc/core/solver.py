@@ -1,4 +1,4 @@
-"""What every learner promises, and what it says of itself."""
+"""The interface of solvers, and what each declares of itself."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ Sums = TypeVar("Sums", bound=Statistic)
 
 
 class Solver(ABC, Generic[State]):
-    """One algorithm: weights from chunks of labeled rows.
+    """One algorithm: weights from batches of labeled rows.
 
-    A learner is a frozen dataclass of hyper-parameters, all with defaults,
-    registered by its `name` in `opauc.core.registry`. What it can do beyond
-    learning is said by the class attributes.
+    A solver is a frozen dataclass of hyper-parameters, all with defaults,
+    registered by its `name` in `opauc.core.registry`. Class attributes declare
+    what it can do beyond training.
 
-    A step may write into the arrays of the state it is given where `undo`
-    keeps what it writes over; any other state is a value and stays as it is.
+    A step may write into the arrays of the state it is given if `rollback`
+    restores them; any other state is a value and never changes.
     """
 
     # The name in model files, in messages and in `opauc compare`.
     name: ClassVar[str]
-    # Class statistics can be had of a state.
+    # A state has class statistics.
     has_statistics: ClassVar[bool] = False
     # The state holds covariance matrices, n_features x n_features each.
     keeps_covariances: ClassVar[bool] = False
-    # Takes so long with its default settings that a comparison leaves it out unless it is asked for by name.
+    # Is so slow with default settings that a comparison leaves it out unless its name is given.
     is_slow: ClassVar[bool] = False
 
     @property
     def n_covariances(self) -> int:
-        """How many covariance matrices the state holds: unless said otherwise, one of each class."""
+        """How many covariance matrices the state holds: by default one of each class."""
         return 2 if self.keeps_covariances else 0
 
     @property
     def order_matters(self) -> bool:
-        """Whether rows in another order give other weights; then a weight of two is not the row twice."""
+        """Whether rows in another order give other weights; then a weight of two differs from the row twice."""
         return True
 
     def settings(self) -> Json:
@@ -59,11 +59,11 @@ class Solver(ABC, Generic[State]):
 
     @abstractmethod
     def step(self, state: State, rows: Rows, labels: Labels, weight: Floats | None = None) -> State:
-        """Return the state after the rows, in order; weights are positive and not all rows need be of both classes."""
+        """Return the state after the rows, in order; weights are positive, and all rows may be of one class."""
 
     @abstractmethod
     def weights(self, state: State) -> Floats:
-        """Return the weights of the scorer, shape (n_features,), an array of their own; zero without both classes."""
+        """Return the weights of the scorer, shape (n_features,), a new array; zero without rows of both classes."""
 
     @abstractmethod
     def counts(self, state: State) -> ClassCounts:
@@ -78,11 +78,11 @@ class Solver(ABC, Generic[State]):
         return False
 
     def rollback(self, state: State, rows: Rows) -> Rollback:  # noqa: ARG002
-        """Return what puts `state` back after a step on `rows`."""
+        """Return what restores `state` after a step on `rows`."""
         return Rollback()
 
     def rows_worth_a_solve(self, n_features: int) -> int:  # noqa: ARG002
-        """Return how many rows cost about as much to learn as the weights cost to work out."""
+        """Return how many rows take about as long to train on as computing the weights."""
         return 0
 
     def statistics(self, state: State) -> Statistic:  # noqa: ARG002
@@ -90,7 +90,7 @@ class Solver(ABC, Generic[State]):
         raise UnsupportedOperationError(f"{type(self).__name__} keeps no class statistics")
 
     def feature_spread(self, state: State) -> FeatureSpread | None:
-        """Return how much each feature varies among the rows seen; None where nothing is known of it."""
+        """Return how much each feature varies among the rows seen; None where that is unknown."""
         return self.statistics(state).feature_spread() if self.has_statistics else None
 
     def chosen_settings(self, state: State) -> dict[str, float]:  # noqa: ARG002
@@ -102,29 +102,29 @@ class Solver(ABC, Generic[State]):
         return state_arrays(state)
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> State:
-        """Return the state of so many features that gave these arrays, checked before room is made for it."""
-        check_array_shapes(n_features, arrays, *(self.to_arrays(self.start(few)) for few in (1, 2)))
+        """Return the state of so many features that gave these arrays, checked before memory is allocated for it."""
+        check_array_shapes(n_features, arrays, *(self.to_arrays(self.start(width)) for width in (1, 2)))
         state = restore_state(self.start(n_features), arrays)
         self.check(state)
         return state
 
     def widen(self, state: State, n_features: int) -> State:
-        """Return the state with room for more features, which were zero in every row so far."""
+        """Return the state with more features, which were zero in every row so far."""
         return restore_state(self.start(n_features), self.to_arrays(state))
 
     def check(self, state: State) -> None:
-        """Refuse a state from a file that would lead the kernels astray."""
+        """Raise for a state from a file that kernels cannot work on."""
 
 
-# A learner, whatever its state is.
+# A solver with any state.
 AnySolver: TypeAlias = Solver[Any]
 
 
 class MergeableSolver(Solver[Sums]):
-    """A learner whose state is a statistic: any order of rows, merging and forgetting come free."""
+    """A solver whose state is a statistic: rows in any order, states that merge, rows that can be subtracted."""
 
     has_statistics: ClassVar[bool] = True
-    # What becomes of a row depends on its number in the stream: shards must know that of their first.
+    # The effect of a row depends on its number in the stream: shards must know the number of their first row.
     numbers_rows: ClassVar[bool] = False
 
     @property
@@ -134,7 +134,7 @@ class MergeableSolver(Solver[Sums]):
 
     @property
     def shards_merge(self) -> bool:
-        """Whether shards learned apart from each other merge to what one learner of all rows has."""
+        """Whether the states of shards merge to the state of all rows."""
         return True
 
     def shard_key(self) -> int:
@@ -142,11 +142,11 @@ class MergeableSolver(Solver[Sums]):
         return 0
 
     def of_shard(self, key: int, shard: int) -> Self:  # noqa: ARG002
-        """Return the learner of one of several shards, by its number; `key` stands for all of them."""
+        """Return the solver of one of several shards, by its number; all shards have the same `key`."""
         return self
 
     def convert(self, state: Statistic) -> Sums:
-        """Return the state of another learner of the same name as this one keeps it: elsewhere, it may be."""
+        """Return the state of another solver of the same name in the form of this one, on another device perhaps."""
         return cast(Sums, state)
 
     def forget(
@@ -157,7 +157,7 @@ class MergeableSolver(Solver[Sums]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
     ) -> Sums:
-        """Return the state as if these rows, learned under these numbers (from 0), had never been seen."""
+        """Return the state without these rows, which were processed under these numbers, from 0."""
         return state.subtract(state.empty_copy().update(rows, labels, weight))
 
     def merge(self, state: Sums, other: Sums) -> Sums:
@@ -169,7 +169,7 @@ class MergeableSolver(Solver[Sums]):
         return state.reindex(places, n_features)
 
     def path(self, state: Sums, alphas: Sequence[float]) -> Floats:  # noqa: ARG002
-        """Return the weights for many penalties, one a row."""
+        """Return the weights for many penalties, one row per penalty."""
         raise UnsupportedOperationError(f"{type(self).__name__} has no penalty")
 
     def counts(self, state: Sums) -> ClassCounts:
@@ -181,7 +181,7 @@ class MergeableSolver(Solver[Sums]):
         return state
 
     def summary(self, state: Sums, weights: Floats) -> ScoreSummary:
-        """Return what the statistics say of the scores."""
+        """Return counts, means and variances of the scores, from the statistics."""
         return state.summary(weights)
 
     def to_arrays(self, state: Sums) -> Arrays:
@@ -189,25 +189,25 @@ class MergeableSolver(Solver[Sums]):
         return state.to_arrays()
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> Sums:
-        """Return the statistic of so many features that gave these arrays, checked; no other room is made for it."""
+        """Return the statistic of so many features that gave these arrays, checked; nothing else is allocated."""
         narrow = self.start(1)
         optional = type(narrow).optional_arrays
         needed = {name: part for name, part in arrays.items() if name.rpartition(".")[-1] not in optional}
-        wanted, found = (_kinds(parts) for parts in (narrow.to_arrays(), needed))
-        if wanted != found:
-            raise IncompatibleMomentsError(f"expected arrays {', '.join(wanted)}, got {', '.join(found)}")
+        expected, given = (_names_and_types(parts) for parts in (narrow.to_arrays(), needed))
+        if expected != given:
+            raise IncompatibleMomentsError(f"expected arrays {', '.join(expected)}, got {', '.join(given)}")
         state = type(narrow).from_arrays(arrays)
         if state.n_features != n_features:
             raise IncompatibleMomentsError(f"expected statistics of {n_features} features, got {state.n_features}")
         return state
 
     def widen(self, state: Sums, n_features: int) -> Sums:
-        """Return the state with room for more features, which were zero in every row so far."""
+        """Return the state with more features, which were zero in every row so far."""
         return state.widen(n_features)
 
 
 class GroupedSolver(MergeableSolver[Sums]):
-    """A learner by sums that can keep the rows of one group together."""
+    """A mergeable solver that can keep the rows of one group together."""
 
     @abstractmethod
     def step_groups(
@@ -219,9 +219,9 @@ class GroupedSolver(MergeableSolver[Sums]):
     def forget_groups(
         self, state: Sums, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> Sums:
-        """Return the state as if these rows, learned with these groups, had never been seen."""
+        """Return the state without these rows, which were processed with these groups."""
 
 
-def _kinds(arrays: NamedArrays) -> list[str]:
+def _names_and_types(arrays: NamedArrays) -> list[str]:
     """Return names and types of arrays."""
     return sorted(f"{name} ({array.dtype})" for name, array in arrays.items())

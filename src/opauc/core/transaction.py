@@ -1,4 +1,4 @@
-"""All of a change, or nothing of it."""
+"""Changes that are rolled back when they fail, and locks on models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rollback:
-    """Puts arrays back as they were; states that are values need none of it.
+    """Restores arrays; states that are values need none of it.
 
     Examples
     --------
@@ -43,18 +43,18 @@ class Rollback:
         return self
 
     def keep_features(self, arrays: Iterable[Array], features: Array | None) -> Rollback:
-        """Keep what belongs to some features, all where None: arrays have one row a feature."""
+        """Keep the rows of these features, all where None, of arrays with one row per feature."""
         for array in arrays:
             self._keep(array, ... if features is None else features)
         return self
 
     def then(self, action: Callable[[], None]) -> Rollback:
-        """Do this as well when things are put back."""
+        """Call this function when rolling back."""
         self._actions.append(action)
         return self
 
     def roll_back(self) -> None:
-        """Rollback everything; a second time changes nothing more."""
+        """Restore everything; a second call changes nothing more."""
         for action in self._actions:
             action()
 
@@ -68,9 +68,9 @@ class Rollback:
 
 
 def touched_features(rows: Rows, wide: bool = False) -> NDArray[np.int64] | None:
-    """Return the features that have an entry in sparse rows, or None where it is as well to say all of them.
+    """Return the features that have an entry in sparse rows, or None where copying all of them is as cheap.
 
-    `wide` says that so much belongs to a feature that no trouble is too great to find out which are touched.
+    With `wide`, the arrays of a feature are so large that the entries are always searched.
 
     Examples
     --------
@@ -83,21 +83,21 @@ def touched_features(rows: Rows, wide: bool = False) -> NDArray[np.int64] | None
     True
     """
     n_features = rows.shape[1]
-    # Measured with 32 bytes a feature: copying two features takes as long as marking one entry.
+    # Measured with 32 bytes per feature: copying two features takes as long as marking one entry.
     if isinstance(rows, np.ndarray) or (2 * rows.nnz >= n_features and not wide):
         return None
     if 32 * rows.nnz < n_features:
         return np.unique(rows.indices).astype(np.int64)
-    met = np.zeros(n_features, bool)
-    met[rows.indices] = True
-    return None if 2 * np.count_nonzero(met) >= n_features else np.flatnonzero(met)
+    touched = np.zeros(n_features, bool)
+    touched[rows.indices] = True
+    return None if 2 * np.count_nonzero(touched) >= n_features else np.flatnonzero(touched)
 
 
 class Transaction:
-    """Puts an object back as it was if the body raises, Ctrl-C included.
+    """Restores the attributes of an object if the body raises, Ctrl-C included.
 
-    Its attributes must be values; arrays that the body writes into are named
-    beforehand by `guard`.
+    Attributes must be values; arrays that the body writes into are registered
+    before by `restore_on_error`.
 
     Examples
     --------
@@ -113,13 +113,13 @@ class Transaction:
     1
     """
 
-    def __init__(self, owner: Any) -> None:
-        self._attributes: Json = owner.__dict__
+    def __init__(self, target: Any) -> None:
+        self._attributes: Json = target.__dict__
         self._before = dict(self._attributes)
         self._undo = Rollback()
 
-    def guard(self, undo: Rollback) -> None:
-        """Put these arrays back as well."""
+    def restore_on_error(self, undo: Rollback) -> None:
+        """Restore these arrays too."""
         self._undo = undo
 
     def __enter__(self) -> Self:
@@ -134,7 +134,7 @@ class Transaction:
             self._attributes.update(self._before)
 
 
-# Beside the models and not in them: a clone, a copy or a pickled model has a lock of its own.
+# Not stored in the models: a clone, a copy or an unpickled model has its own lock.
 _locks: WeakKeyDictionary[object, ModelLock] = WeakKeyDictionary()
 _finding = Lock()
 
@@ -149,7 +149,7 @@ def reading(model: object) -> Iterator[None]:
     >>> from opauc.core.transaction import reading
     >>> model = OPAUC().fit([[0.0], [2.0]], [0, 1])
     >>> with reading(model):
-    ...     counts, weights = model.solution_.counts, model.coef_  # of the same rows
+    ...     counts, weights = model.moments_.counts, model.coef_  # of the same rows
     """
     with _lock_of(model):
         yield
@@ -157,12 +157,12 @@ def reading(model: object) -> Iterator[None]:
 
 @contextmanager
 def changing(model: object, *read: object) -> Iterator[Transaction]:
-    """Keep other threads out of the model, and those it takes from, while the body changes it.
+    """Lock the model, and those it reads, while the body changes it.
 
-    If the body raises, the model is as it was before.
+    If the body raises, the model is restored.
     """
     with ExitStack() as entered:
-        # In one order everywhere: two models that take from each other at once must not wait for each other.
+        # Always in the same order: two threads that lock the same models must not wait for each other.
         for each in sorted({model, *read}, key=id):
             entered.enter_context(_lock_of(each))
         yield entered.enter_context(Transaction(model))

@@ -101,7 +101,7 @@ class TableColumns:
             chosen = dict.fromkeys(at for name, at in positions.items() if name != self.groups or at in categorical)
         features = [position for position in chosen if position != label and position not in dropped]
         if not features:
-            raise InputError(f"{source}: no column is left to be a feature beside {listed(names)}")
+            raise InputError(f"{source}: no column is left to be a feature besides {listed(names)}")
         numeric = tuple(position for position in features if position not in categorical)
         return ColumnRoles(label if self.labeled else None, numeric, tuple(categorical), passthrough)
 

@@ -49,13 +49,13 @@ def open_stream(
     >>> from opauc.data.open_stream import open_stream
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
-    ...     [chunk] = open_stream([file.name]).chunks()
+    ...     [chunk] = open_stream([file.name]).batches()
     >>> chunk.rows, chunk.labels
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'))
     """
     encoder = encoder_of(options, labeled, groups=options.groups)
-    state = encoding if encoding is not None else resume_position.learned()
+    state = encoding if encoding is not None else resume_position.onehot_state()
     if state is not None:
         encoder = encoder.with_state(state, frozen=encoding is not None)
     return DataStream(paths, options, encoder, resume_position, bad_rows)
@@ -68,7 +68,7 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
     --------
     >>> import numpy as np
     >>> from opauc.data.open_stream import stream_of_memory
-    >>> [chunk] = stream_of_memory(np.eye(2), labels=["no", "yes"]).chunks()
+    >>> [chunk] = stream_of_memory(np.eye(2), labels=["no", "yes"]).batches()
     >>> chunk.rows.shape, chunk.source
     ((2, 2), 'data in memory')
     """

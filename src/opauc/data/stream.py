@@ -115,7 +115,7 @@ class DataStream:
     >>> from opauc.data import DataStream, ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
-    ...     [chunk] = DataStream([file.name], ReadOptions(), OneHotEncoder()).chunks()
+    ...     [chunk] = DataStream([file.name], ReadOptions(), OneHotEncoder()).batches()
     >>> chunk.rows, chunk.labels, chunk.line_of(1)
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'), 3)
@@ -201,11 +201,11 @@ class DataStream:
             return None
         return sum(os.path.getsize(path) for path in self.sources)
 
-    def chunks(self, ahead: bool = True) -> Iterator[Batch]:
+    def batches(self, ahead: bool = True) -> Iterator[Batch]:
         """Yield the batches after the resume position; `ahead` reads them in another thread."""
-        return read_ahead(self._chunks()) if ahead else self._chunks()
+        return read_ahead(self._batches()) if ahead else self._batches()
 
-    def _chunks(self) -> Generator[Batch, None, None]:
+    def _batches(self) -> Generator[Batch, None, None]:
         rows, records, passed = self._start.rows, list(self._start.records), 0
         for number, (path, kind) in enumerate(zip(self.sources, self._formats, strict=True)):
             source = ByteSource(path, byte_range=self._byte_range)

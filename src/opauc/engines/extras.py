@@ -20,7 +20,7 @@ def needed(package: str, extra: str) -> Iterator[None]:
     Traceback (most recent call last):
         ...
     opauc.errors.MissingEngineError: a_cluster is not installed; it comes with opauc[cluster]: pip install 'opauc[cluster]'
-    """
+    """  # noqa: E501
     try:
         yield
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A model from files whose shards are learned apart, on threads or on a cluster."""
+"""Train on and score shards of files separately, on threads or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,8 +22,18 @@ from opauc.data.encode.categories import merge_unknown_categories
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
 from opauc.engines.scheduler import Scheduler, quiet
-from opauc.engines.shards import Cut, FileShard, ShardReader, TrainingPlan, file_shards, lines_of_file, whole_files
-from opauc.engines.trained_shards import TrainedShards, joined_counts, refuse_too_many
+from opauc.engines.shards import (
+    Cut,
+    FileShard,
+    ShardReader,
+    TrainedShards,
+    TrainingPlan,
+    add_counts,
+    check_bad_rows,
+    file_shards,
+    lines_of_file,
+    whole_files,
+)
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.metrics import CalibrationBins, StreamingAuc
 from opauc.types import ClassCounts
@@ -31,18 +41,18 @@ from opauc.types import ClassCounts
 
 @dataclass(frozen=True)
 class ShardTrainer:
-    """All that a machine must know to read any shard of some files and to train on it."""
+    """Reads any shard of some files and trains on it; a machine needs nothing else."""
 
     reader: ShardReader
     plan: TrainingPlan
 
     def train(self, shard: FileShard) -> TrainedShards:
-        """Return the model of a shard: the same whenever and wherever it is asked for."""
+        """Return the model of a shard, which depends on the shard alone."""
         plan = self.plan
         position = ShardPosition(shard.number, shard.first_row, plan.sharding.key)
         trainer, bad_rows = Trainer(plan.factory.for_shard(position), plan.labels), self.reader.bad_rows(shard)
         stream, rows, last = self.reader.stream(shard, bad_rows), 0, None
-        for batch in self.reader.chunks(shard, stream):
+        for batch in self.reader.batches(shard, stream):
             with lines_of_file(shard):
                 trainer.train(batch)
             rows, last = rows + batch.rows.shape[0], batch
@@ -65,47 +75,43 @@ def train_files(
 ) -> TrainedShards:
     """Return the model of all rows of files, and where they come from.
 
-        Weights are those of one process that reads the rows in order, to rounding;
-        the same shards give the same bits, on whatever engine. `on_progress` is
-        called with the number of shards and how many are done. Shards have `size`
-        bytes at least, by default as many as suit the files and the fit.
+    Weights are those of one process that reads the rows in order, to rounding;
+    the same shards give the same bits, on whatever engine. `on_progress` is
+    called with the number of shards and how many are done. Shards have `size`
+    bytes at least, by default as many as suit the files and the fit.
 
-        Examples
-        --------
-        >>> import tempfile
-        >>> from opauc.core.fit import ShardPosition
-    from opauc.core.labels import ClassLabels
-    from opauc.core.loop import Trainer, finish_model
-    from opauc.core.model import Model
-    from opauc.core.row_blocks import widen_rows
-        >>> from opauc.data import ReadOptions
-        >>> from opauc.data.encode.table_features import OneHotReading
-        >>> from opauc.engines.files import train_files
-        >>> from opauc.engines.shards import plan_training
-        >>> from opauc.engines.threads import ThreadScheduler
-        >>> from opauc.linear.resolve import opauc_factory
-        >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
-        ...     plan = plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels())
-        ...     trained = train_files(plan, ThreadScheduler(2), size=12)
-        >>> trained.rows, trained.model.fit.counts
-        (3, ClassCounts(negative=1.0, positive=2.0))
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.core.labels import ClassLabels
+    >>> from opauc.data import ReadOptions
+    >>> from opauc.data.encode.table_features import OneHotReading
+    >>> from opauc.engines.files import train_files
+    >>> from opauc.engines.shards import plan_training
+    >>> from opauc.engines.threads import ThreadScheduler
+    >>> from opauc.linear.resolve import opauc_factory
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
+    ...     plan = plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels())
+    ...     trained = train_files(plan, ThreadScheduler(2), size=12)
+    >>> trained.rows, trained.model.fit.counts
+    (3, ClassCounts(negative=1.0, positive=2.0))
     """
     policy, cut = bad_rows or BadRows(), plan.cut
     shard_bytes = cut.size(plan.paths) if size is None else max(cut.floor, size)
     shards = file_shards(plan.paths, plan.options, shard_bytes, scheduler, cut.pieces)
     reader = ShardReader(plan.options, plan.reading.training_encoder, skip_bad_rows=policy.policy == "skip")
     if plan.sharding.numbers_rows:
-        first_rows = accumulate(scheduler.mapped(reader.n_rows, shards), initial=0)
+        first_rows = accumulate(scheduler.map(reader.n_rows, shards), initial=0)
         shards = [shard._replace(first_row=row) for shard, row in zip(shards, first_rows, strict=False)]
     on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
-    trained = scheduler.reduced(ShardTrainer(reader, plan).train, shards, on_shard)
-    refuse_too_many(trained.bad_rows, trained.first_bad, policy)
+    trained = scheduler.map_reduce(ShardTrainer(reader, plan).train, shards, on_shard)
+    check_bad_rows(trained.bad_rows, trained.first_bad, policy)
     return replace(trained, model=_finish(trained, plan))
 
 
 def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
-    """Return the model of all shards as one process would have made it; raise unless there were both classes."""
+    """Return the model of all shards as of one process; raise unless there are rows of both classes."""
     counts = ClassCounts(0.0, 0.0) if trained.model is None else trained.model.fit.counts
     if trained.model is None or not counts.both:
         classes = plan.labels.classes.tolist()
@@ -120,7 +126,7 @@ def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class ScoredShards:
-    """The AUC and the calibration of some shards, with bounds that are certain. A value that merges."""
+    """The AUC with certain bounds and the calibration of shards. A value that merges."""
 
     auc: StreamingAuc = field(default_factory=StreamingAuc.empty)
     bins: CalibrationBins = field(default_factory=CalibrationBins.empty)
@@ -131,7 +137,7 @@ class ScoredShards:
     unreadable: Mapping[str, int] = field(default_factory=dict)
 
     def merge(self, other: ScoredShards) -> ScoredShards:
-        """Return what both show; the shards of `other` come after these."""
+        """Return the scores of both; the shards of `other` come after these."""
         return ScoredShards(
             self.auc.merge(other.auc),
             self.bins.merge(other.bins),
@@ -139,30 +145,30 @@ class ScoredShards:
             self.bad_rows + other.bad_rows,
             (self.first_bad + other.first_bad)[:LISTED],
             merge_unknown_categories(self.unknown, other.unknown),
-            joined_counts(self.unreadable, other.unreadable),
+            add_counts(self.unreadable, other.unreadable),
         )
 
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """All that a machine must know to score any shard of some files."""
+    """Reads and scores any shard of some files; a machine needs nothing else."""
 
     reader: ShardReader
     scorer: Scorer
     labels: ClassLabels
 
-    def scored(self, shard: FileShard) -> ScoredShards:
-        """Return how a shard is ranked: the same whenever and wherever it is asked for."""
+    def score(self, shard: FileShard) -> ScoredShards:
+        """Return how a shard is ranked, which depends on the shard alone."""
         bad_rows = self.reader.bad_rows(shard)
         stream = self.reader.stream(shard, bad_rows)
         auc, bins, rows = StreamingAuc.empty(), CalibrationBins.empty(), 0
-        for chunk in self.reader.chunks(shard, stream):
+        for batch in self.reader.batches(shard, stream):
             with lines_of_file(shard):
-                actual = self.labels.encoded(chunk)
+                actual = self.labels.encode(batch)
             try:
-                scores = self.scorer.scores(widen_rows(chunk.rows, self.scorer.n_inputs))
+                scores = self.scorer.scores(widen_rows(batch.rows, self.scorer.n_inputs))
             except IncompatibleMomentsError as error:
-                raise InputError(f"{chunk.source}: {error}") from error
+                raise InputError(f"{batch.source}: {error}") from error
             auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.probabilities(scores))
             rows += actual.size
         unknown, unreadable = dict(stream.unknown_categories), dict(stream.unreadable_values)
@@ -198,6 +204,7 @@ def score_files(
     files = whole_files(paths)
     shards = file_shards(files, options, Cut().size(files), scheduler)
     plan = ScoringPlan(reader, model.scorer, model.labels)
-    found = scheduler.reduced(plan.scored, shards, quiet if on_progress is None else partial(on_progress, len(shards)))
-    refuse_too_many(found.bad_rows, found.first_bad, policy)
-    return found
+    on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
+    scored = scheduler.map_reduce(plan.score, shards, on_shard)
+    check_bad_rows(scored.bad_rows, scored.first_bad, policy)
+    return scored

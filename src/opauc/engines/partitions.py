@@ -1,4 +1,4 @@
-"""A model from partitions of rows in the memory of a cluster."""
+"""Train on partitions of rows in the memory of a cluster."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from opauc.core.fit import FitFactory, Sharding, ShardPosition
 from opauc.core.loop import Trainer
 from opauc.core.model import Model
 from opauc.data.sample import RowNumbers
-from opauc.engines.trained_shards import TrainedShards
+from opauc.engines.shards import TrainedShards
 from opauc.errors import InputError, UnsupportedOperationError
 from opauc.estimators.input_checks import CheckedBatch
 from opauc.types import Array
 
-# Rows, labels and weights as users have them.
-RawChunk: TypeAlias = tuple[Array, ArrayLike, ArrayLike | None]
+# Rows, labels and weights as a user gives them.
+LabeledRows: TypeAlias = tuple[Array, ArrayLike, ArrayLike | None]
 
 
 class RemoteRows(Protocol):
@@ -31,29 +31,29 @@ class RemoteRows(Protocol):
     def n_rows(self) -> int:
         """Return how many there are; they may have to be read for that."""
 
-    def take(self, numbers: RowNumbers) -> RawChunk:
+    def take(self, numbers: RowNumbers) -> LabeledRows:
         """Return the rows of these sorted numbers."""
 
 
-def taken(chunk: RawChunk, rows: RowNumbers) -> RawChunk:
-    """Return some rows of a chunk, and what belongs to them.
+def take_rows(batch: LabeledRows, rows: RowNumbers) -> LabeledRows:
+    """Return the rows at these positions with their labels and weights.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.engines.partitions import taken
-    >>> taken((np.eye(3), ["a", "b", "c"], None), np.array([2]))
+    >>> from opauc.engines.partitions import take_rows
+    >>> take_rows((np.eye(3), ["a", "b", "c"], None), np.array([2]))
     (array([[0., 0., 1.]]), array(['c'], dtype='<U1'), None)
     """
-    X, y, weight = chunk
+    X, y, weight = batch
     return _rows_at(X, rows), np.asarray(y)[rows], None if weight is None else np.asarray(weight)[rows]
 
 
-def joined_chunks(chunks: Sequence[RawChunk]) -> RawChunk:
-    """Return the rows of all chunks, of which there is at least one and which must be of one kind."""
-    rows, labels, weights = zip(*chunks, strict=True)
+def concat_rows(batches: Sequence[LabeledRows]) -> LabeledRows:
+    """Return the rows of all batches; there is at least one, and all are of one type."""
+    rows, labels, weights = zip(*batches, strict=True)
     weight = None if weights[0] is None else np.concatenate([np.asarray(part) for part in weights])
-    return _joined_rows(rows), np.concatenate([np.asarray(part) for part in labels]), weight
+    return _concat(rows), np.concatenate([np.asarray(part) for part in labels]), weight
 
 
 def _rows_at(X: Any, rows: RowNumbers) -> Any:
@@ -64,11 +64,11 @@ def _rows_at(X: Any, rows: RowNumbers) -> Any:
     return pa.table(X).take(rows)  # polars and pyarrow
 
 
-def _joined_rows(parts: Sequence[Any]) -> Any:
+def _concat(parts: Sequence[Any]) -> Any:
     first = parts[0]
     if any(type(part) is not type(first) for part in parts):
-        kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
-        raise InputError(f"partitions must be of one kind, got {kinds}")
+        types = ", ".join(sorted({type(part).__name__ for part in parts}))
+        raise InputError(f"partitions must be of one type, got {types}")
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)
     if sparse.issparse(first):
@@ -82,7 +82,7 @@ def _joined_rows(parts: Sequence[Any]) -> Any:
 
 @runtime_checkable
 class ShardedEstimator(Protocol):
-    """An estimator whose rows can be processed in shards, as those are that keep sums alone.
+    """An estimator that can be trained in shards: its state merges exactly.
 
     These methods are the estimator's side of distributed training; users never call them.
     """
@@ -108,32 +108,32 @@ class ShardedEstimator(Protocol):
 Estimator = TypeVar("Estimator", bound=ShardedEstimator)
 
 
-def refuse_unsharded(model: object) -> None:
-    """Raise unless a model learns in shards.
+def check_sharded(model: object) -> None:
+    """Raise unless a model can be trained in shards.
 
     >>> from opauc.baselines import OAM
-    >>> from opauc.engines.partitions import refuse_unsharded
-    >>> refuse_unsharded(OAM())
+    >>> from opauc.engines.partitions import check_sharded
+    >>> check_sharded(OAM())
     Traceback (most recent call last):
         ...
-    opauc.errors.UnsupportedOperationError: OAM does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do
-    """
+    opauc.errors.UnsupportedOperationError: OAM cannot train in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM can
+    """  # noqa: E501
     if not isinstance(model, ShardedEstimator):
         name = type(model).__name__
         raise UnsupportedOperationError(
-            f"{name} does not learn in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM do"
+            f"{name} cannot train in shards; OPAUC(solver='exact'), OPAUCCV and OnePassGAM can"
         )
 
 
 class Look(NamedTuple):
-    """What the first rows of a partition show: one label of each kind, two at most, and the number of features."""
+    """Up to two distinct labels of a partition, and its number of features."""
 
     labels: Array
     n_features: int
 
 
 def look_at(X: Array, y: ArrayLike) -> Look:
-    """Return what a partition shows, at the price of a glance at its labels."""
+    """Return the labels and the number of features of a partition."""
     labels = np.asarray(y)
     if not labels.size:
         return Look(labels, X.shape[1])
@@ -142,7 +142,7 @@ def look_at(X: Array, y: ArrayLike) -> Look:
 
 @dataclass(frozen=True, eq=False)
 class PartitionPlan:
-    """All that a machine must know to train on any partition."""
+    """How to train on any partition; a machine needs nothing else."""
 
     model: ShardedEstimator
     classes: Array
@@ -154,12 +154,12 @@ class PartitionPlan:
         begun = model._begin_shards(rows, classes)
         return cls(begun, classes, begun._shard_factory().sharding(np.empty((0, n_features))))
 
-    def train(self, number: int, first_row: int, chunks: Iterable[RawChunk]) -> TrainedShards:
-        """Return the model of the chunks of a partition: the same whenever and wherever it is asked for."""
+    def train(self, number: int, first_row: int, batches: Iterable[LabeledRows]) -> TrainedShards:
+        """Return the model of the batches of a partition, which depends on these alone."""
         shard: Any = copy(self.model)
         position = ShardPosition(number, first_row, self.sharding.key)
         trainer, n_rows = Trainer(shard._shard_factory().for_shard(position)), 0
-        for X, y, sample_weight in chunks:
+        for X, y, sample_weight in batches:
             if not X.shape[0]:
                 continue
             batch = shard._encode_shard(X, y, sample_weight, self.classes, not n_rows)
@@ -171,15 +171,15 @@ class PartitionPlan:
         return TrainedShards(shard._to_model(), n_rows)
 
 
-def classes_so_far(known: Array | None, look: Look) -> Array:
-    """Return the kinds of label of the partitions looked at, sorted."""
-    return np.unique(look.labels if known is None or not known.size else np.concatenate([known, look.labels]))
+def classes_so_far(classes: Array | None, look: Look) -> Array:
+    """Return the sorted distinct labels of the partitions so far."""
+    return np.unique(look.labels if classes is None or not classes.size else np.concatenate([classes, look.labels]))
 
 
-def published(model: Estimator, learned: TrainedShards) -> Estimator:
-    """Return the model, fitted to what the partitions have taught."""
+def adopt_shards(model: Estimator, trained: TrainedShards) -> Estimator:
+    """Return the model, fitted to the rows of all partitions."""
     name = type(model).__name__
-    if learned.model is None or not learned.model.fit.counts.both:
-        raise InputError(f"{name} needs rows of two classes, got {learned.rows} rows of fewer")
-    model._adopt_shards(learned.model)
+    if trained.model is None or not trained.model.fit.counts.both:
+        raise InputError(f"{name} needs rows of two classes, got {trained.rows} rows of fewer")
+    model._adopt_shards(trained.model)
     return model

@@ -1,4 +1,4 @@
-"""Where shards are worked on, and in which order what they give is merged."""
+"""Where work on shards is done, and in which order its results are merged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 from opauc.errors import EngineError
 
-# So long a cluster may take to say that it is there.
+# So long a cluster may take to answer.
 SECONDS_TO_ANSWER = 10.0
 MORE_MEMORY = "give workers more, or cut the data finer"
 
@@ -17,47 +17,47 @@ Result = TypeVar("Result")
 
 
 class Gathered(Protocol):
-    """What a shard gives: values that merge."""
+    """Results of shards, which merge."""
 
     def merge(self, other: Self) -> Self:
-        """Return what both shards give together."""
+        """Return the result of both shards."""
 
 
 Sums = TypeVar("Sums", bound=Gathered)
-# What comes back from a cluster: sums of the kind that went there.
+# What a cluster returns: values of the type that was sent there.
 FromCluster: TypeAlias = Any
-# Told how many shards are done.
-Told = Callable[[int], None]
+# Called with the number of shards that are done.
+OnProgress = Callable[[int], None]
 
 
 class Scheduler(Protocol):
     """Works on many items at once: threads of this machine, or a cluster.
 
-    What is asked of it must be a function of the item alone: work that is lost
-    with a machine is done again.
+    The work must be a function of the item alone: work that is lost with a
+    machine is repeated.
     """
 
     @property
     def address(self) -> str | None:
-        """Where a person can watch the work."""
+        """Address of a dashboard."""
 
-    def mapped(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results, which are small, in the order of the items."""
 
-    def reduced(self, gather: Callable[[Item], Sums], items: Sequence[Item], told: Told) -> Sums:
-        """Return what all items give, of which there is at least one, merged in the order of `in_pairs`."""
+    def map_reduce(self, gather: Callable[[Item], Sums], items: Sequence[Item], on_progress: OnProgress) -> Sums:
+        """Return the results of the items, at least one, merged in the order of `merge_in_pairs`."""
 
 
-def in_pairs(values: Sequence[Sums | None]) -> Sums | None:
-    """Merge neighbors, then neighbors of those: one order, whoever merges and whenever; None stands for nothing.
+def merge_in_pairs(values: Sequence[Sums | None]) -> Sums | None:
+    """Merge neighbors, then neighbors of those: the same order on every engine; None is an empty value.
 
     Examples
     --------
-    >>> from opauc.engines.scheduler import in_pairs
+    >>> from opauc.engines.scheduler import merge_in_pairs
     >>> class Named(str):
     ...     def merge(self, other):
     ...         return Named(f"({self}+{other})")
-    >>> in_pairs([Named(letter) for letter in "abcde"])
+    >>> merge_in_pairs([Named(letter) for letter in "abcde"])
     '(((a+b)+(c+d))+e)'
     """
     level = list(values)
@@ -68,7 +68,7 @@ def in_pairs(values: Sequence[Sums | None]) -> Sums | None:
 
 
 def out_of_memory(why: object) -> EngineError:
-    """Return that a worker had no memory for what it was asked to do.
+    """Return the error of a worker that ran out of memory.
 
     >>> from opauc.engines.scheduler import out_of_memory
     >>> str(out_of_memory("8 GiB"))
@@ -78,7 +78,7 @@ def out_of_memory(why: object) -> EngineError:
 
 
 def workers_ended(among: str = "") -> EngineError:
-    """Return that no worker has lived through a shard; one of them may be named."""
+    """Return the error of a shard that ended every worker; one of them may be named."""
     named = f" ({among}, among others)" if among else ""
     return EngineError(
         f"a shard ended every worker that took it on{named}: most likely it does not fit their memory; {MORE_MEMORY}"
@@ -86,4 +86,4 @@ def workers_ended(among: str = "") -> EngineError:
 
 
 def quiet(_done: int) -> None:
-    """Show nothing of how far the work is."""
+    """Ignore progress."""

@@ -1,19 +1,21 @@
-"""Files cut into shards, each of which can be read on a machine of its own."""
+"""Files cut into shards that machines read and train on separately, and the model of several shards."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
-from opauc.core.batch import Batch, ResumePosition
+from opauc.core.batch import Batch, ResumePosition, SourceRecord
 from opauc.core.fit import FitFactory, Opening, Sharding
-from opauc.core.labels import ClassLabels, chunks_of_known_classes
-from opauc.core.model import RowReading
+from opauc.core.labels import ClassLabels, batches_with_classes
+from opauc.core.model import Model, RowReading
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.bad_rows import LISTED
 from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
@@ -23,17 +25,19 @@ from opauc.data.find_sources import find_sources, format_of
 from opauc.data.sample import RowFiles
 from opauc.data.sources import STANDARD_INPUT
 from opauc.engines.scheduler import Scheduler
-from opauc.errors import InputError, MalformedRowError, UnsupportedOperationError
+from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
+from opauc.types import Json
+from opauc.version import __version__
 
 # A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
 # first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
-LEAST_BYTES, USUAL_BYTES, FEW_SHARDS, MOST_SHARDS = 2**25, 2**27, 16, 10_000
+MIN_BYTES, DEFAULT_BYTES, MIN_SHARDS, MAX_SHARDS = 2**25, 2**27, 16, 10_000
 
 
 class Cut(NamedTuple):
-    """How finely files may be cut: bytes that a shard has at least, and how many shards of one row group there may be.
+    """The least bytes of a shard, and how many shards one row group may be cut into.
 
-    `floor` holds whoever asks for less.
+    No shard has fewer than `floor` bytes, whatever size is asked for.
     """
 
     floor: int = 0
@@ -41,15 +45,15 @@ class Cut(NamedTuple):
     pieces: int = 1
 
     def size(self, paths: Sequence[str]) -> int:
-        """Return how many bytes a shard of these files should have: the same wherever they are learned."""
-        total, least = sum(map(os.path.getsize, paths)), LEAST_BYTES if self.least is None else self.least
-        return max(least, self.floor, min(total // FEW_SHARDS, USUAL_BYTES), total // MOST_SHARDS)
+        """Return how many bytes a shard of these files should have: the same on every engine."""
+        total, least = sum(map(os.path.getsize, paths)), MIN_BYTES if self.least is None else self.least
+        return max(least, self.floor, min(total // MIN_SHARDS, DEFAULT_BYTES), total // MAX_SHARDS)
 
 
 class FileShard(NamedTuple):
-    """A stretch of a file, or all of it; `rows` where the file tells how many there are.
+    """A byte range of a file, or all of it; `rows` where the file says how many there are.
 
-    `first_row` is the number of its first row among all, where that plays a part.
+    `first_row` is the number of its first row among all rows, where that matters.
     """
 
     number: int
@@ -60,13 +64,13 @@ class FileShard(NamedTuple):
 
 
 def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files meant, refused where one is a stream that can be read once only; nothing is read of it."""
-    found = find_sources(paths)
-    for path in found:
+    """Return the files of paths, patterns and folders; raise where one is a stream that can be read only once."""
+    files = find_sources(paths)
+    for path in files:
         if path == STANDARD_INPUT or not os.path.isfile(path):
             name = "standard input" if path == STANDARD_INPUT else path
             raise UnsupportedOperationError(f"{name}: shards are read from files, several at a time")
-    return found
+    return files
 
 
 def file_shards(
@@ -85,7 +89,7 @@ def file_shards(
         byte_ranges = kind.byte_ranges(path, size)
         delimiter = kind.delimiter(path, options) if len(byte_ranges) > 1 else None
         if delimiter is not None:
-            states = scheduler.mapped(partial(states_after, path, delimiter), byte_ranges)
+            states = scheduler.map(partial(states_after, path, delimiter), byte_ranges)
             byte_ranges = with_quoting(byte_ranges, delimiter, states)
         if not kind.is_text and pieces > 1:
             byte_ranges = finer_byte_ranges(byte_ranges, os.path.getsize(path), size, pieces)
@@ -115,36 +119,36 @@ def finer_byte_ranges(byte_ranges: Sequence[ByteRange], n_bytes: int, size: int,
 
 @dataclass(frozen=True)
 class ShardReader:
-    """How every shard is read: what is known of the columns beforehand, the encoder knows."""
+    """How every shard is read; the encoder has what is known of the columns beforehand."""
 
     options: ReadOptions
     encoder: Callable[[], Encoder]
     skip_bad_rows: bool = False
 
     def bad_rows(self, shard: FileShard) -> BadRows:
-        """Return what becomes of bad rows of a shard."""
+        """Return the policy for bad rows of a shard."""
         return _ShardBadRows("skip" if self.skip_bad_rows else "error", shard)
 
     def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
         """Return the rows of a shard."""
         return DataStream.of_byte_range(shard.path, shard.byte_range, self.options, self.encoder(), bad_rows)
 
-    def chunks(self, shard: FileShard, stream: DataStream) -> Iterator[Batch]:
-        """Yield the chunks of a shard; what cannot be read is named by its line in the file."""
+    def batches(self, shard: FileShard, stream: DataStream) -> Iterator[Batch]:
+        """Yield the batches of a shard; errors name lines of the file."""
         with lines_of_file(shard):
-            yield from stream.chunks(ahead=False)
+            yield from stream.batches(ahead=False)
 
     def n_rows(self, shard: FileShard) -> int:
-        """Return how many rows a shard has; it is read for that where the file does not tell."""
+        """Return how many rows a shard has; it is read where the file does not say."""
         if shard.rows is not None and not self.skip_bad_rows:
             return shard.rows
         stream = self.stream(shard, self.bad_rows(shard))
-        return sum(chunk.rows.shape[0] for chunk in self.chunks(shard, stream))
+        return sum(batch.rows.shape[0] for batch in self.batches(shard, stream))
 
 
 @contextmanager
 def lines_of_file(shard: FileShard) -> Iterator[None]:
-    """Name rows that the body cannot read by their line in the file, not in the shard."""
+    """Make errors of the body name lines of the file, not of the shard."""
     try:
         yield
     except MalformedRowError as error:
@@ -152,20 +156,20 @@ def lines_of_file(shard: FileShard) -> Iterator[None]:
 
 
 class _ShardBadRows(BadRows):
-    """Bad rows of a shard: where they are skipped, they are remembered by their lines in the file."""
+    """Bad rows of a shard, by their lines in the file."""
 
     def __init__(self, policy: str, shard: FileShard) -> None:
         super().__init__(policy)
         self._shard = shard
 
     def handle(self, row: MalformedRowError) -> None:
-        """Take note of a bad row."""
+        """Count a bad row; raise unless bad rows are skipped."""
         remembered = self.policy == "skip" and len(self.first) < LISTED
         super().handle(_in_file(row, self._shard) if remembered else row)
 
 
 def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
-    """Return a bad row with its line counted from the beginning of the file; rows of tables are so already."""
+    """Return a bad row with its line counted from the beginning of the file; those of binary tables already are."""
     byte_range = shard.byte_range
     if byte_range is None or not byte_range.begin or shard.rows is not None:
         return row
@@ -175,13 +179,13 @@ def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     return MalformedRowError(row.source, row.line + before, row.reason, row.column, row.hints)
 
 
-# A shard has this many times the bytes of its sums at least, lest merging costs more than training.
+# A shard has this many times the bytes of its sums at least, so that merging costs less than training.
 SUMS_PER_SHARD = 4
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPlan:
-    """All that a machine must know to train on any shard of some files; a value that travels."""
+    """How to train on any shard of some files; a value that is sent to machines."""
 
     paths: Sequence[str]
     factory: FitFactory
@@ -230,27 +234,98 @@ def plan_training(
         floor = _bytes_of_rows(files, opening.reading, sharding.min_rows)
     cut = Cut(floor, floor if sharding.min_rows else None, sharding.pieces)
     sharding = sharding._replace(numbers_rows=sharding.numbers_rows and reading.options.groups is None)
-    known = opening.reading.at(first.resume_position, labels)
+    row_reading = opening.reading.at(first.resume_position, labels)
     return TrainingPlan(
-        files, opening.factory, known, labels, sharding, cut, str(first.rows.dtype), opening.column_profiles
+        files, opening.factory, row_reading, labels, sharding, cut, str(first.rows.dtype), opening.column_profiles
     )  # fmt: skip
 
 
 def _first_batch(paths: Sequence[str], opening: Opening) -> tuple[Batch, ClassLabels]:
-    """Return the first rows, which tell how wide rows are and what columns mean, and the classes.
+    """Return the first batch, which shows the number of features and the column types, and the classes.
 
-    They are read on until there are rows of both classes, as one process would.
+    Batches are read until there are rows of both classes, as one process does.
     """
     stream = opening.reading.training_stream(paths, ResumePosition(), BadRows("skip"))
-    for found in chunks_of_known_classes(stream.chunks(ahead=False), opening.labels):
-        return found
+    for batch, labels in batches_with_classes(stream.batches(ahead=False), opening.labels):
+        return batch, labels
     raise InputError(f"{', '.join(paths)}: training needs rows of two classes, got 0 rows")
 
 
 def _bytes_of_rows(paths: Sequence[str], reading: RowReading, n_rows: int) -> int:
-    """Return about how many bytes so many rows of the files have; 0 where that cannot be told."""
+    """Return about how many bytes so many rows of the files have; 0 where that is unknown."""
     assert isinstance(reading, OrdinalReading), "the only reading that asks for it"
     files = RowFiles.of(paths, reading)
     if files is None or files.compressed:
         return 0
     return int(n_rows * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedShards:
+    """The model of adjacent shards, None where they have no rows. A value that merges."""
+
+    model: Model | None
+    rows: int = 0
+    records: tuple[SourceRecord, ...] = ()
+    bad_rows: int = 0
+    first_bad: tuple[str, ...] = ()
+    unreadable: Mapping[str, int] = field(default_factory=dict)  # values per column that could not be read
+    shards: int = 1
+
+    def merge(self, other: TrainedShards) -> TrainedShards:
+        """Return the model of the rows of both; the shards of `other` come after these."""
+        model = self.model or other.model
+        if self.model is not None and other.model is not None:
+            model = self.model.merge(other.model)
+        return TrainedShards(
+            model,
+            self.rows + other.rows,
+            self.records + other.records,
+            self.bad_rows + other.bad_rows,
+            (self.first_bad + other.first_bad)[:LISTED],
+            add_counts(self.unreadable, other.unreadable),
+            self.shards + other.shards,
+        )
+
+    def provenance(self) -> Json:
+        """Return where the rows come from, as a model file has it."""
+        return {
+            "library": __version__,
+            "rows": self.rows,
+            "skipped_rows": self.bad_rows,
+            "inputs": [
+                join_records(list(records)) for _, records in groupby(self.records, lambda record: record["path"])
+            ],
+            "learning_curve": [],
+        }
+
+
+def add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the counts of two sets of rows, by their columns.
+
+    >>> from opauc.engines.shards import add_counts
+    >>> dict(add_counts({"age": 1}, {"age": 2, "size": 1}))
+    {'age': 3, 'size': 1}
+    """
+    return Counter(one) + Counter(other)
+
+
+def check_bad_rows(bad_rows: int, first: Sequence[str], policy: BadRows) -> None:
+    """Raise where more rows were skipped than allowed."""
+    if policy.most is not None and bad_rows > policy.most:
+        listed = "; ".join(first[:1])
+        raise TooManyBadRowsError(f"{bad_rows} bad rows, at most {policy.most} may be skipped; the first: {listed}")
+
+
+def join_records(records: list[SourceRecord]) -> SourceRecord:
+    """Return the record of a file from those of its shards; the hash of several is that of their hashes."""
+    if len({record["sha256"] for record in records}) == 1:  # that of a footer, or there is one shard only
+        sha256 = records[0]["sha256"]
+    else:
+        sha256 = hashlib.sha256("\n".join(record["sha256"] for record in records).encode()).hexdigest()
+    return SourceRecord(
+        path=records[0]["path"],
+        bytes=max(record["bytes"] for record in records),
+        rows=sum(record["rows"] for record in records),
+        sha256=sha256,
+    )

@@ -1,1 +1,1 @@
-"""The scikit-learn skin that both families share: input checks, scores, labels, probabilities."""
+"""What the scikit-learn estimators of all families share: input checks, scores, labels, probabilities."""

@@ -15,35 +15,35 @@ from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
 def two_classes(classes: ArrayLike) -> Array:
-    """Return the `classes` a caller announced, sorted; anything but two distinct ones is an error."""
-    found = np.unique(np.asarray(classes))
-    if found.size != 2:
-        raise ValueError(f"classes must hold two distinct class labels, got {found.size}: {found.tolist()}")
-    return found
+    """Return the given `classes`, sorted; raise unless there are two distinct ones."""
+    distinct = np.unique(np.asarray(classes))
+    if distinct.size != 2:
+        raise ValueError(f"classes must hold two distinct class labels, got {distinct.size}: {distinct.tolist()}")
+    return distinct
 
 
 def encode_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
     """Return the labels as 0 and 1 and the sorted classes they stand for.
 
     Where `classes` is None they are taken from `y`, which may then hold one
-    class only. Two comparisons a row: sorting y would take longer than
-    learning from it.
+    class only. Two comparisons per row: sorting y would take longer than
+    training on it.
     """
     first = y[0]
     other = np.asarray(y != first)
     if classes is None:
-        found = [first, y[int(np.argmax(other))]] if other.any() else [first]
-        classes = np.unique(np.array(found, dtype=y.dtype))
+        distinct = [first, y[int(np.argmax(other))]] if other.any() else [first]
+        classes = np.unique(np.array(distinct, dtype=y.dtype))
         check_classification_targets(classes)
     positive = np.asarray(y == classes[-1])
-    known = positive | np.asarray(y == classes[0])
-    if not known.all():
+    valid = positive | np.asarray(y == classes[0])
+    if not valid.all():
         check_classification_targets(y)
-        stranger = y[int(np.argmin(known))]
+        third = y[int(np.argmin(valid))]
         kind = type_of_target(y) if len(set(y.tolist())) > 2 else "multiclass"
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}: "
-            f"besides {_names(classes)} there is {stranger!s}."
+            f"besides {_names(classes)} there is {third!s}."
         )
     labels = positive.astype(np.int8) if classes.size == 2 else np.zeros(y.shape[0], np.int8)
     return labels, classes
@@ -63,7 +63,7 @@ class CheckedBatch(NamedTuple):
     groups: GroupKeys | None = None
 
     def with_groups(self, groups: object) -> CheckedBatch:
-        """Return the chunk with the groups of its rows, checked; as it is where there are none."""
+        """Return the batch with the checked groups of its rows, if there are any."""
         return self if groups is None else self._replace(groups=group_keys(groups, self.labels.size))
 
 
@@ -93,21 +93,21 @@ def canonical(rows: Rows) -> Rows:
     ends = rows.indptr
     if ends[0] != 0 or ends[-1] > min(rows.indices.size, rows.data.size) or (np.diff(ends) < 0).any():
         raise ValueError("row ends (indptr) of the sparse matrix must start at 0 and grow up to the number of entries")
-    # Made anew of its arrays: what the caller's matrix believes of its own order may be wrong.
-    tidy = sparse.csr_array((rows.data, rows.indices, ends), shape=rows.shape)
-    if not tidy.has_canonical_format:
-        tidy = tidy.copy()
-        tidy.sum_duplicates()
-    return tidy
+    # A new matrix of its arrays: the caller's may have wrong flags about its order.
+    checked = sparse.csr_array((rows.data, rows.indices, ends), shape=rows.shape)
+    if not checked.has_canonical_format:
+        checked = checked.copy()
+        checked.sum_duplicates()
+    return checked
 
 
-def check_classes(known: Array | None, classes: ArrayLike | None) -> Array | None:
-    """Return the classes of earlier calls, or those announced now; they must not change between calls."""
+def check_classes(earlier: Array | None, classes: ArrayLike | None) -> Array | None:
+    """Return the classes of earlier calls, or those given now; they must not change between calls."""
     if classes is None:
-        return known
-    announced = two_classes(classes)
-    if known is not None and not np.array_equal(known, announced):
+        return earlier
+    given = two_classes(classes)
+    if earlier is not None and not np.array_equal(earlier, given):
         raise ValueError(
-            f"`classes={announced.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
+            f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {earlier.tolist()}"
         )
-    return announced
+    return given

@@ -28,9 +28,9 @@ class Scored(NamedTuple):
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A binary classifier that scores rows, and is judged by how it ranks them."""
+    """A binary classifier whose `score` is the AUC."""
 
-    # Attributes that fitting sets from what the parameters were resolved to.
+    # Attributes that fitting sets: parameters as they were resolved.
     _resolved: ClassVar[tuple[str, ...]] = ()
     # Families of fits that the estimator can have.
     _families: ClassVar[tuple[str, ...]] = ()
@@ -86,10 +86,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1.0 - positive, positive])
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """AUC of labeled rows: the share of pairs of a positive and a negative that are ranked rightly.
+        """AUC of labeled rows: the share of pairs of a positive and a negative row in the right order.
 
         Not the accuracy, which other classifiers of scikit-learn return: it
-        depends on a threshold, and ranking is what is learned here. For the
+        depends on a threshold, and these models learn to rank. For the
         accuracy, pass `scoring="accuracy"` to what takes a `scoring`.
 
         Parameters
@@ -97,7 +97,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            Their labels; both classes must be there.
+            Their labels, of both classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a pair counts with the product of its two.
 
@@ -118,10 +118,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _scored(self, X: ArrayLike) -> Scored:
-        """Check rows and score them; other threads may learn meanwhile."""
+        """Check rows and score them; other threads may train the model meanwhile."""
 
     def _scorer(self) -> Scorer:
-        """The scorer as of the last batch that is wholly processed."""
+        """The scorer after the last complete batch."""
         with reading(self):
             return self._fitted.scorer
 
@@ -157,13 +157,13 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} has no {fit.family} fit")
 
     def _set_resolved(self) -> None:
-        """Set the attributes that say what was resolved or found on the way."""
+        """Set the attributes of resolved parameters and chosen settings."""
         for name in self._resolved:
             value = self._fitted.fitted_attributes[name]
             setattr(self, name, np.array(value) if isinstance(value, list) else value)
 
     def _only_class(self) -> str:
-        """The label of the class that was seen, where one was not."""
+        """The label of the only class so far."""
         labels: Array = self.classes_[[-1 if self._fitted.counts.positive > 0 else 0]]
         return repr(labels.tolist()[0])
 

@@ -195,7 +195,7 @@ class SumsClassifier(StreamClassifier):
         Parameters
         ----------
         other : object
-            A fitted estimator of the same kind (`OPAUC` with solver "exact"), with the same classes and features.
+            A fitted estimator of the same kind, with solver "exact", the same classes and the same features.
             Models of the command match their columns and categories by name.
 
         Returns

@@ -67,7 +67,7 @@ class LinearFit(Fit):
     width: int
     map: LinearMap | None = None
     attributes: Settings = field(default_factory=dict)
-    known_scorer: LinearScorer | None = None
+    fitted_scorer: LinearScorer | None = None
 
     @classmethod
     def start(cls, resolved: Resolved, n_features: int) -> LinearFit:
@@ -99,8 +99,8 @@ class LinearFit(Fit):
     @cached_property
     def scorer(self) -> LinearScorer:
         """The linear scorer of rows as they are given."""
-        if self.known_scorer is not None:
-            return self.known_scorer
+        if self.fitted_scorer is not None:
+            return self.fitted_scorer
         weights = self.solver.weights(self.state)
         summary = self.solver.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
@@ -136,7 +136,7 @@ class LinearFit(Fit):
         if isinstance(resolved.solver, MergeableSolver):
             state = resolved.solver.convert(state)
         attributes = resolved.attributes or {}
-        return replace(self, solver=resolved.solver, state=state, attributes=attributes, known_scorer=None)
+        return replace(self, solver=resolved.solver, state=state, attributes=attributes, fitted_scorer=None)
 
     def update(
         self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
@@ -277,7 +277,7 @@ class LinearFit(Fit):
         return repr(solver) if rank is None or solver == self.solver.name else f"{solver!r} with rank {rank}"
 
     def _with_state(self, state: Any) -> LinearFit:
-        return replace(self, state=state, known_scorer=None)
+        return replace(self, state=state, fitted_scorer=None)
 
 
 def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:

@@ -132,8 +132,13 @@ class OPAUCCV(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `OPAUC`. Folds without a row of one class are not judged.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, float32 or float64; anything else is converted to float64.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the greater one is the positive class. Folds
+            without a row of one class are not scored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row. Rows of weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, a patient or a user, say: rows of one group
             are in one fold, so that none is judged by weights learned from its
@@ -175,8 +180,10 @@ class OPAUCCV(SumsClassifier):
 
         Parameters
         ----------
-        X, y, classes, sample_weight
-            As in `OPAUC`.
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like of shape (2,), default=None
+            Both class labels; needed on the first call unless y holds both.
         groups : array-like of shape (n_samples,), default=None
             As in `fit`; with every chunk or with none.
 
@@ -207,10 +214,12 @@ class OPAUCCV(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, row_numbers
-            As in `OPAUC`; `row_numbers`, from 0, where rows were learned without groups.
+        X, y, sample_weight
+            Rows as they were trained on.
+        row_numbers : array-like of int of shape (n_samples,), default=None
+            The number, from 0, under which each row was trained on, where that was without groups.
         groups : array-like of shape (n_samples,), default=None
-            The groups with which the rows were learned.
+            The groups with which the rows were trained on.
 
         Returns
         -------

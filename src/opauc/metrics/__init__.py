@@ -4,7 +4,7 @@
 - `StreamingAuc`, `CalibrationBins`: mergeable statistics of a stream in fixed memory.
 - `ProgressiveAuc`: progressive validation, the AUC of rows scored before training on them.
 - `Ranking`, `ScoreHistogram`: the summary of scores that the report shows.
-- `compare_on_stream`, `compare_on_splits`: train and evaluate methods on the same rows.
+- `compare_on_stream`: train and evaluate methods on the same rows.
 """
 
 from opauc.metrics.calibration import CalibrationBins, Reliability
@@ -29,7 +29,6 @@ __all__ = [
     "Method",
     "NumberedRows",
     "OperatingPoint",
-    "PrecisionDisplay",
     "PrecisionRecallCurve",
     "ProgressPoint",
     "ProgressiveAuc",
@@ -38,7 +37,6 @@ __all__ = [
     "RocCurve",
     "ScoreBuffer",
     "ScoreHistogram",
-    "ScoreHistogramDisplay",
     "StreamingAuc",
     "auc_interval",
     "compare_aucs",

@@ -22,7 +22,7 @@ Scoring: TypeAlias = Callable[[Rows], Floats]
 
 
 class Method(Protocol):
-    """A method to compare: call `learn` with any number of batches, `finish` once, then `scores`.
+    """A method to compare: call `train` with any number of batches, `finish` once, then `scores`.
 
     A method that cannot handle the rows raises an `OpaucError`; the comparison reports its message.
 
@@ -44,7 +44,7 @@ class Method(Protocol):
     def warm_up(self, rows: Rows) -> None:
         """Compile kernels for rows of this type, untimed and without training."""
 
-    def learn(self, rows: Rows, labels: Labels) -> None:
+    def train(self, rows: Rows, labels: Labels) -> None:
         """Train on a batch of rows, which may have more features than earlier ones, never fewer."""
 
     def finish(self) -> None:
@@ -104,7 +104,7 @@ class FittedMethod:
     >>> import numpy as np
     >>> from opauc.metrics import FittedMethod
     >>> method = FittedMethod("first feature", lambda rows, labels: lambda rows: rows[:, 0])
-    >>> method.learn(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
+    >>> method.train(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
     >>> method.finish()
     >>> method.scores(np.array([[3.0]])).tolist()
     [3.0]
@@ -123,7 +123,7 @@ class FittedMethod:
     def warm_up(self, rows: Rows) -> None:
         """Do nothing: compile `fit` before the comparison if it needs that."""
 
-    def learn(self, rows: Rows, labels: Labels) -> None:
+    def train(self, rows: Rows, labels: Labels) -> None:
         """Collect the rows."""
         self.collected.add(rows, labels)
         if self.collected.bytes() > self.most_bytes:
@@ -213,7 +213,7 @@ class Trial:
         """Return the rows of a batch in the form the method uses: features or table columns."""
         return batch.table if self._of_table and batch.table is not None else batch.rows
 
-    def learn(self, rows: Rows, labels: Labels) -> None:
+    def train(self, rows: Rows, labels: Labels) -> None:
         """Train on rows; compilation is not timed."""
         if not self._warm and labels.size:
             with self._catch_trouble():
@@ -221,7 +221,7 @@ class Trial:
             self._warm = True
         if not self.trouble:
             with self._catch_trouble(timed=True):
-                self.method.learn(rows, labels)
+                self.method.train(rows, labels)
 
     def finish(self) -> None:
         """Finish training."""
@@ -281,7 +281,7 @@ def compare_on_stream(
     for batch in read():
         training = batch.take(~choice.of(batch))
         for trial in trials:
-            trial.learn(trial.rows_of(training), training.labels)
+            trial.train(trial.rows_of(training), training.labels)
     for trial in trials:
         trial.finish()
     buffers = [ScoreBuffer(exact_rows) for _ in trials]

@@ -37,33 +37,6 @@ def grown(codes, terms, limits, n_codes):
     return splits, totals[:n_leaves, :3], order, bounds[:n_leaves]
 
 
-def literal_tree(codes, terms, limits, n_codes):
-    """Return the rows of each leaf of a tree that splits, each time, where all leaves together gain most."""
-
-    def worth(rows):
-        return terms[rows, 0].sum() ** 2 / (terms[rows, 1].sum() + limits.ridge)
-
-    leaves = [np.arange(len(codes))]
-    while len(leaves) < limits.n_leaves:
-        best = 1e-9, None
-        for k, rows in enumerate(leaves):
-            for j in range(codes.shape[1]):
-                for cut in range(n_codes - 1):
-                    low = codes[rows, j] <= cut
-                    sides = rows[low], rows[~low]
-                    if min(terms[side, 2].sum() for side in sides) < limits.min_weight:
-                        continue
-                    gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
-                    if gain > best[0] * (1 + 1e-9):
-                        best = gain, (k, sides)
-        if best[1] is None:
-            return leaves
-        k, sides = best[1]
-        leaves[k] = sides[0]
-        leaves.append(sides[1])
-    return leaves
-
-
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_inputs=st.integers(1, 4),

@@ -57,7 +57,7 @@ def check_onehot_state(saved: object) -> OneHotState:
     if not len(state["sums"]) == len(state["counts"]) == width or min(state["counts"], default=0) < 0:
         raise ValueError(f"encoding: expected a sum and a count for each of {width} columns of numbers")
     if any(len(pair) != 2 or pair[0] not in state["categorical"] for pair in state["categories"]):
-        raise ValueError("encoding: expected categories as pairs of a categorical column and a word")
+        raise ValueError("encoding: expected categories as pairs of a categorical column and a category")
     if not all(is_number_format(name) for name in state.get("number_formats", {}).values()):
         raise ValueError("encoding: expected number formats")
     for names in (state["numeric"] or [], state["categorical"], list(map(tuple, state["categories"]))):

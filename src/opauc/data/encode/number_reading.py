@@ -42,7 +42,7 @@ class OrdinalReading:
     >>> from opauc.data import ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,city,label\\n30,Bern,no\\n?,Chur,yes\\n"), file.flush()
-    ...     [chunk] = OrdinalReading(ReadOptions()).stream([file.name], labeled=True).chunks()
+    ...     [chunk] = OrdinalReading(ReadOptions()).stream([file.name], labeled=True).batches()
     >>> chunk.rows, chunk.labels
     (array([[30.,  0.],
            [nan,  1.]]), array(['no', 'yes'], dtype='<U3'))
@@ -91,7 +91,7 @@ class OrdinalReading:
 
     def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OrdinalReading:
         """Return the reading with what the encoder knew at a position of the stream."""
-        state = position.numbered()
+        state = position.ordinal_state()
         positive = self.positive if labels is None else labels.positive
         if state is None:
             return replace(self, positive=positive)

@@ -153,7 +153,7 @@ class OrdinalEncoder:
         self.schema = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
         if not self.schema.columns:
             reasons = ", ".join(f"{one.name} ({one.kind})" for one in self.column_profiles)
-            raise InputError(f"{source}: no column is left to learn from beside {reasons}")
+            raise InputError(f"{source}: no column is left to train on besides {reasons}")
 
     def _table_rows(self, batch: RecordBatch, columns: TableColumns | None, source: str) -> Floats:
         if self.schema is None:

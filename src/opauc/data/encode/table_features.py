@@ -145,7 +145,7 @@ class OneHotReading:
     def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OneHotReading:
         """Return the reading with what the encoder knew at a position of the stream."""
         positive = self.positive if labels is None else labels.positive
-        return replace(self, encoding=position.learned() or self.encoding, positive=positive)
+        return replace(self, encoding=position.onehot_state() or self.encoding, positive=positive)
 
     def describe_unknown(self, unknown: Mapping[str, UnknownCategories]) -> list[str]:
         """Return a sentence for each column with categories that were not met in training."""
@@ -187,11 +187,11 @@ class OneHotReading:
             stream = DataStream([data], self.options.with_format(None), encoder)
         else:
             stream = DataStream.of_memory(data, None, self.options, encoder)
-        chunks = list(stream.chunks())
+        chunks = list(stream.batches())
         if not chunks:
             raise InputError(f"{', '.join(stream.sources)}: there are no rows in it")
         width = max(chunk.rows.shape[1] for chunk in chunks)
-        learned = chunks[-1].resume_position.learned()
+        learned = chunks[-1].resume_position.onehot_state()
         return ReadRows(
             _stack([chunk.rows for chunk in chunks], width), replace(self, encoding=learned),
             dict(stream.unknown_categories),

@@ -191,7 +191,7 @@ def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
         try:
             columns[str(name)] = pa.array([row.get(name) for row in records], from_pandas=True)
         except pa.ArrowException as error:
-            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all words") from error
+            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all strings") from error
     return pa.table(columns)
 
 
@@ -206,7 +206,7 @@ def label_array(labels: object) -> RawLabels:
         column = pa.array(given.reshape(-1), from_pandas=True)
         return label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)[0]
     except pa.ArrowException as error:
-        raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all words") from error
+        raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all strings") from error
 
 
 def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:

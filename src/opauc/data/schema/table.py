@@ -189,7 +189,8 @@ def _batches(table: object, names: list[str] | None, source: str) -> Iterator[Re
     from opauc.data.columns import TableColumns
     from opauc.data.formats.memory import MemoryReader, table_names
 
-    if names is not None and (absent := [name for name in names if name not in set(table_names(table) or ())]):
+    present = frozenset(table_names(table) or ())
+    if names is not None and (absent := [name for name in names if name not in present]):
         raise InputError(f"{source}: no column {listed(absent)}, which the model was fitted with")
     columns = TableColumns(features=names, labeled=False)
     try:

@@ -1,4 +1,4 @@
-"""Shards worked on by a Dask cluster."""
+"""Work on shards by a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from opauc.engines.scheduler import (
     SECONDS_TO_ANSWER,
     FromCluster,
     Item,
+    OnProgress,
     Result,
     Sums,
-    Told,
     out_of_memory,
     quiet,
     workers_ended,
@@ -51,35 +51,35 @@ class DaskScheduler:
         """Where the dashboard is."""
         return str(self.client.dashboard_link)
 
-    def mapped(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return the results in the order of the items."""
-        with refusals():
+        with engine_errors():
             return list(self.client.gather(self.client.map(work, items, pure=False)))
 
-    def reduced(self, gather: Callable[[Item], Sums], items: Sequence[Item], told: Told) -> Sums:
-        """Return what all items give, merged in pairs by the workers."""
+    def map_reduce(self, gather: Callable[[Item], Sums], items: Sequence[Item], on_progress: OnProgress) -> Sums:
+        """Return the results of all items, merged in pairs by the workers."""
         task = delayed(gather, pure=False)
-        found: Sums = self.merged([task(item) for item in items], told)
-        return found
+        merged: Sums = self.merge([task(item) for item in items], on_progress)
+        return merged
 
-    def merged(self, values: Sequence[Delayed], told: Told = quiet) -> FromCluster:
-        """Return the merged value of tasks that give one each; none but those still to be merged are held.
+    def merge(self, values: Sequence[Delayed], on_progress: OnProgress = quiet) -> FromCluster:
+        """Return the merged value of tasks; only values still to be merged are in memory.
 
         One graph, so that Dask merges what it has before it begins more.
         """
-        merge, done = delayed(_merged, pure=False), delayed(_done, pure=False)
+        merge, done = delayed(_merge, pure=False), delayed(_done, pure=False)
         ticks, level = [done(value) for value in values], list(values)
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
             level = [merge(one, other) for one, other in pairs] + (level[-1:] if len(level) % 2 else [])
-        with refusals():
-            root, *told_of = self.client.compute([level[0], *ticks])
-            for count, _ in enumerate(as_completed(told_of), 1):
-                told(count)
+        with engine_errors():
+            root, *finished = self.client.compute([level[0], *ticks])
+            for count, _ in enumerate(as_completed(finished), 1):
+                on_progress(count)
             return root.result()
 
 
-def _merged(one: Sums, other: Sums) -> Sums:
+def _merge(one: Sums, other: Sums) -> Sums:
     return one.merge(other)
 
 
@@ -109,8 +109,7 @@ def dask_cluster(address: str | None, n_jobs: int) -> Iterator[DaskScheduler]:
             yield DaskScheduler(client)
         return
     with dask.config.set(FOR_SUMS):
-        # Of rows that are refused and workers that are lost our own line tells; of workers that end slowly there is
-        # nothing to tell.
+        # Our own error reports bad rows and lost workers; workers that end slowly need no report.
         started = LocalCluster(
             n_workers=n_jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
         )
@@ -119,8 +118,8 @@ def dask_cluster(address: str | None, n_jobs: int) -> Iterator[DaskScheduler]:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
-    """Turn the loss of workers into one line; what a task raised comes through as it is."""
+def engine_errors() -> Iterator[None]:
+    """Turn the loss of workers into an error of one line; errors of tasks pass unchanged."""
     try:
         yield
     except KilledWorker as error:

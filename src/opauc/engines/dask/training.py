@@ -15,22 +15,21 @@ from opauc.core.labels import ClassLabels
 from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
 from opauc.data.sample import RowNumbers
-from opauc.engines.dask.scheduler import DaskScheduler, refusals, scheduler_of
+from opauc.engines.dask.scheduler import DaskScheduler, engine_errors, scheduler_of
 from opauc.engines.extras import needed
 from opauc.engines.files import train_files
 from opauc.engines.partitions import (
     Estimator,
+    LabeledRows,
     PartitionPlan,
-    RawChunk,
+    adopt_shards,
+    check_sharded,
     classes_so_far,
-    joined_chunks,
+    concat_rows,
     look_at,
-    published,
-    refuse_unsharded,
-    taken,
+    take_rows,
 )
-from opauc.engines.shards import plan_training
-from opauc.engines.trained_shards import TrainedShards
+from opauc.engines.shards import TrainedShards, plan_training
 from opauc.errors import InputError
 
 with needed("dask", "dask"):
@@ -43,7 +42,7 @@ Collection: TypeAlias = Any
 
 
 class Partition(NamedTuple):
-    """Rows, labels and weights of a partition, each a task or None, and how many rows there are where that is known."""
+    """Rows, labels and weights of a partition, each a task or None, and the number of rows where it is known."""
 
     X: Delayed
     y: Delayed
@@ -60,23 +59,23 @@ def fit_dask(
     reading: ReadOptions | None = None,
     client: Client | None = None,
 ) -> Estimator:
-    """Return the model, fitted to rows that lie on a Dask cluster or in files that it can read.
+    """Return the model, fitted to rows on a Dask cluster or in files that it can read.
 
-    Every partition becomes sums where it lies; those are merged in pairs by the
-    workers, in an order that depends on the partitions alone. The weights are
-    those of one process that learns all rows, to rounding. Work that is lost
-    with a worker is done again, and no row counts twice.
+    Every worker sums up its partitions; the workers merge these sums in pairs, in
+    an order that depends on the partitions alone. The weights are
+    those of one process that trains on all rows, to rounding. Work that is lost
+    with a worker is repeated, and no row counts twice.
 
     Parameters
     ----------
     model : estimator
         `OPAUC` with solver "exact", full or sketched, `OPAUCCV`, or `OnePassGAM`.
-    X : dask array, dask dataframe, list of delayed chunks, or paths
-        Delayed chunks give (X, y) or (X, y, sample_weight). Paths are files,
+    X : dask array, dask dataframe, list of delayed batches, or paths
+        Delayed batches give (X, y) or (X, y, sample_weight). Paths are files,
         patterns or folders of any format that the command reads; the workers
         must find them under the same names.
     y : dask array or series, or str
-        Labels of two kinds; the name of the label's column where X is a dataframe.
+        Labels of two classes; the name of the label's column where X is a dataframe.
     sample_weight : dask array or series, default=None
         Weight of each row.
     reading : ReadOptions, default=None
@@ -91,14 +90,14 @@ def fit_dask(
 
     Notes
     -----
-    A sketch takes random codes of its own for each partition, by its number: its
-    weights depend on how the rows are cut, but not on which worker does what. The
+    A sketch draws other random signs for each partition, by its number: its
+    weights depend on how the rows are cut, but not on the workers. The
     folds of `OPAUCCV` go by row numbers: where those are not known before (text,
-    dataframes, delayed chunks), rows are counted first, which reads them twice.
+    dataframes, delayed batches), rows are counted first, which reads them twice.
 
-    `OnePassGAM` makes its basis of rows from all over, drawn by their numbers with
-    `random_state` before all of them are learned, so that the model does not depend
-    on how rows are cut; where nothing keeps them in memory they are read once more.
+    `OnePassGAM` draws its initial sample at random from all rows, by row number with
+    `random_state`, before the pass, so that the model does not depend on how rows are
+    cut; rows that are not in memory are read twice.
 
     Examples
     --------
@@ -113,7 +112,7 @@ def fit_dask(
     ...     fit_dask(OPAUC(), X, y).predict([[1.0], [6.0]])
     array([0, 1])
     """
-    refuse_unsharded(model)
+    check_sharded(model)
     scheduler = scheduler_of(client)
     paths = _paths(X)
     if paths is not None:
@@ -122,8 +121,8 @@ def fit_dask(
         factory, options = model._shard_factory(), reading or ReadOptions()
         kind = READINGS["ordinal" if type(model).__name__ == "OnePassGAM" else "onehot"]
         plan = plan_training(factory, paths, kind(options), ClassLabels())
-        return published(model, train_files(plan, scheduler))
-    return published(model, _learned(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
+        return adopt_shards(model, train_files(plan, scheduler))
+    return adopt_shards(model, _train_partitions(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
 
 
 @dataclass(frozen=True)
@@ -135,52 +134,52 @@ class DaskRows:
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many rows each partition has; where that is not known its labels are counted."""
-        known = [part.n_rows for part in self.parts if part.n_rows is not None]
-        if len(known) == len(self.parts):
-            return known
-        found: list[int] = self._gathered([delayed(_length, pure=False)(part.y) for part in self.parts])
-        return found
+        """Rows of each partition; where that is not known, its labels are counted."""
+        sizes = [part.n_rows for part in self.parts if part.n_rows is not None]
+        if len(sizes) == len(self.parts):
+            return sizes
+        lengths: list[int] = self._gather([delayed(_length, pure=False)(part.y) for part in self.parts])
+        return lengths
 
     def n_rows(self) -> int:
         """Return how many rows there are."""
         return sum(self.counts)
 
-    def take(self, numbers: RowNumbers) -> RawChunk:
+    def take(self, numbers: RowNumbers) -> LabeledRows:
         """Return the rows of these sorted numbers."""
-        take, chosen = delayed(_taken, pure=False), []
+        take, chosen = delayed(_take_rows, pure=False), []
         for part, begin, count in zip(self.parts, accumulate(self.counts, initial=0), self.counts, strict=False):
             here = numbers[slice(*np.searchsorted(numbers, [begin, begin + count]))]
             if here.size:
                 chosen.append(take(part.X, part.y, part.sample_weight, here - begin))
-        return joined_chunks(self._gathered(chosen))
+        return concat_rows(self._gather(chosen))
 
-    def _gathered(self, tasks: Sequence[Delayed]) -> Collection:
-        with refusals():
+    def _gather(self, tasks: Sequence[Delayed]) -> Collection:
+        with engine_errors():
             return self.scheduler.client.gather(self.scheduler.client.compute(tasks))
 
 
-def _learned(model: Estimator, rows: DaskRows) -> TrainedShards:
-    """Return what all partitions have taught."""
+def _train_partitions(model: Estimator, rows: DaskRows) -> TrainedShards:
+    """Return the merged model of all partitions."""
     plan = _plan(model, rows)
     numbered = plan.sharding.numbers_rows
     first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
-    learn = delayed(plan.train, pure=False)
+    train = delayed(plan.train, pure=False)
     tasks = [
-        learn(number, first_row, [(part.X, part.y, part.sample_weight)])
+        train(number, first_row, [(part.X, part.y, part.sample_weight)])
         for number, (part, first_row) in enumerate(zip(rows.parts, first_rows, strict=False))
     ]
-    learned: TrainedShards = rows.scheduler.merged(tasks)
-    return learned
+    trained: TrainedShards = rows.scheduler.merge(tasks)
+    return trained
 
 
 def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:
-    """Look at one partition after the other until there are rows of two classes."""
+    """Look at one partition after another until there are rows of two classes."""
     classes, look, width = None, delayed(look_at, pure=False), 0
     for part in rows.parts:
-        with refusals():
-            seen = rows.scheduler.client.compute(look(part.X, part.y)).result()
-        classes, width = classes_so_far(classes, seen), seen.n_features
+        with engine_errors():
+            first = rows.scheduler.client.compute(look(part.X, part.y)).result()
+        classes, width = classes_so_far(classes, first), first.n_features
         if classes.size >= 2:
             return PartitionPlan.of(model, classes[:2], width, rows)
     found = "no rows" if classes is None or not classes.size else f"one class, {classes.tolist()[0]!r}"
@@ -202,14 +201,16 @@ def _partitions(X: Collection, y: Collection, sample_weight: Collection) -> list
         return list(_array_partitions(X, y, sample_weight))
     if isinstance(X, list | tuple) and X and all(isinstance(one, Delayed) for one in X):
         if y is not None or sample_weight is not None:
-            raise InputError("delayed chunks give their labels and weights themselves: (X, y) or (X, y, sample_weight)")
-        chunks = [delayed(_triple, pure=False)(one) for one in X]
-        return [Partition(chunk[0], chunk[1], chunk[2]) for chunk in chunks]
+            raise InputError(
+                "delayed batches give their own labels and weights: (X, y) or (X, y, sample_weight)"
+            )
+        batches = [delayed(_triple, pure=False)(one) for one in X]
+        return [Partition(batch[0], batch[1], batch[2]) for batch in batches]
     try:
         frames = X.to_delayed()
     except AttributeError:
         raise InputError(
-            f"X must be a dask array, a dask dataframe, delayed chunks or paths, got {type(X).__name__}"
+            f"X must be a dask array, a dask dataframe, delayed batches or paths, got {type(X).__name__}"
         ) from None
     if isinstance(y, str):
         labels = X[y].to_delayed()
@@ -221,51 +222,51 @@ def _partitions(X: Collection, y: Collection, sample_weight: Collection) -> list
 
 
 def _array_partitions(X: da.Array, y: Collection, sample_weight: Collection) -> Iterator[Partition]:
-    """Yield the blocks of rows, each with all its columns, and what belongs to them."""
+    """Yield blocks of rows with all columns, their labels and weights."""
     if X.ndim != 2:
         raise InputError(f"X must have rows and columns, its shape is {X.shape}")
     whole = X.rechunk({1: -1})
     sizes = whole.chunks[0]
-    known = all(size == size for size in sizes)  # an unknown size is nan
+    sized = all(size == size for size in sizes)  # an unknown size is nan
     columns: list[list[Delayed] | list[None]] = []
     for name, column in (("y", y), ("sample_weight", sample_weight)):
         if name == "sample_weight" and column is None:
             columns.append([None] * len(sizes))
             continue
-        if known and isinstance(column, da.Array) and column.shape != (X.shape[0],):
+        if sized and isinstance(column, da.Array) and column.shape != (X.shape[0],):
             raise InputError(
                 f"{name} must have one entry for each of the {X.shape[0]} rows, its shape is {column.shape}"
             )
-        if known and isinstance(column, da.Array):
+        if sized and isinstance(column, da.Array):
             column = column.rechunk((sizes,))
         columns.append(_column(column, len(sizes), name))
     blocks = whole.to_delayed()[:, 0].tolist()
     for block, labels, weight, size in zip(blocks, *columns, sizes, strict=True):
-        yield Partition(block, labels, weight, int(size) if known else None)
+        yield Partition(block, labels, weight, int(size) if sized else None)
 
 
 def _column(column: Collection, n_partitions: int, name: str) -> list[Delayed]:
-    """Return the partitions of labels or weights, refused unless there are as many as of the rows."""
+    """Return the partitions of labels or weights; raise unless there are as many as of the rows."""
     try:
         parts = column.to_delayed()
     except AttributeError:
         raise InputError(f"{name} must be a dask array or series, got {type(column).__name__}") from None
-    found: list[Delayed] = parts.tolist() if isinstance(column, da.Array) else list(parts)
-    if len(found) != n_partitions:
-        raise InputError(f"{name} has {len(found)} partitions, X has {n_partitions}")
-    return found
+    partitions: list[Delayed] = parts.tolist() if isinstance(column, da.Array) else list(parts)
+    if len(partitions) != n_partitions:
+        raise InputError(f"{name} has {len(partitions)} partitions, X has {n_partitions}")
+    return partitions
 
 
-def _triple(chunk: Collection) -> Collection:
-    """Return rows, labels and weights of a delayed chunk."""
-    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-        raise InputError("a delayed chunk must give (X, y) or (X, y, sample_weight)")
-    return (*chunk, None)[:3]
+def _triple(batch: Collection) -> Collection:
+    """Return rows, labels and weights of a delayed batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise InputError("a delayed batch must give (X, y) or (X, y, sample_weight)")
+    return (*batch, None)[:3]
 
 
 def _length(y: Collection) -> int:
     return len(y)
 
 
-def _taken(X: Collection, y: Collection, sample_weight: Collection, rows: RowNumbers) -> RawChunk:
-    return taken((X, y, sample_weight), rows)
+def _take_rows(X: Collection, y: Collection, sample_weight: Collection, rows: RowNumbers) -> LabeledRows:
+    return take_rows((X, y, sample_weight), rows)

@@ -20,19 +20,19 @@ from opauc.data.schema.table import TableSchema
 from opauc.engines.extras import needed
 from opauc.engines.partitions import (
     Estimator,
+    LabeledRows,
     PartitionPlan,
-    RawChunk,
-    joined_chunks,
-    published,
-    refuse_unsharded,
-    taken,
+    adopt_shards,
+    check_sharded,
+    concat_rows,
+    take_rows,
 )
-from opauc.engines.spark.scheduler import SCHEMA, accepted, merged_partitions, refusals, value_batch
-from opauc.engines.trained_shards import TrainedShards
+from opauc.engines.shards import TrainedShards
+from opauc.engines.spark.scheduler import SCHEMA, engine_errors, merge_partitions, unwrap, value_batch
 from opauc.errors import InputError
 from opauc.types import Array, Floats
 
-DENSE = 1  # what the field `type` of a vector says; a sparse one has 0
+DENSE = 1  # the field `type` of a dense vector; that of a sparse one is 0
 
 
 class FrameColumns(NamedTuple):
@@ -98,12 +98,12 @@ with needed("pyspark", "spark"):
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F  # noqa: N812
 
-# Labels are looked for in so many rows first, in all of them only where those are of one class.
+# The classes are those of so many rows, or of all rows where these are of one class.
 FIRST_ROWS = 10_000
 
 
 class ScoringModel(Protocol):
-    """A fitted model; one of raw columns says what they become, one of features has a number for each."""
+    """A fitted model, of the columns of a table (`_columns`) or of features."""
 
     def _scorer(self) -> Scorer: ...
 
@@ -123,10 +123,10 @@ def fit_spark(
 ) -> Estimator:
     """Return the model, fitted to the rows of a Spark frame.
 
-    Every partition becomes sums where it lies, batch by batch of Arrow; those
-    are merged by tasks of Spark in an order that depends on the partitions
-    alone. The weights are those of one process that learns all rows, to
-    rounding. Tasks that fail are done again, and no row counts twice.
+    Tasks sum up every partition in Arrow batches and merge these sums in an order
+    that depends on the partitions alone. The weights are those of one process that
+    trains on all rows, to rounding. Failed tasks are repeated, and no row counts
+    twice.
 
     Parameters
     ----------
@@ -135,10 +135,10 @@ def fit_spark(
     frame : pyspark.sql.DataFrame
         Rows.
     label : str, default="label"
-        The column of the labels, of two kinds; the greater one is the positive class.
+        The column of the labels, of two classes; the greater one is the positive class.
     features : str or sequence of str, default=None
         A column of vectors (pyspark.ml.linalg, dense or sparse), or columns of
-        numbers, for `OnePassGAM` also of words, truth values and dates; by default
+        numbers, for `OnePassGAM` also of strings, booleans and dates; by default
         all but the label and the weight.
     weight : str, default=None
         The column of the weights of the rows.
@@ -150,10 +150,9 @@ def fit_spark(
 
     Notes
     -----
-    With `OPAUCCV` the rows of each partition are counted first: its folds go by
-    row numbers. So they are with `OnePassGAM`, whose basis is made of rows from all
-    over, drawn by their numbers with `random_state` before all of them are learned.
-    A partition must give its rows in the same order each time.
+    The rows of each partition are counted first for `OPAUCCV`, whose folds go by row
+    numbers, and for `OnePassGAM`, which draws its initial sample by row number with
+    `random_state`. A partition must give its rows in the same order each time.
 
     Examples
     --------
@@ -164,7 +163,7 @@ def fit_spark(
     ...     model = fit_spark(OPAUC(), frame, label="bought")
     ...     return score_spark(model, frame).select("size", "score")
     """
-    refuse_unsharded(model)
+    check_sharded(model)
     columns = _columns(frame, features, label, weight)
     rows = frame.select(*columns.used())
     all_rows = SparkRows(rows, columns)
@@ -173,10 +172,12 @@ def fit_spark(
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = _partition()
-        yield value_batch(number, lambda: plan.train(number, first_rows.get(number, 0), _chunks(batches, columns)))
+        yield value_batch(
+            number, lambda: plan.train(number, first_rows.get(number, 0), _labeled_rows(batches, columns))
+        )
 
-    learned = merged_partitions(rows.mapInArrow(task, SCHEMA))
-    return published(model, TrainedShards(None) if learned is None else learned)
+    trained = merge_partitions(rows.mapInArrow(task, SCHEMA))
+    return adopt_shards(model, TrainedShards(None) if trained is None else trained)
 
 
 def score_spark(
@@ -206,7 +207,7 @@ def score_spark(
 def _columns(
     frame: DataFrame, features: Sequence[str] | str | None, label: str | None = None, weight: str | None = None
 ) -> FrameColumns:
-    """Return which columns of a frame are what, refused unless they are there."""
+    """Return the roles of the columns of a frame; raise where one is missing."""
     kinds = {field.name: field.dataType for field in frame.schema.fields}
     if features is None:
         chosen = [name for name in kinds if name not in (label, weight)]
@@ -227,8 +228,8 @@ def _columns(
 
 
 def _classes(rows: DataFrame, label: str) -> Array:
-    """Return the two labels; of more than two the first."""
-    with refusals():
+    """Return the two labels."""
+    with engine_errors():
         found = rows.select(label).limit(FIRST_ROWS).distinct().collect()
         if len(found) < 2:
             found = rows.select(label).distinct().limit(3).collect()
@@ -236,7 +237,7 @@ def _classes(rows: DataFrame, label: str) -> Array:
     if len(kinds) < 2:
         raise InputError(f"column {label}: rows of two classes are needed, got {kinds or 'none'}")
     if len(kinds) > 2:
-        raise InputError(f"column {label}: labels must be of two kinds, got {', '.join(map(repr, kinds[:3]))}")
+        raise InputError(f"column {label}: labels must be of two classes, got {', '.join(map(repr, kinds[:3]))}")
     return np.unique(np.array(kinds))
 
 
@@ -244,7 +245,7 @@ def _width(rows: DataFrame, columns: FrameColumns) -> int:
     """Return how many features rows have."""
     if not columns.vectors:
         return len(columns.features)
-    with refusals():
+    with engine_errors():
         first = rows.select(columns.features[0]).head()
     return 0 if first is None or first[0] is None else int(first[0].size)
 
@@ -258,12 +259,12 @@ class SparkRows:
 
     @cached_property
     def counts(self) -> dict[int, int]:
-        """How many rows each partition has, in order; where a partition has none it may be absent."""
+        """Rows of each partition, in order; a partition without rows may be absent."""
 
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.record_batch({"number": [_partition()], "rows": [sum(batch.num_rows for batch in batches)]})
 
-        with refusals():
+        with engine_errors():
             return dict(sorted(tuple(row) for row in self.rows.mapInArrow(count, "number long, rows long").collect()))
 
     @property
@@ -275,31 +276,32 @@ class SparkRows:
         """Return how many rows there are."""
         return sum(self.counts.values())
 
-    def take(self, numbers: RowNumbers) -> RawChunk:
+    def take(self, numbers: RowNumbers) -> LabeledRows:
         """Return the rows of these sorted numbers."""
         columns, first_rows = self.columns, self.first_rows
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             part = _partition()
-            yield value_batch(part, lambda: list(_picked(_chunks(batches, columns), numbers, first_rows.get(part, 0))))
+            rows = _labeled_rows(batches, columns)
+            yield value_batch(part, lambda: list(_select_rows(rows, numbers, first_rows.get(part, 0))))
 
-        with refusals():
+        with engine_errors():
             found = self.rows.mapInArrow(task, SCHEMA).collect()
-        parts = [accepted(pickle.loads(row["value"])) for row in sorted(found, key=lambda row: row["number"])]
-        return joined_chunks([chunk for part in parts for chunk in part])
+        parts = [unwrap(pickle.loads(row["value"])) for row in sorted(found, key=lambda row: row["number"])]
+        return concat_rows([batch for part in parts for batch in part])
 
 
-def _picked(chunks: Iterator[RawChunk], numbers: RowNumbers, first_row: int) -> Iterator[RawChunk]:
-    """Yield the rows of these numbers, of chunks of which the first begins at that row."""
-    for chunk in chunks:
-        end = first_row + chunk[0].shape[0]
+def _select_rows(batches: Iterator[LabeledRows], numbers: RowNumbers, first_row: int) -> Iterator[LabeledRows]:
+    """Yield the rows of these numbers; the first batch begins at `first_row`."""
+    for batch in batches:
+        end = first_row + batch[0].shape[0]
         here = numbers[slice(*np.searchsorted(numbers, [first_row, end]))]
         if here.size:
-            yield taken(chunk, here - first_row)
+            yield take_rows(batch, here - first_row)
         first_row = end
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], columns: FrameColumns) -> Iterator[RawChunk]:
+def _labeled_rows(batches: Iterator[pa.RecordBatch], columns: FrameColumns) -> Iterator[LabeledRows]:
     """Yield rows, labels and weights of each batch."""
     for batch in batches:
         labels, missing = label_values(batch, str(columns.label), "the frame")

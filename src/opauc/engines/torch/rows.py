@@ -9,8 +9,6 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from opauc.engines.extras import needed
 from opauc.errors import MissingEngineError, UnsupportedOperationError

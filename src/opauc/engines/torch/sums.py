@@ -7,11 +7,14 @@ from contextlib import nullcontext
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from opauc.engines.extras import needed
 from opauc.engines.torch.rows import PinnedStaging
+
+with needed("torch", "gpu"):
+    import torch
+    from torch import Tensor
 
 # Columns of a block of the Gram matrix: blocks above the diagonal are never computed.
 BLOCK = 512

@@ -91,8 +91,8 @@ class CsvLayout:
             types[roles.label] = inferred.label
         plain = sorted(set(roles.numeric).difference(inferred.number_formats))
         matrix = tuple(plain) if len(plain) > MAX_NARROW and not raw else ()
-        used = roles._replace(passthrough=()).used()
-        positions = tuple(position for position in used if position not in set(matrix))
+        used, in_matrix = roles._replace(passthrough=()).used(), frozenset(matrix)
+        positions = tuple(position for position in used if position not in in_matrix)
         schema = pa.schema([(names[position], types.get(position, pa.float64())) for position in positions])
         return cls(
             source, names, resolved.by_name, positions, roles.label, schema, delimiter, decimal, inferred.booleans,

@@ -26,7 +26,7 @@ every_kind = pytest.mark.parametrize("settings", KINDS.values(), ids=list(KINDS)
 
 @every_kind
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_saved_model_scores_and_goes_on_learning_to_the_same_bits(tmp_path, settings, dtype):
+def test_a_saved_model_scores_and_training_goes_on_to_the_same_bits(tmp_path, settings, dtype):
     rows, labels = problem(3, 200, 8)
     rows = rows.astype(dtype)
     model = OPAUC(**settings).fit(rows[:120], labels[:120])
@@ -96,7 +96,7 @@ def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings)
 
 
 @pytest.mark.parametrize("kind", ["OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM", "MeanDifference"])
-def test_every_online_competitor_is_saved_and_goes_on(tmp_path, kind):
+def test_every_online_baseline_is_saved_and_training_goes_on(tmp_path, kind):
     rows, labels = problem(9, 200, 5)
     model = BASELINES[kind]().fit(rows[:120], labels[:120])
     opauc.save(model, tmp_path / "model")
@@ -117,11 +117,12 @@ def test_hostile_files_with_a_right_checksum_are_refused_or_harmless(tmp_path, s
     opauc.save(OPAUC(**settings).fit(rows, labels), path)
     kind, header, arrays = read_checksummed(path)
     refused = 0
-    for key in (*header, *(("settings", name) for name in header["settings"])):
+    settings_of = header["fit"]["settings"]
+    for key in (*header, *(("settings", name) for name in settings_of)):
         for value in CHANGES:
-            changed = {**header, "settings": dict(header["settings"])}
+            changed = {**header, "fit": {**header["fit"], "settings": dict(settings_of)}}
             if isinstance(key, tuple):
-                changed["settings"][key[1]] = value
+                changed["fit"]["settings"][key[1]] = value
             else:
                 changed[key] = value
             write_checksummed(bad, kind, changed, arrays)

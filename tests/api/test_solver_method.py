@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from opauc.api.solver_method import SolverMethod
+from opauc.api.methods import SolverMethod
 from opauc.core.registry import SOLVERS
 from opauc.linear.exact import Exact
 from opauc.metrics import HeldOut, NumberedRows, compare_on_stream
@@ -26,7 +26,7 @@ def test_nothing_is_left_to_compile_after_the_warm_up(name):
     method = SolverMethod(name, SOLVERS[name]())
     method.warm_up(rows)
     with event.install_listener("numba:compile", seen := Compiled()):
-        method.learn(rows, labels)
+        method.train(rows, labels)
         method.finish()
     assert seen.names == []
 
@@ -44,8 +44,8 @@ def test_what_would_take_too_much_memory_is_left_out_with_the_reason():
 def test_scores_are_those_of_the_weights():
     rows, labels = problem(2, 80, 3)
     method = SolverMethod("exact", Exact())
-    method.learn(rows, labels)
+    method.train(rows, labels)
     method.finish()
-    learner = Exact()
-    weights = learner.weights(learner.step(learner.start(3), rows, labels))
+    solver = Exact()
+    weights = solver.weights(solver.step(solver.start(3), rows, labels))
     np.testing.assert_allclose(method.scores(rows), rows @ weights)

@@ -19,6 +19,7 @@ from opauc.core.checkpoints import Checkpoints
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.loop import Trainer
 from opauc.core.registry import BASELINES
+from opauc.metrics.progressive import ProgressiveValidation
 from tests.core.hostile_files import changed, hostile, write_hostile
 from tests.problems import problem
 
@@ -100,20 +101,20 @@ def run_command(patch, *arguments):
 
 
 def stop_after_one_file(patch):
-    learn = Trainer.learn
+    train = Trainer.train
 
-    def stopping(training, chunk):
-        if training.rows:
+    def stopping(trainer, batch):
+        if trainer.rows:
             raise StopAfterOneFileError
-        learn(training, chunk)
+        train(trainer, batch)
 
-    patch.setattr(Trainer, "learn", stopping)
+    patch.setattr(Trainer, "train", stopping)
 
 
 def load(kind, path):
     """Read a file as its kind is read."""
     if kind == "checkpoint":
-        return Checkpoints(path, None, {}).taken_up()
+        return Checkpoints(path, None, {}, ProgressiveValidation).resume()
     return opauc.load(path)
 
 
@@ -189,7 +190,7 @@ def test_nothing_is_allocated_for_features_that_the_file_does_not_hold(tmp_path,
 def test_nothing_is_allocated_for_a_setting_that_contradicts_the_arrays(tmp_path, folder, name, setting, value):
     kind, header, arrays = read_checksummed(folder / name)
     whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
-    write_hostile(tmp_path / "bad", changed(whole, ("header", "settings", setting), value), arrays)
+    write_hostile(tmp_path / "bad", changed(whole, ("header", "fit", "settings", setting), value), arrays)
     assert_refused_in_little_memory(kind, tmp_path / "bad")
 
 
@@ -239,8 +240,9 @@ def test_a_scorer_that_gives_no_scores_is_refused(tmp_path, folder, name, number
 
 def test_fitted_attributes_in_a_file_cannot_replace_a_method(tmp_path, folder):
     kind, header, arrays = read_checksummed(folder / "opauc-exact")
-    fitted = {**header["fitted"], "predict": "x", "__class__": "y"}
-    whole = {"format": "opauc", "version": 1, "kind": kind, "header": {**header, "fitted": fitted}}
+    fitted = {**header["fit"]["fitted"], "predict": "x", "__class__": "y"}
+    spoiled = {**header, "fit": {**header["fit"], "fitted": fitted}}
+    whole = {"format": "opauc", "version": 1, "kind": kind, "header": spoiled}
     write_hostile(tmp_path / "bad", whole, arrays)
     loaded = opauc.load(tmp_path / "bad")
     assert type(loaded) is OPAUC
