@@ -18,7 +18,7 @@ run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
 # A process for each core, so one thread of BLAS to each. Whole files go to a process, in their order: what a file sets
-# up is set up once, and two processes seldom compile the same kernel. Java is not to optimise what runs for seconds.
+# up is set up once, and two processes seldom compile the same kernel. Java does not optimize what runs for seconds only.
 test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1

@@ -40,7 +40,9 @@ def main():
         entries = basis.rows(later[:1000]).nnz / 1000
         best = 1e6 * min(times) / N_ROWS
         leaves = basis.trees.size if basis.trees else 0
-        print(f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries per row: {best:.1f} µs per row")
+        print(
+            f"{basis.n_columns} columns, {leaves} of them leaves, {entries:.0f} entries per row: {best:.1f} µs per row"
+        )
 
 
 if __name__ == "__main__":

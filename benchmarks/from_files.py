@@ -157,7 +157,11 @@ def overlap_table(folder):
     print("\n### A reader that runs ahead, two cores: one thread / two threads\n")
     heading(["file", "one thread / two threads"])
     for path in sorted(folder.glob("rows.*")):
-        best = race({"alone": partial(train_in_process, path, False), "ahead": partial(train_in_process, path, True)}, turns=2, budget=60.0)
+        best = race(
+            {"alone": partial(train_in_process, path, False), "ahead": partial(train_in_process, path, True)},
+            turns=2,
+            budget=60.0,
+        )
         line([f"{path.suffix[1:]}, {path.stat().st_size / 1e6:.0f} MB", f"{best['alone'] / best['ahead']:.2f}"])
 
 

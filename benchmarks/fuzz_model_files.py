@@ -10,8 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from tests.core.hostile_files import hostile, write_hostile
-from tests.core.test_files import mutate
+from tests.core.hostile_files import hostile, mutate, write_hostile
 from tests.problems import problem
 
 import opauc

@@ -58,7 +58,7 @@ def check(device):
     rows, labels = simulate(300, 20)
     (etas, alphas), plan = pairs(), planned(labels, np.ones(300), start(), PAIRS)[0]
     grid = TorchGrid(blank(20, etas.size), etas, alphas, False, device)
-    grid.learn(torch.from_numpy(rows), plan)
+    grid.train(torch.from_numpy(rows), plan)
     found = grid.given_back()[0].weights
     for pair in (0, 100, 150):
         right = literal(rows, labels, etas[pair], alphas[pair])
@@ -78,7 +78,7 @@ def seconds_a_row(width, n_rows, device, graphs=True):
         plan, progress = planned(labels, np.ones(n_rows), progress, PAIRS)
         torch.cuda.synchronize()
         began = time.perf_counter()
-        grid.learn(there, plan)
+        grid.train(there, plan)
         torch.cuda.synchronize()
         found.append(time.perf_counter() - began)
     return statistics.median(found[1:]) / n_rows

@@ -30,15 +30,15 @@ def main() -> None:
     numbers = model._columns.read(rows).rows
     riskiest = int(np.argmax(model.decision_function(rows)))
     FOLDER.mkdir(exist_ok=True)
-    write("hats", hats_chart())
+    write("hats", hat_basis_chart())
     write("curve", curve_chart("curve", shown["hour"]))
     write("levels", level_chart("levels", shown["country"]))
     write("pair", pair_chart("pair", shown["hour × country"]))
     write("row", waterfall_chart("row", explain_row(terms, numbers[riskiest], "A row explained", "")))
 
 
-def hats_chart() -> str:
-    """Return hats at eight knots, each as high as its weight, and the curve that they add up to."""
+def hat_basis_chart() -> str:
+    """Return hat functions at eight knots, each as high as its weight, and the curve that they add up to."""
     frame = Frame(Axis.linear(0.0, 24.0), Axis.linear(-1.0, 2.0), "hour", "Effect, log-odds")
     marks = f'<path class="guide" d="{frame.path([0.0, 24.0], [0.0, 0.0])}"/>'
     for at, height in enumerate(HEIGHTS):
@@ -48,7 +48,7 @@ def hats_chart() -> str:
         marks += f'<path class="{look}" d="{frame.path(places, hat)}"/>'
     marks += f'<path class="curve" d="{frame.path(KNOTS, HEIGHTS)}"/>'
     marks += "".join(frame.dot(knot, height, f"knot at {knot:g}") for knot, height in zip(KNOTS, HEIGHTS, strict=True))
-    return frame.chart("hats", "Hats and their sum", "Each knot has a hat; the curve is their sum.", marks)
+    return frame.chart("hats", "Hat functions and their sum", "The curve is the sum of hat functions.", marks)
 
 
 def write(name: str, chart: str) -> None:

@@ -1,6 +1,6 @@
 """From files to a model and a page about it, as a user would meet the command. Run it with `make run`.
 
-First scikit-learn's bundled breast-cancer measurements as a CSV file nobody cleaned (`messy_table.py` says what
+First scikit-learn's bundled breast-cancer measurements as a messy CSV file (`messy_table.py` says what
 was done to them), trained with no options and compared with logistic regression; then a million simulated
 purchases in a folder of Parquet files (`million_rows.py`), trained on in constant memory.
 """
@@ -29,14 +29,14 @@ console = Console(highlight=False)
 def main() -> None:
     """Write the data, run the commands, say where everything is."""
     FOLDER.mkdir(exist_ok=True)
-    page = a_table_nobody_cleaned()
+    page = a_messy_table()
     a_million_rows()
     console.print(f"\n[bold]The page about the first model:[/bold] {page.resolve().as_uri()}", soft_wrap=True)
 
 
-def a_table_nobody_cleaned() -> Path:
+def a_messy_table() -> Path:
     """Train on the messy table, evaluate, compare with logistic regression; return the report page."""
-    console.rule("[bold]A table nobody cleaned")
+    console.rule("[bold]A messy table")
     learn, rest, model, page = (FOLDER / name for name in ("learn.csv", "rest.csv", "patients.opauc", "report.html"))
     write_messy_table(learn, rest)
     console.print(f"{learn}: measurements, an id column, a categorical column, missing values and '?'\n")
@@ -61,7 +61,9 @@ def a_million_rows() -> None:
     console.rule("[bold]A million rows")
     folder, held_out, model = FOLDER / "purchases", FOLDER / "held-out.parquet", FOLDER / "purchases.opauc"
     size = write_million_rows(folder, held_out)
-    console.print(f"{folder}: {N_FILES} Parquet files, {size / 1e6:.0f} MB; simulated, so that the truth is known\n")
+    console.print(
+        f"{folder}: {N_FILES} Parquet files, {size / 1e6:.0f} MB; simulated: the best possible AUC is known\n"
+    )
     peak = opauc("train", folder, "--label", "fraud", "-o", model)
     few = [folder / f"part-{number:02d}.parquet" for number in range(N_FILES // 10)]
     peak_of_few = opauc("train", *few, "--label", "fraud", "-o", FOLDER / "few.opauc", "--quiet")
@@ -69,8 +71,8 @@ def a_million_rows() -> None:
         f"[bold]Peak memory:[/bold] {peak / 1024:.0f} MB for a million rows, "
         f"{peak_of_few / 1024:.0f} MB for a tenth of them\n"
     )
-    rows = purchases(N_FILES, with_truth=True)
-    best = exact_auc(rows["fraud"].to_numpy() == "yes", rows["truth"].to_numpy())
+    rows = purchases(N_FILES, with_log_odds=True)
+    best = exact_auc(rows["fraud"].to_numpy() == "yes", rows["log_odds"].to_numpy())
     console.print(
         f"Held-out AUC {auc_of(model, held_out):.4f}; the odds that the purchases were drawn by reach {best:.4f}, "
         "and no model can do better.\n"
@@ -80,10 +82,10 @@ def a_million_rows() -> None:
 
 def opauc(*arguments: str | Path) -> int:
     """Run the command as a user would, showing it first; return its peak memory in kilobytes."""
-    words = [str(word) for word in arguments]
-    console.print(f"[bold cyan]$ opauc {' '.join(words)}", soft_wrap=True)
+    command = [str(argument) for argument in arguments]
+    console.print(f"[bold cyan]$ opauc {' '.join(command)}", soft_wrap=True)
     began = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", "opauc", *words])
+    child = subprocess.Popen([sys.executable, "-m", "opauc", *command])
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
@@ -95,8 +97,8 @@ def opauc(*arguments: str | Path) -> int:
 
 def auc_of(model: Path, rows: Path) -> float:
     """Return the AUC that `opauc evaluate` finds."""
-    words = [sys.executable, "-m", "opauc", "evaluate", str(model), str(rows), "--json"]
-    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-m", "opauc", "evaluate", str(model), str(rows), "--json"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(json.loads(printed.splitlines()[-1])["auc"])
 
 

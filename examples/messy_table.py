@@ -1,9 +1,9 @@
-"""scikit-learn's bundled breast-cancer measurements as a table such as people have it: a CSV file that nobody cleaned.
+"""scikit-learn's bundled breast-cancer measurements as a messy CSV file.
 
-The measurements and diagnoses are real. Five things are done to them, and they
-are all that is made up: every row gets a patient number; the mean texture is
-written as a word (its thirds); one value in twelve of seven columns is left
-empty or written "?"; the labels are words; the rows are in random order.
+The measurements and diagnoses are real. Only five things are simulated: every
+row gets a patient number; the mean texture is written as a category (its
+thirds); one value in twelve of seven columns is left empty or written "?"; the
+labels are strings; the rows are in random order.
 """
 
 from pathlib import Path
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-LABEL, WORDS = "diagnosis", ("fine", "medium", "coarse")
-GAPS = ("mean radius", "mean area", "mean symmetry", "texture", "worst area", "worst texture", "worst symmetry")
+LABEL, TEXTURES = "diagnosis", ("fine", "medium", "coarse")
+WITH_MISSING = ("mean radius", "mean area", "mean symmetry", "texture", "worst area", "worst texture", "worst symmetry")
 MISSING_SHARE, LEARN_SHARE = 1 / 12, 0.6
 
 
@@ -24,10 +24,10 @@ def write_messy_table(learn: Path, rest: Path, seed: int = 0) -> None:
     for name, values in zip(bundled.feature_names.tolist(), bundled.data.T, strict=True):
         if name == "mean texture":
             name, third = "texture", np.digitize(values, np.quantile(values, [1 / 3, 2 / 3]))
-            columns[name] = [WORDS[place] for place in third]
+            columns[name] = [TEXTURES[place] for place in third]
         else:
             columns[name] = [f"{value:g}" for value in values]
-    for name in GAPS:
+    for name in WITH_MISSING:
         for row in np.flatnonzero(rng.random(bundled.target.size) < MISSING_SHARE).tolist():
             columns[name][row] = "" if rng.random() < 0.5 else "?"
     columns[LABEL] = ["benign" if label else "malignant" for label in bundled.target]

@@ -1,8 +1,8 @@
-"""A million purchases in a folder of Parquet files, one in twenty of them fraud; made up, so the truth is known.
+"""A million purchases in a folder of Parquet files, one in twenty of them fraud; simulated.
 
 The odds of fraud depend on the amount and the hour in curves, on the country
 and the device as categories, on hour and country together; a twentieth of the
-ages is missing. `truth` is what the best model of all would score.
+ages is missing. `log_odds` is the score of the best possible model.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def write_million_rows(folder: Path, held_out: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.parquet"))
 
 
-def purchases(seed: int, with_truth: bool = False) -> pa.Table:
+def purchases(seed: int, with_log_odds: bool = False) -> pa.Table:
     """Return the rows of one file; where asked for, with the log-odds that they were drawn by."""
     rng = np.random.default_rng([7, seed])
     n = ROWS_A_FILE
@@ -46,12 +46,12 @@ def purchases(seed: int, with_truth: bool = False) -> pa.Table:
         "hour": hour,
         "age": pa.array(age, mask=rng.random(n) < 0.05),
         "days known": days,
-        "country": _words(country, COUNTRIES),
-        "device": _words(device, DEVICES),
+        "country": _categories(country, COUNTRIES),
+        "device": _categories(device, DEVICES),
         "fraud": pa.array(np.where(fraud, "yes", "no")),
     }
-    return pa.table(columns | ({"truth": log_odds} if with_truth else {}))
+    return pa.table(columns | ({"log_odds": log_odds} if with_log_odds else {}))
 
 
-def _words(places: np.ndarray, words: tuple[str, ...]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(places.astype(np.int32), list(words)).dictionary_decode()
+def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(codes.astype(np.int32), list(names)).dictionary_decode()

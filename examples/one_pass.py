@@ -19,10 +19,10 @@ CHUNK = 50
 
 
 def main() -> None:
-    """Train in chunks, compare held-out AUC, print what was done."""
+    """Train in batches, compare held-out AUC, print what was done."""
     X, y = load_breast_cancer(return_X_y=True)
-    rows, held, labels, truth = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
-    print(f"breast cancer: {len(rows)} rows to learn from, {len(held)} held out, {X.shape[1]} features")
+    rows, held, labels, held_labels = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    print(f"breast cancer: {len(rows)} training rows, {len(held)} held out, {X.shape[1]} features")
 
     OPAUC().fit(rows[:50], labels[:50])  # compiles the kernels, once per machine
     start = time.perf_counter()
@@ -37,14 +37,14 @@ def main() -> None:
     theirs = time.perf_counter() - start
 
     settings = f"solver={model.solver_}, rank={model.rank_}, alpha={model.alpha:g}"
-    print(f"opauc: {settings}; {CHUNK} rows a chunk, each read once")
+    print(f"opauc: {settings}; {CHUNK} rows per batch, each read once")
     print()
     print(f"{'':24}{'held-out AUC':>14}{'seconds':>10}")
     for name, scorer, seconds in (
         ("OPAUC, one pass", model, ours),
         ("logistic regression", logistic, theirs),
     ):
-        print(f"{name:24}{roc_auc_score(truth, scorer.decision_function(held)):14.4f}{seconds:10.4f}")
+        print(f"{name:24}{roc_auc_score(held_labels, scorer.decision_function(held)):14.4f}{seconds:10.4f}")
     print()
     print(f"AUC that the statistics alone predict on the training rows: {model.moments_.binormal_auc(weights):.4f}")
     names = load_breast_cancer().feature_names

@@ -39,7 +39,7 @@ def test_the_messy_table_has_every_patient_once_and_nothing_but_what_is_said_was
 
 def test_a_purchase_is_fraud_as_often_as_its_log_odds_say_and_one_in_twenty_in_all():
     table = runpy.run_path(str(EXAMPLES / "million_rows.py"))["purchases"](3, True)
-    fraud, odds = table["fraud"].to_numpy() == "yes", table["truth"].to_numpy()
+    fraud, odds = table["fraud"].to_numpy() == "yes", table["log_odds"].to_numpy()
     assert fraud.mean() == pytest.approx(0.05, abs=0.01)
     probabilities = 1 / (1 + np.exp(-odds))
     for part in np.array_split(np.argsort(odds), 5):

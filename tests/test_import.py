@@ -71,7 +71,7 @@ def python(code, **environment):
     return ran(code, **environment).stdout.strip()
 
 
-def test_no_folder_to_keep_machine_code_in_does_not_matter_but_is_told_once():
+def test_no_folder_to_keep_machine_code_in_does_not_matter_but_is_reported_once():
     done = ran(WITHOUT_CACHE)
     assert done.stdout.strip() == "True"
     assert done.stderr.splitlines() == [compile_message(None)]

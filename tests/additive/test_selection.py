@@ -58,7 +58,7 @@ def test_the_full_model_is_selected_unless_another_is_significantly_better():
 
 
 @given(seeds)
-def test_a_candidate_is_the_solution_of_its_columns_alone(seed):
+def test_a_candidate_is_the_fit_of_its_columns_alone(seed):
     rows, labels, _, _ = scored(seed)
     groups = ColumnGroups.of(
         [Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LINEAR, 1, 1), Group(GroupKind.PAIR, 2, 2)]

@@ -181,7 +181,7 @@ def test_steps_that_overflow_raise_and_name_the_parameter(model, error):
     rows, labels = problem(5, 200, 4)
     with pytest.raises(error, match=r"eta0=1e\+|C=1e\+290|eta0=10"):
         model.fit(rows, labels)
-    assert not hasattr(model, "solution_")
+    assert not hasattr(model, "_fitted")
 
 
 def test_estimators_work_inside_pipelines_and_searches():

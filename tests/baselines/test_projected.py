@@ -27,9 +27,9 @@ def test_opauc_f_is_opauc_on_the_subset_of_features(solver, make):
 
 def test_opauc_f_draws_every_feature_as_often_as_any_other():
     rows, labels = problem(4, 20, 6)
-    drawn = [OPAUCf(n_components=2, random_state=seed).fit(rows, labels).features_ for seed in range(600)]
+    subsets = [OPAUCf(n_components=2, random_state=seed).fit(rows, labels).features_ for seed in range(600)]
     # 200 are expected of each, with a standard deviation of 11.5.
-    assert np.abs(np.bincount(np.concatenate(drawn)) - 200).max() < 50
+    assert np.abs(np.bincount(np.concatenate(subsets)) - 200).max() < 50
 
 
 @pytest.mark.parametrize("solver", ["exact", "sgd"])
@@ -87,6 +87,26 @@ def test_principal_components_are_the_projections_on_the_leading_singular_vector
     components = components - components.mean(axis=0)
     signs = np.sign((components * left[:, :8]).sum(axis=0))
     assert_allclose(components, left[:, :8] * lengths[:8] * signs, atol=1e-6)
+
+
+def test_components_of_a_slowly_decaying_spectrum_lose_next_to_no_variance():
+    """The Krylov basis has 180 of 500 dimensions here, so that Lanczos has not converged."""
+    rows = np.random.default_rng(2).normal(size=(500, 800)) / np.sqrt(np.arange(1, 801))
+    lengths = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:40]
+    variance = PrincipalComponents(rows, 40, 0).explained_variance
+    assert_allclose(variance.sum(), (lengths**2).sum() / 500, rtol=1e-4)
+    assert np.all(variance <= lengths**2 / 500 * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("shape", [(400, 600), (600, 400)])
+@pytest.mark.parametrize(("rank", "n_components"), [(1, 3), (30, 60), (119, 60)])
+def test_rows_of_low_rank_have_no_more_components_than_their_rank(shape, rank, n_components):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))
+    lengths = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
+    size = min(rank, n_components)
+    variance = PrincipalComponents(rows, n_components, 0).explained_variance
+    assert_allclose(variance, lengths[:size] ** 2 / shape[0], rtol=1e-9)
 
 
 def test_wide_rows_without_variance_have_one_component_of_variance_zero():

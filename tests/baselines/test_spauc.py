@@ -73,8 +73,8 @@ def test_the_mean_step_is_along_the_gradient_over_all_pairs(seed, positives):
     solver = SPAUCSolver(alpha=0.0, eta0=step, learning_rate="constant", average=False)
     sums = np.array([rows[labels == k].sum(axis=0) for k in (0, 1)])
     state = solver.start(3)
-    state.parts.cards[:, WEIGHT] = w
-    state.parts.cards[:, SUMS:] = copies * sums.T
+    state.parts.records[:, WEIGHT] = w
+    state.parts.records[:, SUMS:] = copies * sums.T
     state.parts.counts[:] = copies * np.bincount(labels)
     state.parts.products[:] = copies * sums @ w
     state.parts.gram[:] = copies**2 * sums @ sums.T

@@ -89,7 +89,7 @@ def test_new_levels_columns_in_another_order_and_missing_ones_at_prediction(opau
     ran = opauc("predict", "model", "new.csv")
     assert ran.code == 0
     assert "column city: 4,000 rows have categories that were rare or absent in training (Atlantis)" in ran.err
-    assert "column age: 4,000 values could not be read as what the others are; taken as missing" in ran.err
+    assert "column age: 4,000 values could not be read as the column's type; taken as missing" in ran.err
     write_csv("short.csv", ROWS[["age", "grade"]])
     assert "no column city" in refused(opauc("predict", "model", "short.csv"))
     with pytest.raises(library.InputError, match="no column city"):
@@ -195,7 +195,7 @@ def test_a_first_line_of_words_and_numbers_that_may_be_either_asks_for_one_of_tw
 
 def test_nothing_to_learn_from_is_refused(opauc):
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
-    assert "no column is left to train on besides same (constant)" in refused(train(opauc, "rows.csv"))
+    assert "every column is dropped: same (constant)" in refused(train(opauc, "rows.csv"))
 
 
 def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):

@@ -134,7 +134,9 @@ def test_too_few_rows_to_choose_are_told_of(tmp_path, opauc):
     (tmp_path / "rows.svm").write_text("+1 1:1\n-1 1:2\n")
     ran = opauc("train", tmp_path / "rows.svm", "--alpha", "auto", "-o", tmp_path / "model")
     assert ran.code == 0
-    assert "was not chosen but taken from the middle: no fold has rows of both classes in it and outside it" in ran.err
+    assert (
+        "was not chosen, it is the middle of the grid: no fold has rows of both classes in it and outside it" in ran.err
+    )
 
 
 @pytest.mark.usefixtures("files")

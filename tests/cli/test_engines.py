@@ -30,12 +30,12 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
 
 
-def test_threads_learn_what_one_learns(opauc, data, tmp_path):
+def test_threads_train_what_one_trains(opauc, data, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     assert opauc("train", "--solver", "auto", data, "-o", one).code == 0
     ran = opauc("train", "--solver", "auto", data, "-o", two, "--n-jobs", 2)
     assert ran.code == 0
-    line = rf"{two}: 2,000 rows \(positive: 1\), 3 features, exact, \d+\.\d s, learned in (\d+) shards: opauc evaluate "
+    line = rf"{two}: 2,000 rows \(positive: 1\), 3 features, exact, \d+\.\d s, trained in (\d+) shards: opauc evaluate "
     assert int(re.match(line, ran.err).group(1)) > 3
     assert ran.err.count("\n") == 1
     found, right = library.load(two), library.load(one)
@@ -57,7 +57,7 @@ def assert_progress(ran, data):
 def test_a_terminal_shows_how_many_shards_are_done(opauc, data, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # by which rich takes any stream for a terminal
     ran = opauc("train", "--solver", "auto", data, "-o", tmp_path / "m", "--n-jobs", 2)
-    assert re.search(r"learning .*━.* MB/s", ran.err)
+    assert re.search(r"training .*━.* MB/s", ran.err)
 
 
 IN_ORDER = [("--solver", "sgd"), ("--missing", "mean"), ("--forgetting-factor", "0.99"), ("--checkpoint-every", "500")]
@@ -140,7 +140,7 @@ def test_a_cluster_trains_and_evaluates_and_says_where_to_watch(opauc, data, tmp
         trained = opauc("train", "--solver", "auto", data, "-o", two, *there, "--n-jobs", 2, "--json")
         evaluated = opauc("evaluate", two, data, *there, "--json")
         told = opauc("evaluate", two, data, *there)
-    assert re.match(r"dask: watch it at http://\S+/status\n$", told.err)
+    assert re.match(r"dask: dashboard at http://\S+/status\n$", told.err)
     assert re.search(r"rows +2,000, 796 positive, 1,204 negative", told.out)
     shown = [json.loads(line) for line in trained.out.splitlines()]
     assert shown[0]["event"] == "engine"
@@ -176,7 +176,7 @@ def test_a_bad_row_on_a_cluster_that_the_command_starts_is_one_line(data, tmp_pa
     data.write_text(data.read_text() + "x,1,2,0\n")
     words = ("train", "--solver", "auto", data, "-o", tmp_path / "m", "--engine", "dask", "--n-jobs", 1)
     shown = run_seen(monkeypatch, capfd, 2, *words).err.splitlines()
-    assert shown[0].startswith("dask: watch it at http://")
+    assert shown[0].startswith("dask: dashboard at http://")
     assert shown[1].startswith(f"opauc: {data}, line 2002, column a: 'x' is not a number")
     assert len(shown) == 2, "nothing of what workers say of it"
 
@@ -194,7 +194,7 @@ def test_spark_trains_and_evaluates_and_nothing_of_java_reaches_the_terminal(dat
     there, model = ("--engine", "spark", "--n-jobs", 2), tmp_path / "spark"
     trained = run("train", "--solver", "auto", data, "-o", model, *there).err.splitlines()
     assert len(trained) == 2, "where to watch it, and what was learned"
-    assert trained[0].startswith("spark: watch it at http://")
+    assert trained[0].startswith("spark: dashboard at http://")
     assert trained[1].startswith(f"{model}: 2,000 rows")
     assert model.read_bytes() == (tmp_path / "threads").read_bytes(), "the same shards give the same file"
     monkeypatch.setattr("opauc.cli.console.SECONDS_BETWEEN_LINES", 0.0)
@@ -240,7 +240,7 @@ def test_no_device_is_one_line_before_anything_is_read(opauc, data, tmp_path, mo
     model = tmp_path / "m"
     assert opauc("train", "--solver", "auto", data, "-o", model).code == 0
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("opauc.data.stream.DataStream.chunks", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr("opauc.data.stream.DataStream.batches", lambda *_: pytest.fail("rows were read"))
     words = ("evaluate", model, data) if verb == "evaluate" else ("train", "--solver", "exact", data, "-o", model)
     ran = opauc(*words, "--engine", "cuda")
     assert (ran.code, ran.err.count("\n")) == (2, 1)

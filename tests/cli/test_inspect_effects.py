@@ -52,9 +52,7 @@ def test_the_model_selection_and_the_drift_are_listed(model, file, opauc):
 def test_a_machine_gets_all_of_it(model, file, opauc):
     found = json.loads(opauc("inspect", file, "--json").out)["additive"]
     assert [effect["name"] for effect in found["terms"]] == [effect.name for effect in model.terms_]
-    assert {effect["name"]: effect["importance"] for effect in found["terms"]} == pytest.approx(
-        model.term_importances_
-    )
+    assert {effect["name"]: effect["importance"] for effect in found["terms"]} == pytest.approx(model.term_importances_)
     assert found["selection"] == {"model": model.selection_.model, "aucs": model.selection_.aucs}
     assert found["drift"] == {}
 

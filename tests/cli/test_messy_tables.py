@@ -35,7 +35,7 @@ def test_one_message_names_every_column_at_fault_with_the_flags_that_settle_it(o
     said = one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m"))
     for part in (
         "name the label (--label)",
-        "columns Name, Sex hold words",
+        "columns Name, Sex hold strings",
         "(--categorical Name,Sex)",
         "(--drop Name,Sex)",
         "values are missing in Age (--missing zero or mean)",
@@ -43,7 +43,7 @@ def test_one_message_names_every_column_at_fault_with_the_flags_that_settle_it(o
         assert part in said
     said = one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m", "--label", "Survived"))
     assert said == (
-        "t.csv, line 2, column Name: 'Braund, Mr.' is not a number, nor are values of column Sex; columns of words "
+        "t.csv, line 2, column Name: 'Braund, Mr.' is not a number, nor are values of column Sex; columns of strings "
         "must be declared categorical (--categorical Name,Sex) or left out (--drop Name,Sex); values are missing in "
         "Age (--missing zero or mean)"
     )
@@ -62,7 +62,7 @@ def test_missing_values_are_not_mentioned_where_something_stands_for_them(opauc)
 def test_typed_tables_name_every_column_of_words_at_once(tmp_path, opauc):
     pd.DataFrame({"a": ["x"], "last, first": ["z"], "b": [1.0], "label": [1]}).to_parquet(tmp_path / "t.parquet")
     said = one_line(opauc("train", "--solver", "auto", tmp_path / "t.parquet", "-o", tmp_path / "m"))
-    assert "columns a, last, first hold words" in said
+    assert "columns a, last, first hold strings" in said
     assert """(--categorical 'a,"last, first"')""" in said
 
 

@@ -284,7 +284,7 @@ def test_intervals_are_refused_by_name_and_can_be_left_out(tmp_path, unit):
     for options, message in [
         (ReadOptions(), f"column a holds {kind}, which is no number; turn it into one or leave it out"),
         (ReadOptions(categorical=("a",)), f"column a holds {kind}, which cannot be categories"),
-        (ReadOptions(label="a"), f"the label, column a, holds {kind}, which is neither numbers nor words"),
+        (ReadOptions(label="a"), f"the label, column a, holds {kind}, which is neither numbers nor strings"),
     ]:
         with pytest.raises(InputError, match=message):
             list(open_stream([tmp_path / "t.arrow"], options).batches())

@@ -14,7 +14,7 @@ from tests.data.csv_parts import COLUMNS, lines_of, parts_of, written
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("y,a\n1,2\n0,x\n", "line 3, column a: 'x' is not a number; a column of words must be declared categorical"),
+        ("y,a\n1,2\n0,x\n", "line 3, column a: 'x' is not a number; a column of strings must be declared categorical"),
         ("y,a\n\n1,2\n0\n", "line 4: 1 field, expected 2"),
         ("y,a\n1,2,3\n", "line 2: 3 fields, expected 2"),
         ('y,a\n"1\n",2\n0,1_0\n', "line 4, column a: '1_0' is not a number"),
@@ -32,9 +32,9 @@ def test_a_bad_row_is_named_with_file_line_and_column(tmp_path, text, message, b
     assert str(error.value).startswith(f"{path}, {message}")
 
 
-def test_words_that_are_not_in_utf8_are_those_of_windows_and_it_is_said(tmp_path):
+def test_strings_that_are_not_utf8_are_read_as_windows_1252_with_a_warning(tmp_path):
     path = written(tmp_path, b"label,a,w\n1,2,Gen\xe8ve\n1,2,Gen\xc3\xa8ve\n0,3,\x80\x81\n1,4,ok\n")
-    with pytest.warns(UserWarning, match="some words are not in UTF-8; they are read as Windows-1252"):
+    with pytest.warns(UserWarning, match="some strings are not in UTF-8; they are read as Windows-1252"):
         [part] = parts_of(path, CsvReader(COLUMNS))
     assert part.rows["w"].to_pylist() == ["Genève", "Genève", "€\ufffd", "ok"]
     [part] = parts_of(written(tmp_path, "label,a,größe\n1,2,x\n".encode("latin-1")), CsvReader(TableColumns(drop=[2])))
@@ -84,7 +84,7 @@ def test_skipped_rows_are_counted_in_their_order_and_the_others_kept(tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", " NA "])
-def test_missing_numbers_are_told_from_words(tmp_path, missing):
+def test_missing_numbers_are_distinguished_from_strings(tmp_path, missing):
     path = written(tmp_path, f"label,a,w\n1,{missing},{missing}\n1,2,z\n")
     [part] = parts_of(path, CsvReader(COLUMNS))
     [absent, there] = part.rows.column("a").to_pylist()

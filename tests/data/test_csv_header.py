@@ -68,12 +68,12 @@ def test_the_label_is_found_in_other_letters_where_none_has_these(tmp_path, name
     assert TableColumns().resolve(part.rows.schema.names, "").by_name.label == label
 
 
-def test_all_columns_of_words_are_named_with_the_line_of_the_first(tmp_path):
+def test_all_columns_of_strings_are_named_with_the_line_of_the_first(tmp_path):
     path = written(tmp_path, 'y,a,"b, c",d\n1,2,3,\n1,2,x,1\n0,z,x,u\n')
     with pytest.raises(MalformedRowError) as error:
         parts_of(path)
     assert str(error.value) == (
-        f"{path}, line 3, column b, c: 'x' is not a number, nor are values of columns a, d; columns of words must be "
+        f"{path}, line 3, column b, c: 'x' is not a number, nor are values of columns a, d; columns of strings must be "
         'declared categorical (categorical=a,"b, c",d) or left out (drop=a,"b, c",d); values are missing in d '
         "(missing=zero or mean)"
     )

@@ -105,7 +105,7 @@ def test_only_columns_that_are_used_are_converted(tmp_path):
         ("t.data", "a b,label\n2,1\n", ["a b", "label"]),
     ],
 )
-def test_the_delimiter_is_told_by_the_name_or_the_first_line(tmp_path, name, text, wanted):
+def test_the_delimiter_is_inferred_from_the_name_or_the_first_line(tmp_path, name, text, wanted):
     data = gzip.compress(text.encode()) if name.endswith("gz") else text
     [part] = parts_of(written(tmp_path, data, name))
     assert part.rows.schema.names == wanted
@@ -119,13 +119,13 @@ def test_text_without_a_header_calls_columns_by_their_positions(tmp_path):
         assert part.lines is None
 
 
-def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numbers(tmp_path):
+def test_whether_the_first_line_is_a_header_is_asked_where_it_has_strings_and_numbers(tmp_path):
     assert parts_of(written(tmp_path, "y,a\n1,2\n"), CsvReader(header=None))[0].rows.num_rows == 1
     path = written(tmp_path, "yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
         parts_of(path, CsvReader(header=None))
     hint = "(header=True or False)"
-    assert str(error.value) == f"{path}: the first line has words and numbers; say whether it is a header {hint}"
+    assert str(error.value) == f"{path}: the first line has strings and numbers; say whether it is a header {hint}"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_words_and_numb
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*not in UTF-8")
-def test_a_first_line_whose_words_are_values_below_is_a_row_unless_columns_are_asked_for_by_its_names(
+def test_a_first_line_whose_strings_are_values_below_is_a_row_unless_columns_are_requested_by_its_names(
     tmp_path, text, columns, header
 ):
     for encoded in (text.encode(), text.encode("cp1252")):
@@ -151,7 +151,7 @@ def test_a_first_line_whose_words_are_values_below_is_a_row_unless_columns_are_a
 
 
 @pytest.mark.parametrize("quoted", [False, True])
-def test_labels_are_the_same_words_however_the_file_is_spaced(tmp_path, quoted):
+def test_labels_are_the_same_strings_however_the_file_is_spaced(tmp_path, quoted):
     text = "a, label\n1, yes\n2,no \n3,\tyes\n" + '4," yes"\n' * quoted
     [part] = parts_of(written(tmp_path, text))
     assert part.rows["label"].to_pylist() == ["yes", "no", "yes"] + ["yes"] * quoted
@@ -247,7 +247,7 @@ def test_memory_does_not_grow_with_the_text(tmp_path):
     assert large - small < 20_000  # KiB; the texts differ by 73,000
 
 
-def test_whole_numbers_that_float64_would_merge_are_labels_as_words(tmp_path):
+def test_whole_numbers_that_float64_would_merge_are_labels_as_strings(tmp_path):
     path = written(tmp_path, "a,y\n1,9007199254740992\n2,9007199254740993\n")
     [part] = parts_of(path)
     assert part.rows.column("y").to_pylist() == ["9007199254740992", "9007199254740993"]

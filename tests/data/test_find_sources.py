@@ -43,9 +43,9 @@ def test_the_first_line_tells_the_format_of_a_file_without_ending(tmp_path, cont
     assert format_of(str(tmp_path / "a9a")).name == wanted
 
 
-def test_a_format_can_be_asked_for_and_must_be_for_standard_input():
+def test_a_format_can_be_named_and_must_be_for_standard_input():
     assert format_of("-", "csv").name == "csv"
-    with pytest.raises(InputError, match="standard input: its format cannot be told"):
+    with pytest.raises(InputError, match="standard input: its format cannot be inferred"):
         format_of("-")
     with pytest.raises(InputError, match="format must be one of libsvm, csv"):
         format_of("a.csv", "excel")

@@ -1,4 +1,4 @@
-"""Formats declare themselves in a folder, at little cost."""
+"""The registry of formats, and what reading a file imports."""
 
 import subprocess
 import sys

@@ -32,7 +32,7 @@ FLOORS = pd.Series(np.where(np.arange(1200) % 3, "ground", "1"))
         ([uuid.UUID(int=7), None], ["00000000-0000-0000-0000-000000000007", None]),
     ],
 )
-def test_values_that_are_not_plain_become_words(values, wanted):
+def test_values_that_are_not_plain_become_strings(values, wanted):
     table, schema = with_plain_values(pd.DataFrame({"x": values, "n": range(len(values))}))
     column = pa.Table.from_pandas(table, schema, preserve_index=False)["x"].combine_chunks()
     column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -46,12 +46,12 @@ def test_plain_columns_stay_as_they_are():
 
 
 @pytest.mark.parametrize("values", [[1j, 2j], [[1], [2]]])
-def test_what_cannot_be_words_is_refused(values):
+def test_values_that_cannot_be_strings_are_an_error(values):
     with pytest.raises(InputError, match="neither"):
         OnePassGAM().fit(pd.DataFrame({"x": values}), [0, 1])
 
 
-def test_numbers_mixed_with_words_are_the_categories_of_their_words():
+def test_numbers_mixed_with_strings_are_categories():
     words = pd.DataFrame({"size": SIZE, "floor": FLOORS})
     mixed = words.assign(floor=[1 if floor == "1" else floor for floor in FLOORS])
     model, other = OnePassGAM().fit(words, LABELS), OnePassGAM().fit(mixed, LABELS)

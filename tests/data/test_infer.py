@@ -54,7 +54,7 @@ def test_what_the_user_says_comes_before_what_it_looks_like():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_codes_are_told_from_quantities_by_their_neighbours(seed):
+def test_codes_are_distinguished_from_quantities_by_their_neighbors(seed):
     random = np.random.default_rng(seed)
     values, rates = random.integers(80, size=30_000), random.random(80)
     assert are_codes(values * 1.0, random.random(30_000) < rates[values])

@@ -126,7 +126,7 @@ def test_unsorted_sparse_rows_are_put_in_order_and_the_callers_are_left_alone():
         (np.array([True, False]), [True, False]), (pd.Series(["a", "b"], dtype="category"), ["a", "b"]),
     ],
 )  # fmt: skip
-def test_labels_of_any_kind_become_an_array_of_numbers_or_words(labels, wanted):
+def test_labels_of_any_kind_become_an_array_of_numbers_or_strings(labels, wanted):
     [part] = parts_of(np.eye(2), MemoryReader(labels=labels))
     assert part.labels.tolist() == wanted
     assert part.labels.dtype.kind in "biufU"

@@ -30,7 +30,7 @@ def drawn(seed, n_rows=60):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_features_are_standard_scores_marks_and_dummies(seed):
+def test_features_are_standard_scores_missing_indicators_and_dummies(seed):
     rows = drawn(seed)
     frame = pd.DataFrame(rows)
     numbers = frame[[0, 2]]
@@ -45,7 +45,7 @@ def test_features_are_standard_scores_marks_and_dummies(seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1), cut=st.integers(0, 60))
-def test_features_of_a_chunk_are_a_choice_of_those_of_the_whole(seed, cut):
+def test_features_of_a_batch_are_a_subset_of_those_of_the_whole(seed, cut):
     rows = drawn(seed)
     features = NumberFeatures(rows, CATEGORICAL)
     parts = [features.rows(part, grow=True).toarray() for part in (rows[:cut], rows[cut:])]
@@ -58,7 +58,7 @@ def test_features_of_a_chunk_are_a_choice_of_those_of_the_whole(seed, cut):
 
 
 @pytest.mark.parametrize("strange", [UNSEEN, 99.0])
-def test_once_nothing_new_is_learnt_a_new_category_has_no_feature(strange):
+def test_once_the_encoder_is_frozen_a_new_category_has_no_feature(strange):
     rows = drawn(0)
     features = NumberFeatures(rows, CATEGORICAL)
     known = features.rows(rows, grow=True).toarray()

@@ -91,7 +91,7 @@ def test_the_next_array_and_arrays_to_be_scored_are_read_as_the_first(tmp_path, 
         np.testing.assert_array_equal(np.concatenate(rows), np.concatenate(first))
 
 
-def test_an_array_stored_by_columns_is_read_where_it_is_not_packed(tmp_path):
+def test_an_array_stored_by_columns_is_read_where_it_is_not_compressed(tmp_path):
     path = tmp_path / "data.npz"
     by_columns = np.asfortranarray(numbers())
     np.savez(path, X=by_columns, y=LABELS["numbers"])

@@ -51,8 +51,8 @@ def test_one_wide_column_makes_all_rows_wide():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["x"], "column a holds words; declare it categorical (categorical=a) or leave it out (drop=a)"),
-        (pa.array(["x"]).dictionary_encode(), "column a holds words; declare it categorical (categorical=a)"),
+        (["x"], "column a holds strings; declare it categorical (categorical=a) or leave it out (drop=a)"),
+        (pa.array(["x"]).dictionary_encode(), "column a holds strings; declare it categorical (categorical=a)"),
         ([datetime.date(2020, 1, 1)], "column a holds date32[day], which is no number; turn it into one or leave it"),
         ([datetime.datetime(2020, 1, 1)], "column a holds timestamp[us], which is no number"),
         ([[1, 2]], "column a holds list<item: int64>, which is no number"),
@@ -128,7 +128,7 @@ def test_infinite_numbers_are_refused_whatever_stands_for_missing_ones(missing):
     assert str(error.value) == "t.parquet, line 2, column a: -inf is not a finite number"
 
 
-def test_the_state_goes_through_json_and_marks_say_what_it_was():
+def test_the_state_goes_through_json_and_indicators_say_what_it_was():
     encoder = OneHotEncoder(TableColumns(categorical=["u"]), missing="mean")
     first = {"u": ["x", "é"], "a": [1.0, None], "y": [0, 1]}
     encoded(encoder, first)

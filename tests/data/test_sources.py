@@ -38,7 +38,7 @@ def test_blocks_are_whole_lines_of_the_content_and_go_on_from_any_of_their_ends(
 
 
 @pytest.mark.parametrize("packing", ["plain", "gz", "bz2", "xz", "zst"])
-def test_packed_content_gives_the_blocks_of_the_plain_one(tmp_path, packing):
+def test_compressed_content_gives_the_blocks_of_the_plain_one(tmp_path, packing):
     content = b"".join(b"%d 1:2\n" % i for i in range(5000))
     plain, packed = tmp_path / "plain", tmp_path / "packed"  # no suffix: the first bytes tell
     plain.write_bytes(content)
@@ -67,7 +67,7 @@ def test_standard_input_is_read_through_a_pipe(monkeypatch):
     assert [block.data.tobytes() for block in blocks_of("-")] == [b"a\nb\n"]
 
 
-def test_a_file_that_changed_before_the_place_to_go_on_from_is_refused(tmp_path):
+def test_a_file_that_changed_before_the_resume_position_is_refused(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(b"0123456\n" * 10)
     first = blocks_of(path)[0]

@@ -13,16 +13,20 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM
 from opauc.additive.drift import find_drift
 from opauc.additive.factory import AdditiveFactory
+from opauc.additive.file_sample import read_initial_sample
+from opauc.additive.settings import with_init_size
 from opauc.core.batch import ResumePosition
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import save_model
 from opauc.data import BadRows, ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.sample import RowFiles
 from opauc.engines.files import score_files, train_files
 from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
+from opauc.types import random_key
 from tests.tables import raw_table, small_bases, write_csv
 
 N_ROWS = 5000
@@ -83,8 +87,10 @@ def test_rows_of_the_initial_sample_are_recognized_whatever_their_categories(fil
     assert (table["city"] == "Zug").any()
     city = next(column for column in model.reading.columns.columns if column.name == "city")
     assert "Zug" not in city.categories
-    sampled = int(FACTORY.open_files(files["csv"], READING, ClassLabels()).factory.initial.current.n_sample_rows)
-    assert sum(model.fit.final.selection.rows) == N_ROWS - sampled
+    init_size = with_init_size(FACTORY.settings(), N_ROWS).init_size
+    row_files = RowFiles.of(files["csv"], READING)
+    sample = read_initial_sample(row_files, READING, ClassLabels(), init_size, random_key(0))
+    assert sum(model.fit.final.selection.rows) == N_ROWS - len(sample.rows)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -206,7 +206,7 @@ def test_overflow_while_merging_keeps_both_models():
     assert one.moments_ is before
 
 
-def test_forgetting_what_was_never_learnt_keeps_the_model():
+def test_forgetting_rows_that_were_never_processed_keeps_the_model():
     model = OPAUC().fit(ROWS, LABELS)
     before = snapshot(model)
     with pytest.raises(ValueError, match="only"):
@@ -217,16 +217,16 @@ def test_forgetting_what_was_never_learnt_keeps_the_model():
 
 
 def test_too_many_features_for_full_covariance_say_what_they_would_take():
-    thin = sparse.csr_matrix((2, 20_000))
+    rows = sparse.csr_matrix((2, 20_000))
     with pytest.raises(ValueError, match=r"covariance matrices of 20000 features take 6.0 GiB; .* at most 2 GiB"):
-        OPAUC(rank=None).fit(thin, [0, 1])
-    thin = sparse.csr_matrix((2, 9_000))
+        OPAUC(rank=None).fit(rows, [0, 1])
+    rows = sparse.csr_matrix((2, 9_000))
     with pytest.raises(
         ValueError, match=r"^8 covariance matrices of 9000 features take 4.8 GiB; forgetting_factor='auto' uses"
     ):
-        OPAUC(forgetting_factor="auto").fit(thin, [0, 1])
+        OPAUC(forgetting_factor="auto").fit(rows, [0, 1])
     with pytest.raises(ValueError, match=r"^6 covariance matrices of 9000 features take 3.6 GiB; OPAUCCV uses at most"):
-        OPAUCCV(cv=3).fit(thin, [0, 1])
+        OPAUCCV(cv=3).fit(rows, [0, 1])
 
 
 def test_interrupting_a_chunk_leaves_the_model_as_it_was(monkeypatch):

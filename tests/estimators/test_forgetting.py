@@ -74,7 +74,7 @@ def test_both_solvers_keep_the_statistics_of_each_class_by_the_age_of_its_rows(s
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("forgetting_factor", [0.9, 0.99, 0.998])
-def test_a_hundred_thousand_rows_are_learnt_in_one_call_or_in_many(solver, forgetting_factor):
+def test_a_hundred_thousand_rows_are_processed_in_one_call_or_in_many(solver, forgetting_factor):
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(100_000, 2)), (rng.random(100_000) < 0.3).astype(int)
     whole = OPAUC(solver=solver, forgetting_factor=forgetting_factor).fit(rows, labels)

@@ -53,7 +53,7 @@ def test_of_more_features_than_columns_those_that_tell_most_are_kept():
     assert roc_auc_score(LABELS, model.decision_function(np.column_stack([noise, ROWS]))) > 0.6
 
 
-def test_rows_one_by_one_are_those_of_one_chunk():
+def test_rows_one_by_one_are_those_of_one_batch():
     one = gam().partial_fit(ROWS[:300], LABELS[:300], classes=[0, 1])
     many = gam()
     for i in range(300):

@@ -46,7 +46,7 @@ def test_what_was_found_is_published():
     assert_allclose(model.coef_path_[found["alpha"] == model.alpha_], model.coef_, rtol=1e-8)
 
 
-def test_without_standardising_it_is_opauc_with_the_alpha_chosen():
+def test_without_standardizing_it_is_opauc_with_the_alpha_chosen():
     model = OPAUCCV(standardize=False).fit(ROWS, LABELS)
     assert_allclose(
         model.coef_, OPAUC(solver="exact", alpha=model.alpha_, standardize=False).fit(ROWS, LABELS).coef_, rtol=1e-8
@@ -136,7 +136,7 @@ def test_one_alpha_has_one_score_a_fold_and_one_path():
 
 
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_grid_is_learnt_and_chosen_from_in_one_look():
+def test_a_grid_is_trained_and_chosen_from_in_one_look():
     model = OPAUCCV(solver="sgd")
     for rows, labels in OnlyOnce(0.2 * ROWS, LABELS):
         model.partial_fit(rows.copy(), labels, classes=[0, 1])

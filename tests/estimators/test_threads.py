@@ -71,7 +71,7 @@ def test_no_row_is_lost_however_many_threads_learn(model):
     assert_allclose(model._fitted.counts, np.bincount(LABELS))
 
 
-def test_rows_learnt_by_threads_give_the_weights_of_fit():
+def test_rows_processed_by_threads_give_the_weights_of_fit():
     model = OPAUC(solver="exact")
     at_once(*(learning(model, thread) for thread in range(THREADS)))
     assert_allclose(model.coef_, OPAUC(solver="exact").fit(ROWS, LABELS).coef_, rtol=1e-9)
@@ -145,7 +145,7 @@ def test_forgetting_and_learning_at_once_leaves_the_rows_that_were_not_forgotten
     assert_allclose(model.coef_, OPAUC(solver="exact").fit(ROWS[kept], LABELS[kept]).coef_, rtol=1e-8)
 
 
-def test_files_saved_while_rows_are_learnt_hold_whole_chunks(tmp_path):
+def test_files_saved_during_training_hold_whole_batches(tmp_path):
     model = OPAUC(rank=0).fit(ROWS[:SIZE], LABELS[:SIZE])
 
     def saving():

@@ -109,22 +109,22 @@ def test_on_real_data_the_printed_recursion_costs_auc(real_data, name):
     assert auc[0] > auc[1]
 
 
-def drawn(n_rows, rank, key):
-    return SignStream(rank, key).codes(np.arange(n_rows))[:, :rank]
+def draw_signs(n_rows, rank, key):
+    return SignStream(rank, key).sign_rows(np.arange(n_rows))[:, :rank]
 
 
 def test_the_printed_sketch_subtracts_next_to_nothing():
-    """On average over the codes it estimates S + c c^T (1 - 1/T), the raw second moment, instead of S."""
+    """On average over the signs it estimates S + c c^T (1 - 1/T), the raw second moment, instead of S."""
     rows, _ = problem(5, 60, 3, offset=2.0)
     mean = rows.mean(0)
-    average = np.mean([printed_sketch_covariance(rows, drawn(60, 8, key)) for key in range(3000)], axis=0)
+    average = np.mean([printed_sketch_covariance(rows, draw_signs(60, 8, key)) for key in range(3000)], axis=0)
     expected = literal.covariance(rows) + np.outer(mean, mean) * (1 - 1 / 60)
     assert_allclose(average, expected, rtol=0.05)
 
 
 def test_subtracting_the_whole_mean_is_unbiased_but_not_positive():
     rows, _ = problem(6, 60, 3, offset=2.0)
-    parts = [mean_sketch_covariance(rows, drawn(60, 8, key)) for key in range(3000)]
+    parts = [mean_sketch_covariance(rows, draw_signs(60, 8, key)) for key in range(3000)]
     assert_allclose(np.mean(parts, axis=0), literal.covariance(rows), atol=0.1 * np.abs(rows).max() ** 2)
     assert min(np.linalg.eigvalsh(part)[0] for part in parts) < -1.0
 
@@ -132,17 +132,17 @@ def test_subtracting_the_whole_mean_is_unbiased_but_not_positive():
 def test_the_centered_sketch_of_a_constant_stream_is_zero():
     rows, labels = np.full((50, 2), 3.0), np.zeros(50, np.int8)
     moments = ClassSketch.empty(2, SignStream(4, 0)).update(rows, labels)
-    part = moments.sums[:, 0, :-1] - np.outer(moments.means[0], moments.code_sums[0, :-1])
+    part = moments.sums[:, 0, :-1] - np.outer(moments.means[0], moments.sign_sums[0, :-1])
     assert_allclose(part, 0.0, atol=1e-12)
-    printed = [printed_sketch_covariance(rows, drawn(50, 4, key))[0, 0] for key in range(500)]
+    printed = [printed_sketch_covariance(rows, draw_signs(50, 4, key))[0, 0] for key in range(500)]
     assert_allclose(np.mean(printed), 9 * (1 - 1 / 50), rtol=0.2)
 
 
-def test_codes_need_one_over_root_rank_for_the_identity():
+def test_signs_need_one_over_root_rank_for_the_identity():
     """E[R R^T] = I holds for entries of size 1/sqrt(rank); 1/rank, as one line has it, gives I/rank."""
-    codes = drawn(40, 16, 0)
-    assert_allclose(np.diagonal(codes @ codes.T), 1.0)
-    assert_allclose(np.diagonal((codes / 4) @ (codes / 4).T), 1 / 16)
+    signs = draw_signs(40, 16, 0)
+    assert_allclose(np.diagonal(signs @ signs.T), 1.0)
+    assert_allclose(np.diagonal((signs / 4) @ (signs / 4).T), 1 / 16)
 
 
 def test_on_real_data_the_centered_sketch_is_the_better_one(real_data):

@@ -55,7 +55,7 @@ def stream_of(model):
 
 
 def assert_same_scores(one, other, rows, atol=1e-12):
-    """Additive models solve for their weights anew, so that rounding shows in the eighth digit."""
+    """Additive models solve for their weights again, so that rounding shows in the eighth digit."""
     tolerance = {"rtol": 0, "atol": 1e-8} if isinstance(one, OnePassGAM) else {"rtol": 1e-9, "atol": atol}
     assert_allclose(one.decision_function(rows), other.decision_function(rows), **tolerance)
 

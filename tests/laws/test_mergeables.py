@@ -169,6 +169,7 @@ OTHERS = {
     "RowReading": "a protocol",
     "OneHotReading": "merges the columns of two tables, in the order of their operands: tests/data covers it",
     "OrdinalReading": "merges the columns of two tables, in the order of their operands: tests/data covers it",
+    "DaskScheduler": "merges the results of tasks, each of which is in CASES or OTHERS",
     "TrainedShards": "a model with its provenance: shards have an order",
     "ScoredShards": "a StreamingAuc and CalibrationBins with their provenance: shards have an order",
     "Gathered": "a protocol of the engines",

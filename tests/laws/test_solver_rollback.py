@@ -87,7 +87,7 @@ def interrupt(patch, solver):
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
 def test_a_step_is_rolled_back_whether_it_ends_or_is_interrupted(solver, form, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "DEFER_FROM", 0)
+    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
     rows, labels = chunk(0)
     state = solver.step(solver.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from opauc.baselines.solvers.mean_difference import MeanDifference
 
+from opauc.baselines.mean_difference import MeanDifferenceSolver
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.exact import Exact
 from opauc.linear.sketch_exact import SketchedExact
 from tests.problems import problem
 
-everyone = pytest.mark.parametrize("solver", [Exact(), SketchedExact(rank=3), MeanDifference()])
+everyone = pytest.mark.parametrize("solver", [Exact(), SketchedExact(rank=3), MeanDifferenceSolver()])
 
 
 def train(solver, n_features=3):

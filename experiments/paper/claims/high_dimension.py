@@ -3,7 +3,7 @@
 from experiments.paper.data_set import HIGH_DIMENSION
 from experiments.paper.evidence import NOT_COMPUTED, Claim, Evidence, Verdict, decided, untested
 
-RIVALS = ("OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "OPAUC_f", "OPAUC_rp", "OPAUC_pca")
+COMPETITORS = ("OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "OPAUC_f", "OPAUC_rp", "OPAUC_pca")
 UNIVARIATE = ("online Uni-Exp", "online Uni-Squ")
 # Our sets with the most features, or the most rows, stand for news20.binary and ecml2012.
 LARGEST = ("news20_binary_rebuilt", "nsmc")
@@ -73,7 +73,7 @@ def best_on_the_largest(evidence: Evidence) -> Verdict:
     found = {
         (name, other): evidence.outcome(name, "OPAUCr", other)
         for name in LARGEST
-        for other in RIVALS
+        for other in COMPETITORS
         if evidence.auc(name, other) is not None
     }
     if not found or not all(evidence.auc(name, "OPAUCr") is not None for name in LARGEST):
@@ -83,7 +83,7 @@ def best_on_the_largest(evidence: Evidence) -> Verdict:
 
 
 CLAIMS = [
-    *(superior(other) for other in RIVALS),
+    *(superior(other) for other in COMPETITORS),
     Claim(
         "Table 5", "OPAUCr is highly competitive to or better than univariate losses, except on rcv1v2",
         "no significant loss on sets of 50,000 features or more", univariate_is_no_better,

@@ -20,7 +20,7 @@ def fit_cost(shape: Shape) -> float:
     return 2500.0 + 0.01 * shape.n_features**2
 
 
-def rival_cost(shape: Shape) -> float:
+def competitor_cost(shape: Shape) -> float:
     """Microseconds a row: tens of steps of a quasi-Newton method."""
     return 2.0 + 0.15 * shape.entries
 
@@ -36,7 +36,7 @@ def uni_log(setting: Setting, context: Context) -> FittedMethod:
     return weights_method("Uni-Log", fit)
 
 
-def rival(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
+def competitor(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
     """LogisticRegression with its own settings on scaled features."""
     found = find_feature_method("logistic_regression")
     assert found is not None, "scikit-learn is always here"
@@ -48,5 +48,10 @@ UNI_LOG = Column(
     logistic_family, most_rows=MOST_ROWS,
 )  # fmt: skip
 METHOD = Column(
-    "LogisticRegression", OURS, BOTH, rival, Cost(rival_cost), about="scikit-learn, features scaled, nothing tuned"
+    "LogisticRegression",
+    OURS,
+    BOTH,
+    competitor,
+    Cost(competitor_cost),
+    about="scikit-learn, features scaled, nothing tuned",
 )

@@ -93,8 +93,8 @@ class AdditiveFactory:
         """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(USUAL_CARD):,} rows, and rows that cannot be sampled before the pass (compressed files, labels "
-                "of more than two classes), fix no basis for shards: they are processed by one core"
+                f"up to {fitted_whole(USUAL_CARD):,} rows, and rows that cannot be sampled before the pass (compressed "
+                "files, labels of more than two classes), fix no basis for shards: they are processed by one core"
             )
         return Sharding(min_rows=ROWS_PER_SHARD, pieces=PIECES)
 

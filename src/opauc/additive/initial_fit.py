@@ -79,7 +79,7 @@ def fit_basis(
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     init_size = int(with_init_size(settings, 0).init_size)
-    drawn = buffer.sample(init_size, seed)
+    drawn = buffer.sample(init_size, seed, categorical)
     at = drawn.rows
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)

@@ -16,6 +16,8 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Rows of the rarer class that an initial sample should have.
 ENOUGH_OF_BOTH = 1000
+# Rows are sorted by so many columns, where their order must not depend on that in which they came.
+SORTED_COLUMNS = 8
 # An initial sample takes no more memory than this.
 MOST_BYTES = 256 * 2**20
 # The rarer class is at most this share of the rows that the basis is fitted to.
@@ -170,14 +172,14 @@ class WarmUpBuffer:
         """Return the weights as one array."""
         return np.concatenate([np.empty(0), *self.weights])
 
-    def sample(self, init_size: int, random_state: int) -> Sample:
+    def sample(self, init_size: int, random_state: int, categorical: NDArray[np.bool_] | None = None) -> Sample:
         """Return `init_size` rows at random, up to half of them of the rarer class; all rows if there are fewer.
 
         They come in an order that depends on their content alone.
         """
         labels = self.all_labels()
         if labels.size <= init_size:
-            return Sample(self._by_content(np.arange(labels.size)), np.ones(2))
+            return Sample(self._by_content(np.arange(labels.size), categorical), np.ones(2))
         random = np.random.default_rng(random_state)
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
@@ -185,16 +187,22 @@ class WarmUpBuffer:
         sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
         chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
         shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])
-        return Sample(self._by_content(np.sort(np.concatenate(chosen))), np.where(shares > 0, shares, 1.0))
+        return Sample(self._by_content(np.sort(np.concatenate(chosen)), categorical), np.where(shares > 0, shares, 1.0))
 
-    def _by_content(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_content(self, positions: NDArray[np.int64], categorical: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Return the positions in an order that depends on the rows alone, not on the order in which they came.
 
         Which rows the search fits and which it validates on goes by this order: the same rows in any order give the
-        same basis. (On magic04 the AUC of six random orders had a standard deviation of .001 without it.)
+        same basis. (On magic04 the AUC of six random orders had a standard deviation of .001 without it.) Rows are
+        sorted, then shuffled: units, constant columns and the numbers of categories, which are sorted by how many
+        rows they have, play no part, unless rows are alike in the first columns.
         """
-        keys = row_keys(self.all_rows()[positions])
-        return positions[np.lexsort((self.all_weights()[positions], self.all_labels()[positions], keys))]
+        rows, labels, weights = self.all_rows()[positions], self.all_labels()[positions], self.all_weights()[positions]
+        for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
+            _, category, counts = np.unique(rows[:, j], return_inverse=True, return_counts=True, equal_nan=True)
+            rows[:, j] = counts[category]
+        order = np.lexsort((row_keys(rows), weights, labels, *rows.T[:SORTED_COLUMNS][::-1]))
+        return positions[order[np.random.default_rng(0).permutation(order.size)]]
 
     def to_arrays(self) -> Arrays:
         """Return all rows under flat names."""

@@ -81,7 +81,7 @@ class InMemoryRows:
 
 
 def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> InputRows:
-    """Return the rows of a later chunk, or rows to be scored, as numbers; only the former number new categories."""
+    """Return the rows of a later batch, or rows to be scored, as numbers; only the former number new categories."""
     if isinstance(X, str | os.PathLike):
         return InputRows(_file_rows(estimator, os.fspath(X), columns), columns)
     if columns is None:
@@ -132,7 +132,7 @@ def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None)
     """Return the rows of a file, read as the command read those of the training."""
     reading = estimator._reading or OrdinalReading(ReadOptions(), None, columns)
     stream = reading.stream([path])
-    parts = [np.asarray(chunk.rows, np.float64) for chunk in stream.batches()]
+    parts = [np.asarray(batch.rows, np.float64) for batch in stream.batches()]
     if not parts:
         raise InputError(f"{path}: there are no rows in it")
     return np.concatenate(parts)

@@ -67,7 +67,7 @@ def compare(
     positive : str, optional
         Label of the positive rows; all others are negative.
     bad_rows : BadRows, optional
-        What becomes of rows that cannot be read; by default the first one is an error.
+        What to do with rows that cannot be read; by default the first one is an error.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
     **options
@@ -107,7 +107,7 @@ def run_comparison(
     features_only: bool = False,
     on_columns: Callable[[Sequence[ColumnProfile]], None] | None = None,
 ) -> list[Compared]:
-    """Compare methods on files; what `compare` and the command do.
+    """Compare methods on files, for `compare` and the command.
 
     `on_columns` is called with the inferred column types of tables.
     """

@@ -1,4 +1,4 @@
-"""Where work is done: on threads, on a cluster, on a device."""
+"""Engines: threads, clusters, devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL_CORES = -1
 
 
 def check_engine(engine: str | None, address: str | None, additive: bool) -> None:
-    """Raise where there is no such engine, it has no address, or it has no work for an additive model."""
+    """Raise for an unknown engine, an address without a cluster, or a device for an additive model."""
     if engine not in (None, *CLUSTERS, DEVICE):
         raise ParameterError(Parameter("engine"), f" must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
     if address is not None and engine not in CLUSTERS:

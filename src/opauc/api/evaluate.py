@@ -26,7 +26,7 @@ from opauc.metrics.intervals import AucInterval
 from opauc.report import Report, render_report
 from opauc.types import Array, Settings
 
-# Up to so many rows scores are kept and ranked exactly; beyond that only the streaming AUC goes on.
+# Scores of up to so many rows are ranked exactly; of more rows the streaming AUC is used.
 EXACT_ROWS = 10**6
 
 
@@ -84,7 +84,7 @@ def evaluate(
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
-        What becomes of rows that cannot be read; by default the first one is an error.
+        What to do with rows that cannot be read; by default the first one is an error.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
     report : path, optional
@@ -108,10 +108,10 @@ def evaluate(
         actual, scores, probabilities = scores_of_table(model, data, label)
         bins = CalibrationBins.empty().update(actual, probabilities)
         return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0)
-    known = model if isinstance(model, str | os.PathLike) else model._to_model()
+    source = model if isinstance(model, str | os.PathLike) else model._to_model()
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
-    scored = ScoredStream(known, paths, format, bad_rows or BadRows(), purpose)
+    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), purpose)
     evaluation = evaluate_stream(scored, CallbackObserver(on_progress))
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
@@ -138,36 +138,36 @@ def evaluate_on(
 
     with cluster(engine, address, ALL_CORES, observer) as workers, stopwatch(observer.compiling) as seconds:
         with shard_progress("scoring", paths, observer) as on_progress:
-            found = score_files(scored.model, paths, workers, format_, scored.stream.bad_rows, on_progress)
-        report_unknown(found.unknown, scored.reading, observer)
-        report_unreadable(found.unreadable, observer)
-        check_both_classes(scored, *found.auc.counts.tolist())
-        scored.stream.bad_rows.first = list(found.first_bad)
-        return Evaluation(Ranking.of_stream(found.auc), found.bins, found.rows, found.bad_rows, seconds())
+            shards = score_files(scored.model, paths, workers, format_, scored.stream.bad_rows, on_progress)
+        report_unknown(shards.unknown, scored.reading, observer)
+        report_unreadable(shards.unreadable, observer)
+        check_both_classes(scored, *shards.auc.counts.tolist())
+        scored.stream.bad_rows.first = list(shards.first_bad)
+        return Evaluation(Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds())
 
 
 def evaluate_stream(scored: ScoredStream, observer: Observer, scorer: Scorer | None = None) -> Evaluation:
-    """Score all rows, by the model's own scorer unless one does its work elsewhere, and rank them."""
+    """Score all rows and rank them; `scorer` may do the work of the model's on a device."""
     labels, scorer = scored.labels, scorer or scored.model.scorer
     stream, bins, rows, examples = StreamingAuc.empty(), CalibrationBins.empty(), 0, ExampleRows()
-    kept: list[tuple[Array, Array]] | None = []
+    buffer: list[tuple[Array, Array]] | None = []
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
-            for part in scored.scored(scorer):
+            for part in scored.score(scorer):
                 actual = labels.encode(part.batch)
                 stream = stream.update(actual, part.scores)
                 bins = bins.update(actual, scorer.probabilities(part.scores))
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, rows)
                 rows += actual.size
-                if kept is not None:
-                    kept.append((actual, part.scores))
-                    kept = kept if rows <= EXACT_ROWS else None
+                if buffer is not None:
+                    buffer.append((actual, part.scores))
+                    buffer = buffer if rows <= EXACT_ROWS else None
                 show(rows, part.batch.bytes_read, stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *stream.counts.tolist())
-        if kept:
-            actual, scores = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        if buffer:
+            actual, scores = (np.concatenate(parts) for parts in zip(*buffer, strict=True))
             ranking = Ranking.of(actual, scores)
         else:
             ranking = Ranking.of_stream(stream)
@@ -185,25 +185,25 @@ def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> 
     raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labeled {only}")
 
 
-def write_report(path: Path, name: str, scored: ScoredStream, found: Evaluation) -> None:
+def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation) -> None:
     """Write the report page."""
-    page = render_report(report_of(name, scored, found))
+    page = render_report(report_of(name, scored, evaluation))
     with atomic_write(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
-    """Return all that the page shows."""
+def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report:
+    """Return the content of the page."""
     model = scored.model
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
-    shown = describe_fit(model, found.examples)
+    shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
-        ranking=found.ranking,
+        ranking=evaluation.ranking,
         model=_described(model.estimator, model.fit.fitted_attributes),
         n_features=model.n_features,
-        calibration=found.calibration,
+        calibration=evaluation.calibration,
         learning_curve=curve,
         penalty=shown.penalty,
         additive=shown.terms,
@@ -211,13 +211,13 @@ def report_of(name: str, scored: ScoredStream, found: Evaluation) -> Report:
         weight_order=shown.weight_order,
         data={
             "Sources": ", ".join(scored.stream.sources),
-            "Rows": found.rows,
-            "Rows skipped": found.bad_rows,
+            "Rows": evaluation.rows,
+            "Rows skipped": evaluation.bad_rows,
             "Negative class": shown_label(model.classes[0]),
             "Positive class": shown_label(model.classes[1]),
         },
         settings=settings,
-        timings={"Reading and scoring": found.seconds},
+        timings={"Reading and scoring": evaluation.seconds},
         provenance=provenance_rows(model),
     )
 
@@ -231,10 +231,10 @@ def _described(estimator: str, chosen: Settings) -> str:
 
 def provenance_rows(model: Model) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
-    known = model.provenance
-    table: dict[str, object] = {"Library": f"opauc {known['library']}"} if "library" in known else {}
-    if "rows" in known:
-        table["Training rows"] = known["rows"]
-    for record in known.get("inputs", ()):
+    provenance = model.provenance
+    table: dict[str, object] = {"Library": f"opauc {provenance['library']}"} if "library" in provenance else {}
+    if "rows" in provenance:
+        table["Training rows"] = provenance["rows"]
+    for record in provenance.get("inputs", ()):
         table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
     return table

@@ -32,13 +32,13 @@ def forget_rows(
         except ValueError as error:
             raise InputError(f"{batch.source}, from line {batch.first_line} on: {error}") from error
         records = batch.resume_position.records
-    known, n_rows = scored.model.provenance, sum(record["rows"] for record in records)
+    before, n_rows = scored.model.provenance, sum(record["rows"] for record in records)
     for warning in _never_processed(scored.model, records):
         observer.warn(warning)
-    provenance: Json = {name: value for name, value in known.items() if name != "learning_curve"}
-    provenance["rows"] = max(0, known.get("rows", n_rows) - n_rows)
+    provenance: Json = {name: value for name, value in before.items() if name != "learning_curve"}
+    provenance["rows"] = max(0, before.get("rows", n_rows) - n_rows)
     removed = {"data": list(paths), "rows": n_rows, "sha256": [record["sha256"] for record in records]}
-    provenance["forgotten"] = [*known.get("forgotten", ()), removed]
+    provenance["forgotten"] = [*before.get("forgotten", ()), removed]
     return replace(scored.model, fit=fit, provenance=provenance), n_rows
 
 

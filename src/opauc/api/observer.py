@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class Progress(NamedTuple):
-    """How far the work is: rows, bytes of the files of how many (None where unknown), and the running AUC."""
+    """Progress of the work: rows, bytes of the files and their total (None where unknown), and the running AUC."""
 
     rows: int
     bytes_read: int
@@ -30,19 +30,19 @@ class Show(Protocol):
 
 
 class Observer(Protocol):
-    """What functions of this package report to."""
+    """Receives the reports of the functions of this package."""
 
     def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
         """Report one fact: a text with lines below it for people, an event with facts for programs."""
 
     def warn(self, text: str) -> None:
-        """Report what may be wrong."""
+        """Report a warning."""
 
     def skipped(self, rows: int, first: Sequence[str]) -> None:
         """Report how many rows could not be used, and the first of them."""
 
     def compiling(self, sentence: str) -> None:
-        """Report that the wait is for the compiler."""
+        """Report that kernels are being compiled."""
 
     def progress(self, title: str, total_bytes: int | None) -> AbstractContextManager[Show]:
         """Give a function that shows how far the work is."""

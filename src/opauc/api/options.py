@@ -1,4 +1,4 @@
-"""What a user can set when training from files, as one typed value: the parameters, resolved to a fit factory."""
+"""The options of training from files, and the fit factory they resolve to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from opauc.types import Json
 
 AUTO, GAM, SELECTION = "auto", "gam", "progressive_selection"
 SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
-# Options that only linear solvers use: whoever gives one asks for a linear model.
+# Options of linear solvers only: one of them selects a linear model.
 LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
     "criterion", "one_standard_error",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
-# Options that only a penalty to be chosen uses.
+# Options of choosing the penalty by cross-validation.
 CV_OPTIONS = ("cv", "criterion", "one_standard_error")
 
 
@@ -128,7 +128,7 @@ class TrainOptions:
         return self.solver == GAM or (self.solver is None and not linear)
 
     def is_additive(self, paths: Sequence[str], reading: ReadOptions, given: Collection[str]) -> bool:
-        """Tell whether to train an additive model: asked for, or the data is a table and nothing else is."""
+        """Tell whether to train an additive model: on request, or for a table where no option says otherwise."""
         linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
         if linear and (self.solver == GAM or self.basis_from is not None):
             raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
@@ -144,7 +144,7 @@ class TrainOptions:
         return bool(reading.numeric) or are_tables(paths, reading.format)
 
     def factory(self, additive: bool = False, given: Collection[str] = ()) -> FitFactory:
-        """Return how the options become a fit; options that play no part beside the others are refused."""
+        """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
             gam: FitFactory = FACTORIES["OnePassGAM"]({"random_state": self.random_state})
             return gam
@@ -169,7 +169,7 @@ class TrainOptions:
         return self._on_device("OPAUC", parameters)
 
     def _choosing(self, solver: str, given: Collection[str]) -> FitFactory:
-        """Return the factory that chooses the penalty inside the pass, and the step size too where there is one."""
+        """Return the factory that chooses the penalty inside the pass, and the step size of sgd too."""
         for name, allowed in (("solver", (AUTO, "exact", "sgd")), ("forgetting_factor", (1.0,))):
             value = solver if name == "solver" else self.forgetting_factor
             if value not in allowed:
@@ -206,8 +206,12 @@ class TrainOptions:
                 Parameter("engine", "cuda"), " with ", Parameter("alpha", AUTO), " needs ", Parameter("solver", "sgd"),
                 "; or leave ", Parameter("alpha", AUTO), " out",
             )  # fmt: skip
-        made: FitFactory = factory
-        return made
+        if device is not None:
+            from opauc.engines.torch.rows import checked_device
+
+            checked_device(device)  # before anything is read
+        resolved: FitFactory = factory
+        return resolved
 
 
 def split_options(options: Json) -> tuple[ReadOptions, TrainOptions]:

@@ -1,4 +1,4 @@
-"""Whether files can be written, found out before the work and not after it."""
+"""Check before the work that its output can be written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODEL_SUFFIX = ".opauc"
 
 
 def named_after(data: Sequence[str]) -> Path:
-    """Return the file, in this folder, of a model that is given no name: that of its data up to the first dot.
+    """Return the default model file, in this folder: the name of the data up to the first dot.
 
     Examples
     --------
@@ -21,13 +21,13 @@ def named_after(data: Sequence[str]) -> Path:
     ('titanic.opauc', 'model.opauc', 'model.opauc')
     """
     stem = Path(data[0]).absolute().name.partition(".")[0]
-    plain = len(data) == 1 and stem.strip("-") and not any(sign in stem for sign in "*?[")
-    return Path(f"{stem if plain else 'model'}{MODEL_SUFFIX}")
+    is_name = len(data) == 1 and stem.strip("-") and not any(sign in stem for sign in "*?[")
+    return Path(f"{stem if is_name else 'model'}{MODEL_SUFFIX}")
 
 
 def check_writable(*targets: Path) -> None:
-    """Say now, not after hours, that a file cannot be written there, or that two would be the same."""
-    found: set[Path] = set()
+    """Raise where a file cannot be written, or where two are the same."""
+    files: set[Path] = set()
     for target in targets:
         if target.is_dir():
             raise InputError(f"{target}: is a folder, expected the name of a file")
@@ -43,6 +43,6 @@ def check_writable(*targets: Path) -> None:
             probe.unlink()
         except OSError as error:
             raise InputError(f"{target}: cannot be written: {error.strerror}") from error
-        found.add(file.absolute())
-    if len(found) < len(targets):
+        files.add(file.absolute())
+    if len(files) < len(targets):
         raise InputError(f"{targets[0]}: cannot be both the model and its checkpoint")

@@ -28,7 +28,7 @@ def predict(
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Array:
-    """Return the scores, probabilities or labels of rows; labels in the data are ignored and need not be there.
+    """Return the scores, probabilities or labels of rows; labels in the data are ignored.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def predict(
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
-        What becomes of rows that cannot be read; by default the first one is an error.
+        What to do with rows that cannot be read; by default the first one is an error.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
 
@@ -65,12 +65,12 @@ def predict(
             return np.asarray(estimator.predict(data))
         scores = estimator.decision_function(data) if response == "score" else estimator.predict_proba(data)[:, 1]
         return np.asarray(scores)
-    known = model if isinstance(model, str | os.PathLike) else model._to_model()
+    source = model if isinstance(model, str | os.PathLike) else model._to_model()
     paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
-    scored = ScoredStream(known, paths, format, bad_rows or BadRows(), Purpose.PREDICT)
+    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), Purpose.PREDICT)
     scorer, classes, parts, rows = scored.model.scorer, scored.model.classes, list[Array](), 0
     with CallbackObserver(on_progress).progress("scoring", scored.stream.total_bytes) as show:
-        for part in scored.scored():
+        for part in scored.score():
             rows += part.scores.size
             parts.append(part.scores if response == "score" else scorer.probabilities(part.scores))
             if response == "label":
@@ -80,6 +80,6 @@ def predict(
 
 
 def check_response(response: str) -> None:
-    """Raise unless a response is one of those that there are."""
+    """Raise unless a response is one of `RESPONSES`."""
     if response not in RESPONSES:
         raise ParameterError(Parameter("response"), f" must be one of {', '.join(RESPONSES)}, got {response!r}")

@@ -17,7 +17,7 @@ STATISTICS_FILE = "statistics"
 
 
 class StatisticsHeader(TypedDict):
-    """What a file of statistics says of them."""
+    """The header of a file of statistics."""
 
     statistics: str
 
@@ -26,7 +26,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator, or the statistics of one, to a file that `load` and the command line read.
 
     The file holds the weights and, for estimators with `partial_fit`,
-    everything learning needs to go on: `partial_fit`, `merge` and `forget`
+    everything needed to continue training: `partial_fit`, `merge` and `forget`
     work on what `load` gives. It is a safetensors file; it appears whole or
     not at all.
 

@@ -30,13 +30,13 @@ class ScoredBatch(NamedTuple):
 
 
 class Purpose(Enum):
-    """What rows are read for: predicting needs no labels; a report and forgetting need the whole fit."""
+    """The use of the rows: predicting needs no labels; a report and forgetting need the whole fit."""
 
     PREDICT, EVALUATE, REPORT, FORGET = range(4)
 
 
 class ScoredStream:
-    """Data read as that of the model was, and scored batch by batch."""
+    """Data read as in training, and scored batch by batch."""
 
     def __init__(
         self,
@@ -71,8 +71,8 @@ class ScoredStream:
             except IncompatibleMomentsError as error:
                 raise InputError(f"{batch.source}: {error}") from error
 
-    def scored(self, scorer: Scorer | None = None) -> Iterator[ScoredBatch]:
-        """Yield the batches with their scores, by another scorer than the model's where one works elsewhere."""
+    def score(self, scorer: Scorer | None = None) -> Iterator[ScoredBatch]:
+        """Yield the batches with their scores; `scorer` may do the work of the model's on a device."""
         scorer = scorer or self.model.scorer
         for batch, rows in self.batches():
             yield ScoredBatch(batch, rows, scorer.scores(rows))
@@ -95,7 +95,7 @@ def report_unreadable(values: Mapping[str, int], observer: Observer) -> None:
     for name, count in values.items():
         observer.say(
             "unreadable",
-            f"column {name}: {count:,} value{'' if count == 1 else 's'} could not be read as the others are; taken as "
-            "missing",
+            f"column {name}: {count:,} value{'' if count == 1 else 's'} could not be read as the column's type; "
+            "taken as missing",
             column=name, values=count,
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Json
 from opauc.version import __version__
 
-# Options of reading that go with the basis of another model: they may be repeated, not changed.
+# Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
 
@@ -79,7 +79,7 @@ def train(
     output : path, optional
         Where to save the model as well.
     bad_rows : BadRows, optional
-        What becomes of rows that cannot be read; by default the first one is an error.
+        What to do with rows that cannot be read; by default the first one is an error.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
     **options
@@ -161,9 +161,11 @@ def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions,
     X, y = split_label(table, reading.label, reading.features, reading.drop)
     model = ESTIMATORS[factory.estimator](**factory.parameters)
     if labels.positive is None:
-        return model.fit(X, y)
-    model.fit(X, (y == labels.positive).astype(int))
-    model.classes_ = labels.classes
+        model.fit(X, y)
+    else:
+        model.fit(X, (y == labels.positive).astype(int))
+        model.classes_ = labels.classes
+    model._reading = replace(model._reading, options=reading, positive=labels.positive)  # files are read so, too
     return model
 
 
@@ -176,9 +178,9 @@ def run_training(
     bad_rows: BadRows,
     observer: Observer,
 ) -> Training:
-    """Train on files and write the model; what `train` and the command do.
+    """Train on files and write the model, for `train` and the command.
 
-    `given` are the names of the options that the user gave, whatever they say.
+    `given` are the names of the options that the user gave, defaults included.
     """
     target = None if output is None else output
     checkpoint = options.checkpoint or (None if target is None else f"{target}.checkpoint")
@@ -195,7 +197,7 @@ def run_training(
                 Parameter("engine", options.engine), ": checkpoints are for rows in order; a cluster repeats lost work "
                 "by itself",
             )  # fmt: skip
-        # Where no cluster was asked for and shards do not merge, rows are processed in order below.
+        # Without a cluster, rows are processed in order below where shards do not merge.
         with nullcontext() if options.engine else suppress(UnsupportedOperationError):
             return _train_shards(paths, opening, factory, labels, options, target, bad_rows, observer)
     plan: Json = {
@@ -241,7 +243,7 @@ def _begin(
     template = load_model(options.basis_from)
     if template.fit.family != "additive" or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
-    _check_settled(template, options, reading, labels, given)
+    _check_basis_options(template, options, reading, labels, given)
     known: Any = template.reading
     same = FACTORIES[template.estimator](template.parameters)
     return known.further(reading), same.with_basis_of(template.fit), template.labels
@@ -265,7 +267,7 @@ def _resume_or_start(
                     "the checkpoint is of another estimator; resume with the same settings, or start afresh"
                 )
             if options.engine is not None:
-                trainer.factory = factory  # where the work is done is no part of a checkpoint
+                trainer.factory = factory  # a checkpoint does not record the device
             observer.say("resumed", f"resuming after row {trainer.rows:,}", rows=trainer.rows)
             return trainer, Opening(trainer.factory, reading.at(trainer.position, trainer.labels), trainer.labels)
         text = f"no checkpoint {checkpoints.path}: starting from the first row"
@@ -304,7 +306,7 @@ def _train_shards(
     bad_rows: BadRows,
     observer: Observer,
 ) -> Training:
-    """Train on shards of the files; workers are started once the files show that shards will do."""
+    """Train on shards of the files; workers start after the plan shows that shards merge."""
     try:
         with stopwatch(observer.compiling) as seconds:
             plan = plan_training(factory, paths, reading, labels)
@@ -331,14 +333,14 @@ def _train_shards(
 def shard_progress(
     title: str, paths: Sequence[str | os.PathLike[str]], observer: Observer
 ) -> Iterator[Callable[[int, int], None]]:
-    """Give a function of the number of shards and of those done that shows them as a share of the bytes."""
+    """Give a function that takes the number of shards and of those done and shows the share of bytes."""
     total = sum(os.path.getsize(path) for path in find_sources(paths) if os.path.isfile(path))
     with observer.progress(title, total) as show:
         yield lambda shards, done: show(0, total * done // shards)
 
 
 def provenance_of(trainer: Trainer) -> Json:
-    """Return where the rows of a model come from: nothing that depends on when or how fast it was trained."""
+    """Return where the rows of a model come from: nothing that depends on the time of training."""
     return {
         "library": __version__,
         "rows": trainer.rows,
@@ -348,7 +350,7 @@ def provenance_of(trainer: Trainer) -> Json:
     }
 
 
-# So many categories of one column are reported: it may be a name, or the number of a row.
+# A column with more categories is reported: it may hold names or row numbers.
 MANY_CATEGORIES = 300
 
 
@@ -381,10 +383,10 @@ def report_many_categories(stream: Any, reported: set[str], observer: Observer) 
     return set(many)
 
 
-def _check_settled(
+def _check_basis_options(
     template: Model, options: TrainOptions, reading: ReadOptions, labels: ClassLabels, given: Collection[str]
 ) -> None:
-    """Raise unless the options that are given are those that the model to take the basis from was trained with."""
+    """Raise where given options differ from those of the model that the basis is from."""
     known: Any = template.reading
     asked: Json = {name: getattr(reading, name) for name in BASIS_READING}
     asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist())}

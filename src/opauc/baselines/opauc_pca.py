@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
@@ -15,6 +15,8 @@ from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
 
 ROWS_PER_BLOCK = 16384
+# Block Lanczos: vectors multiplied at once, and vectors of the Krylov basis beyond twice the components.
+BLOCK_SIZE, SPARE_VECTORS = 20, 100
 
 
 class PrincipalComponents:
@@ -66,17 +68,38 @@ class PrincipalComponents:
     def _decompose(self, size: int, random: np.random.RandomState) -> tuple[Floats, Floats]:
         """Return the leading eigenvalues of the shorter side, increasing, and the eigenvectors."""
         n_short = min(self._rows.shape)
-        if not self._is_wide and n_short <= 2 * size:
+        if not self._is_wide and n_short <= 4 * size:
             first = max(0, n_short - size)
             values, vectors = eigh(ExactMoments.of(self._rows).scatter, subset_by_index=(first, n_short - 1))
             return values, vectors
         side = self._centered if self._is_wide else self._centered.T
-        gram, start = side @ side.T, random.normal(size=n_short)
-        if not gram.matvec(start).any():
-            return np.zeros(1), start[:, None] / np.linalg.norm(start)
-        # Centered wide rows have one direction of variance less than rows.
-        values, vectors = eigsh(gram, k=min(size, n_short - 1), v0=start)
-        return values, vectors
+        start = random.normal(size=(n_short, min(BLOCK_SIZE, n_short)))
+        return _block_lanczos(side @ side.T, start, size)
+
+
+def _block_lanczos(gram: LinearOperator, start: Floats, size: int) -> tuple[Floats, Floats]:
+    """Return the leading eigenvalues of a symmetric operator, increasing, and the eigenvectors.
+
+    They are those of the operator on the Krylov space of the start block, whose
+    basis is orthogonalized twice; the space ends where the operator maps it to itself.
+    """
+    n_rows, end = gram.shape[0], 0
+    n_vectors = min(n_rows, 2 * size + SPARE_VECTORS)
+    basis, projected = np.empty((n_rows, n_vectors), order="F"), np.zeros((n_vectors, n_vectors))
+    block = np.linalg.qr(start)[0]
+    while end < n_vectors:
+        begin, end = end, min(end + block.shape[1], n_vectors)
+        basis[:, begin:end] = block[:, : end - begin]
+        known, product = basis[:, :end], gram.matmat(basis[:, begin:end])
+        projected[:end, begin:end] = known.T @ product
+        residual = product - known @ projected[:end, begin:end]
+        if np.abs(residual).max() <= np.finfo(float).eps * np.abs(projected).max():
+            break
+        block = np.linalg.qr(residual)[0]
+        block = np.linalg.qr(block - known @ (known.T @ block))[0]
+    first = max(0, end - size)
+    values, vectors = eigh(projected[:end, :end], lower=False, subset_by_index=(first, end - 1))
+    return values, basis[:, :end] @ vectors
 
 
 def _center(rows: Rows) -> LinearOperator:
@@ -105,10 +128,10 @@ class OPAUCpca(BatchClassifier):
     optimization, ICML 2013, with 1,000 components and one pass of gradient
     descent. That is `solver="sgd"` here; the default solves for the minimizer.
 
-    ARPACK decomposes the shorter side of the rows. Rows are centered
+    Block Lanczos decomposes the shorter side of the rows. Rows are centered
     implicitly, so sparse rows stay sparse, and V is not written out where there
-    are more features than rows. Memory is about twice the shorter side times
-    `n_components`. Where there are at most 2 `n_components` features and at
+    are more features than rows. Memory is about three times the shorter side
+    times `n_components`. Where there are at most 4 `n_components` features and at
     least as many rows, LAPACK decomposes their covariance matrix instead.
 
     Parameters
@@ -126,7 +149,7 @@ class OPAUCpca(BatchClassifier):
     average : bool, default=True
         Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start vector of ARPACK.
+        Seed of the start vectors of block Lanczos.
 
     Attributes
     ----------

@@ -19,31 +19,31 @@ from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter,
 from opauc.version import __version__
 
 INTERRUPTED = 130
-# A message that quotes a file in full helps nobody.
+# A longer message quotes a file; it is cut.
 MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"
 VERBS = ("train", "evaluate", "predict", "inspect", "report", "compare", "merge", "forget")
 # Parameters whose option has another name.
 FLAGS = {"random_state": "seed"}
-# Arrow's allocator hands memory back that is free for a moment, and the next part of a table has to fetch it again: a
-# tenth of the time of reading, and a fifth where two threads wait for the system. It looks when it is loaded.
+# Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
+# time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
 
 
-def build(words: Sequence[str]) -> typer.Typer:
+def build(arguments: Sequence[str]) -> typer.Typer:
     """Return the application: the module of each verb has a function `command`.
 
-    Only the verb that is asked for is imported, all of them where none is: that is what a person waits for.
+    Only the verb in `arguments` is imported, all of them where there is none: the command starts faster so.
     """
     app = typer.Typer(
         name="opauc",
-        help="Models judged by AUC, trained in one pass over the data: raw tables and sparse rows.",
+        help="Train models that maximize the AUC in one pass over the data: raw tables and sparse rows.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    names = words[:1] if words and words[0] in VERBS else () if words[:1] == [VERSION] else VERBS
+    names = arguments[:1] if arguments and arguments[0] in VERBS else () if arguments[:1] == [VERSION] else VERBS
     for name in names:
         app.command(name=name)(import_module(f"opauc.cli.{name}").command)
     app.callback()(_top)
@@ -51,35 +51,35 @@ def build(words: Sequence[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command: a user's mistake is one line and exit code 2, anything unforeseen keeps its traceback."""
+    """Run the command: a user's mistake is one line and exit code 2, any other exception keeps its traceback."""
     warnings.showwarning = _show_warning
     os.environ.update({name: os.environ.get(name, value) for name, value in KEEP_MEMORY.items()})
-    logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb says in its own way what is logged
-    words = sys.argv[1:] or ["--help"]
+    logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb reports what is logged itself
+    arguments = sys.argv[1:] or ["--help"]
     try:
-        code = build(words)(words, standalone_mode=False)
+        code = build(arguments)(arguments, standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has had enough; nothing more can be said there.
+        # The reader of our output is gone; nothing more can be written there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"opauc: {shorten(shown_text(message_of(error, words)), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
+        print(f"opauc: {shorten(shown_text(message_of(error, arguments)), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
         code = 2
     sys.exit(code or 0)
 
 
 def is_mistake(error: Exception) -> bool:
-    """Tell whether an error is the user's to mend: bad arguments, bad input, a target that cannot be written."""
+    """Tell whether an error is the user's mistake: bad arguments, bad input, a target that cannot be written."""
     # The errors of the command line parser have no class that all versions of it export.
     return isinstance(error, OpaucError | OSError) or hasattr(error, "format_message")
 
 
-def message_of(error: Exception, words: Sequence[str]) -> str:
-    """Return a mistake of the user in one line, with the flags that would settle it."""
+def message_of(error: Exception, arguments: Sequence[str]) -> str:
+    """Return the message of a user's mistake in one line, with flags as hints."""
     if hasattr(error, "format_message"):
         text = str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
@@ -87,9 +87,9 @@ def message_of(error: Exception, words: Sequence[str]) -> str:
     elif isinstance(error, ParameterError):
         text = error.render(_flag)
     elif isinstance(error, InputError):
-        text = error.reworded(lambda hint: _wording(hint, words[0]))
+        text = error.reworded(lambda hint: _wording(hint, arguments[0]))
     else:
-        text = str(error) or type(error).__name__
+        text = (str(error) or type(error).__name__).replace("device='cuda'", "--engine cuda")
     return " ".join(text.split())
 
 
@@ -118,8 +118,8 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"opauc: warning: {shorten(shown_text(message), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(shown: bool) -> None:
+    if shown:
         print(f"opauc {__version__}")
         raise typer.Exit
 

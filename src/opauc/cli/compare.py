@@ -1,4 +1,4 @@
-"""`opauc compare`: every method on the same rows, and on the same rows held out."""
+"""`opauc compare`: train methods on the same rows and score the same held-out rows."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ def command(
 ) -> int:
     """Train methods with default settings on the same rows and score the same held-out rows.
 
-    Of tables, gam and lightgbm take the columns; all other methods take features
-    made of them. Sparse rows, and rows read with --missing or --hash-bits, are
-    features to begin with. The data is read twice: once for training, once for
-    scoring. Methods of other libraries keep their rows in memory and are left out
-    beyond 1 GiB of them.
+    gam and lightgbm take the columns of a table; all other methods take features
+    encoded from them. With sparse rows, --missing or --hash-bits, all methods take
+    features. The data is read twice: once for training, once for scoring. Methods
+    of other libraries keep their rows in memory and are left out beyond 1 GiB.
     """
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
@@ -63,22 +62,22 @@ def command(
     )  # fmt: skip
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     reporter = Reporter(json, quiet)
-    found = run_comparison(
+    results = run_comparison(
         data, reading, names, HeldOut(held_out, seed), ClassLabels.announced(positive=positive),
         shared.bad_rows(on_bad_row, max_bad_rows), reporter,
         features_only=bool(shared.given_options(context) & FEATURE_OPTIONS),
         on_columns=partial(show_columns, reporter=reporter) if explain_columns else None,
     )  # fmt: skip
-    show(found, json)
+    show(results, json)
     return 0
 
 
-def show(found: Sequence[Compared], as_json: bool) -> None:
-    """Print one line a method, the best one first."""
+def show(results: Sequence[Compared], as_json: bool) -> None:
+    """Print one line per method, the best first."""
     table = Table(box=None, pad_edge=False)
     for title in ("method", "AUC", "95 % interval", "p against the best", "seconds", ""):
         table.add_column(title, justify="left" if title in ("method", "") else "right")
-    for one in found:
+    for one in results:
         facts: Json = {"method": one.name, "seconds": round(one.seconds, 3), "trouble": one.trouble}
         facts |= {"auc": one.auc, "low": one.low, "high": one.high, "p": one.p_value}
         if as_json:

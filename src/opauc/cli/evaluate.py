@@ -38,34 +38,35 @@ def command(
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
     reporter = Reporter(json, quiet)
     if engine is None and scheduler is None:
-        found = evaluate_stream(scored, reporter)
+        evaluation = evaluate_stream(scored, reporter)
     else:
         check_engine(engine, scheduler, additive=False)
-        assert engine is not None, "a scheduler alone is refused"
-        found = evaluate_on(engine, scheduler, scored, data, format_, reporter)
+        assert engine is not None, "check_engine raises for a scheduler alone"
+        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter)
     if report is not None:
-        write_report(report, model.name, scored, found)
-    ranking = found.ranking
+        write_report(report, model.name, scored, evaluation)
+    ranking = evaluation.ranking
     low, high = ranking.auc_bounds or (ranking.confidence.auc,) * 2
     if json:
         emit(
             "evaluated", auc=ranking.confidence.auc, low=ranking.confidence.low, high=ranking.confidence.high,
-            certain=[low, high], average_precision=ranking.average_precision, brier=found.calibration.brier_score(),
-            rows=found.rows, positives=ranking.n_positives, negatives=ranking.n_negatives, skipped=found.bad_rows,
-            seconds=round(found.seconds, 3), report=None if report is None else str(report),
+            certain=[low, high], average_precision=ranking.average_precision,
+            brier=evaluation.calibration.brier_score(), rows=evaluation.rows, positives=ranking.n_positives,
+            negatives=ranking.n_negatives, skipped=evaluation.bad_rows,
+            seconds=round(evaluation.seconds, 3), report=None if report is None else str(report),
         )  # fmt: skip
         return 0
     facts = {
         "AUC": f"{ranking.confidence.auc:.4f}",
         "95 % interval": f"{ranking.confidence.low:.4f} to {ranking.confidence.high:.4f} ({METHOD})",
         "average precision": f"{ranking.average_precision:.4f}",
-        "Brier score": f"{found.calibration.brier_score():.4f}",
-        "rows": f"{found.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
+        "Brier score": f"{evaluation.calibration.brier_score():.4f}",
+        "rows": f"{evaluation.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
     }
     if low < high:
         facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized in fixed memory)"
-    if found.bad_rows:
-        facts["skipped"] = f"{number_of(found.bad_rows, 'bad row')}; {'; '.join(scored.stream.bad_rows.first[:3])}"
+    if evaluation.bad_rows:
+        facts["skipped"] = f"{number_of(evaluation.bad_rows, 'bad row')}; {'; '.join(scored.stream.bad_rows.first[:3])}"
     if report is not None:
         facts["report"] = str(report)
     show_table(f"{model} on {', '.join(data)}", facts)

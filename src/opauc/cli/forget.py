@@ -30,10 +30,10 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Remove rows from the sums of a model.
+    """Remove rows from a model without training it again.
 
-    Sums do not show which rows they are made of: only where whole files are
-    removed can the command tell that they were never trained on, and warns.
+    A model does not record its rows: the command warns only where a whole file was
+    never trained on.
     """
     check_writable(output)
     reporter = Reporter(json, quiet)

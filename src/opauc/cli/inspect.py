@@ -27,12 +27,12 @@ from opauc.data.encode.number_reading import OrdinalReading
 from opauc.report import TermsSection, WeightRow
 from opauc.types import NamedArrays, Settings
 
-# Parts of a header worth a line each.
+# Parts of a header that are shown on separate lines.
 NESTED = ("resume_position", "plan", "reading", "provenance")
-# Of lists and of named values, so many are shown, and of what is within them, so deep.
-FEW_PARTS, MOST_PARTS, DEEPEST = 8, 40, 6
-# Of more files only their sums are shown.
-MOST_FILES = 3
+# Shown items of lists and of mappings, and levels of nesting.
+MAX_ITEMS, MAX_KEYS, MAX_DEPTH = 8, 40, 6
+# Up to so many files are listed, of more only the totals.
+MAX_FILES = 3
 
 
 def command(
@@ -41,7 +41,7 @@ def command(
     ],
     json: shared.Json = False,
 ) -> int:
-    """Print what a file holds; nothing in it is executed."""
+    """Print the content of a model, checkpoint or statistics file; nothing in it is executed."""
     content = kind, header, arrays = read_checksummed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
     model = model_in(file, *content) if kind == MODEL else None
@@ -70,7 +70,7 @@ def command(
 
 
 def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict[str, object]:
-    """Return what the header says, with sums in place of what would take pages."""
+    """Return the header as lines, with totals in place of long lists."""
     facts: dict[str, object] = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
         nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
@@ -82,7 +82,7 @@ def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict
         facts["columns"] = ", ".join(f"{what}: {count}" for what, count in kinds.items())
     provenance = {} if model is None else model.provenance
     files, curve = provenance.get("inputs", ()), provenance.get("learning_curve")
-    if len(files) > MOST_FILES:
+    if len(files) > MAX_FILES:
         rows, size = (sum(record[part] for record in files) for part in ("rows", "bytes"))
         facts["provenance: inputs"] = f"{len(files):,} files, {rows:,} rows, {size:,} bytes; --json lists them"
     if curve:
@@ -99,20 +99,20 @@ def _show_terms(part: TermsSection) -> None:
     show_table("model selection", {"selected": part.selection, **aucs, **drift})
 
 
-def shown(value: object, depth: int = DEEPEST) -> str:
+def shown(value: object, depth: int = MAX_DEPTH) -> str:
     """Return a value of a header, shortened where it is long or deep."""
     if isinstance(value, dict | list) and not depth:
         return "…"
     if isinstance(value, dict):
-        named = ((name, shown(part, depth - 1)) for name, part in list(value.items())[:MOST_PARTS])
-        return ", ".join(f"{shorten(name)} {part}" for name, part in named if part != "") + _rest(value, MOST_PARTS)
+        named = ((name, shown(part, depth - 1)) for name, part in list(value.items())[:MAX_KEYS])
+        return ", ".join(f"{shorten(name)} {part}" for name, part in named if part != "") + _rest(value, MAX_KEYS)
     if isinstance(value, list):
-        return ", ".join(shown(part, depth - 1) for part in value[:FEW_PARTS]) + _rest(value, FEW_PARTS)
+        return ", ".join(shown(part, depth - 1) for part in value[:MAX_ITEMS]) + _rest(value, MAX_ITEMS)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else shorten(value)
 
 
 def _by_part(arrays: NamedArrays) -> dict[str, str]:
-    """Return how many arrays each part of a model has, and how many numbers are in them."""
+    """Return the number of arrays of each part of a model, and of the numbers in them."""
     parts: dict[str, list[int]] = {}
     for name, array in arrays.items():
         parts.setdefault(name.partition(".")[0], []).append(array.size)

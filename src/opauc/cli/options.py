@@ -29,19 +29,19 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Fi
 NewModel = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", show_default=False,
-                 help="File to write. Default: the name of the data with .opauc, in this folder."),
+                 help="Model file to write. Default: the name of the data with .opauc, in this folder."),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Engine = Annotated[
     str | None,
-    typer.Option("--engine", metavar="ENGINE", help="dask, spark or cuda. Default: this machine.",
-                 rich_help_panel=ENGINES),
+    typer.Option("--engine", metavar="ENGINE", rich_help_panel=ENGINES,
+                 help="Where to run: dask, spark or cuda. Default: on the cores of this machine."),
 ]  # fmt: skip
 Scheduler = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", rich_help_panel=ENGINES,
-                 help="A Dask scheduler or a Spark master. Default: one started on this machine."),
+                 help="Address of a Dask scheduler or a Spark master. Default: start one on this machine."),
 ]  # fmt: skip
 Format = Annotated[
     str | None,
@@ -61,17 +61,17 @@ Label = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Columns to train on, separated by commas. Default: all others.",
+    typer.Option("--features", help="Columns to train on, separated by commas. Default: all but the label.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Categorical = Annotated[
     str | None,
-    typer.Option("--categorical", help="Columns of categories, whatever they look like, separated by commas.",
+    typer.Option("--categorical", help="Columns to read as categories whatever is inferred, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Numeric = Annotated[
     str | None,
-    typer.Option("--numeric", help="Columns of numbers, whatever they look like, separated by commas.",
+    typer.Option("--numeric", help="Columns to read as numbers whatever is inferred, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Drop = Annotated[
@@ -80,31 +80,31 @@ Drop = Annotated[
 ]
 ExplainColumns = Annotated[
     bool,
-    typer.Option("--explain-columns", help="Print what was made of each column.", rich_help_panel=READING),
+    typer.Option("--explain-columns", help="Print the inferred type of each column.", rich_help_panel=READING),
 ]
 Groups = Annotated[
     str | None,
     typer.Option("--groups", help="Column of groups, by name: with --alpha auto, rows of one group are in one fold. "
-                 "It is no feature.", rich_help_panel=LINEAR),
+                 "It is not a feature.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 Decimal = Annotated[
     str,
-    typer.Option("--decimal", help="What stands before the decimals of numbers in a text table: . or ,",
+    typer.Option("--decimal", help="Decimal separator of numbers in a text table: . or ,",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Missing = Annotated[
     str,
     typer.Option("--missing", help="How linear models treat missing numbers: error, zero, or mean (of the values so "
-                 "far). An additive model needs no treatment.", rich_help_panel=LINEAR),
+                 "far). An additive model handles them itself.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 HashBits = Annotated[
     int | None,
-    typer.Option("--hash-bits", help="Hash the features into 2^BITS columns, for open vocabularies.",
+    typer.Option("--hash-bits", help="Hash the features into 2^BITS columns, where their number is not bounded.",
                  rich_help_panel=LINEAR),
 ]  # fmt: skip
 NFeatures = Annotated[
     int | None,
-    typer.Option("--n-features", help="Number of features of LIBSVM rows. Default: as many as turn up.",
+    typer.Option("--n-features", help="Number of features of LIBSVM rows. Default: as many as the data has.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 ZeroBased = Annotated[
@@ -120,15 +120,23 @@ Header = Annotated[
                  rich_help_panel=READING),
 ]  # fmt: skip
 OnBadRow = Annotated[
-    str, typer.Option("--on-bad-row", help="error, or skip: count the row, list it and go on.", rich_help_panel=ROWS)
+    str,
+    typer.Option(
+        "--on-bad-row",
+        help="What to do with rows that cannot be read: error, or skip (the first are listed).",
+        rich_help_panel=ROWS,
+    ),
 ]
 MaxBadRows = Annotated[
-    int | None, typer.Option("--max-bad-rows", help="Fail beyond this many skipped rows.", rich_help_panel=ROWS, min=0)
+    int | None,
+    typer.Option(
+        "--max-bad-rows", help="With --on-bad-row skip: fail after so many bad rows.", rich_help_panel=ROWS, min=0
+    ),
 ]
 
 
 def given_options(context: typer.Context) -> set[str]:
-    """Return the options that the user gave, whatever they say."""
+    """Return the names of the options that the user gave, defaults included."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return {name.rstrip("_") for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
@@ -182,10 +190,10 @@ def rank(text: str) -> str | int | None:
 
 
 class SkippableRows(BadRows):
-    """Bad rows of a verb: where nothing else would help, the error names the option that leaves them out."""
+    """Bad rows of a verb: an error without another hint names the option that skips them."""
 
     def handle(self, row: MalformedRowError) -> None:
-        """Take note of a bad row; raise if it is one too many."""
+        """Count a bad row; raise where it is an error or one too many."""
         if self.policy == "error" and not row.hints:
             reason = f"{row.reason}; --on-bad-row skip leaves such rows out"
             raise MalformedRowError(row.source, row.line, reason, row.column) from row
@@ -193,7 +201,7 @@ class SkippableRows(BadRows):
 
 
 def bad_rows(policy: str, most: int | None) -> BadRows:
-    """Return what becomes of bad rows."""
+    """Return the policy for bad rows."""
     try:
         return SkippableRows(policy, most)
     except ValueError as error:

@@ -40,13 +40,13 @@ def command(
 ) -> int:
     """Score rows with a model; labels in the data are ignored and need not be there."""
     check_response(response)
-    kept = shared.names(keep)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, kept)
+    passthrough = shared.names(keep)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough)
     if output is None:
-        write(scored, response, json, sys.stdout, kept)
+        write(scored, response, json, sys.stdout, passthrough)
     else:
         with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
-            write(scored, response, False, out, kept)
+            write(scored, response, False, out, passthrough)
     scored.report_unknown(Reporter(json))
     skipped = scored.stream.bad_rows
     if skipped.total:
@@ -56,21 +56,21 @@ def command(
     return 0
 
 
-def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], kept: Sequence[str]) -> None:
-    """Write one line per row, a table of CSV where columns are kept."""
+def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], passthrough: Sequence[str]) -> None:
+    """Write one line per row, CSV with a header where columns are passed through."""
     scorer, classes = scored.model.scorer, scored.model.classes.tolist()
     names = [shown_label(label) for label in classes]
-    # Data for a program is as it is, what a person sees is safe to see.
+    # Labels are escaped on a terminal only.
     names = [shown_text(name) for name in names] if out.isatty() else names
     table = csv.writer(out, lineterminator="\n")
-    if kept and not as_json:
-        table.writerow([*kept, response])
-    for part in scored.scored():
+    if passthrough and not as_json:
+        table.writerow([*passthrough, response])
+    for part in scored.score():
         if as_json:
             write_json(part, scorer, classes)
             continue
         values = _values(response, scorer, names, part.scores)
-        if kept:
+        if passthrough:
             table.writerows(zip(*part.batch.passthrough_values(), values, strict=True))
         else:
             out.write("".join(f"{value}\n" for value in values))
@@ -78,10 +78,12 @@ def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], kept
 
 def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None:
     """Write all that is known of each row, one JSON line per row."""
-    probabilities, kept = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
+    probabilities, columns = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
-        facts = {"kept": {name: _plain(column[i]) for name, column in zip(names, kept, strict=True)}} if names else {}
+        facts = (
+            {"kept": {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}} if names else {}
+        )
         label = classes[int(score > 0)]
         emit("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 

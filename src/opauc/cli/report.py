@@ -23,8 +23,8 @@ def command(
     check_writable(output)
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.REPORT)
     reporter = Reporter(json, quiet)
-    found = evaluate_stream(scored, reporter)
-    write_report(output, model.name, scored, found)
-    auc = found.ranking.confidence.auc
-    reporter.say("reported", f"{output}: AUC {auc:.4f} on {found.rows:,} rows", report=str(output), auc=auc)
+    evaluation = evaluate_stream(scored, reporter)
+    write_report(output, model.name, scored, evaluation)
+    auc = evaluation.ranking.confidence.auc
+    reporter.say("reported", f"{output}: AUC {auc:.4f} on {evaluation.rows:,} rows", report=str(output), auc=auc)
     return 0

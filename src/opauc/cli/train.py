@@ -1,4 +1,4 @@
-"""`opauc train`: one pass over the data, a model at its end."""
+"""`opauc train`: train a model in one pass over the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opauc.cli.console import Reporter
 from opauc.cli.options import LINEAR
 from opauc.cli.train_report import report_training, show_columns
 
-LEARNING, SAFETY = "Training", "Checkpoints"
+TRAINING, CHECKPOINTS = "Training", "Checkpoints"
 INTERRUPTED = 130
 
 
@@ -30,7 +30,7 @@ def command(
             help="gam (an additive model with interactions), or a linear solver: exact, sgd, progressive_selection, "
             "or auto, whichever suits the number of features. Default: gam for tables; auto for sparse rows, and "
             "wherever an option of the linear solvers is given.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=TRAINING,
             show_default=False,
         ),
     ] = None,
@@ -38,9 +38,9 @@ def command(
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="Use the basis of this additive model and read rows as it does: models of shards that are trained so "
+            help="Use the basis of this additive model and read rows as it does: models trained with the same basis "
             "can be merged.",
-            rich_help_panel=LEARNING,
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     label: shared.Label = None,
@@ -52,96 +52,104 @@ def command(
     alpha: Annotated[
         str,
         typer.Option(
-            help="Ridge penalty: a number, or auto to choose it by cross-validation within the one pass.",
+            help="Ridge penalty: a number, or auto to choose it by cross-validation in the same pass.",
             rich_help_panel=LINEAR,
         ),
     ] = "1e-4",
     rank: Annotated[
-        str, typer.Option(help="auto, none (full covariance) or the rank of a sketch.", rich_help_panel=LINEAR)
+        str,
+        typer.Option(
+            help="Rank of a sketch of the covariances, none (full covariances) or auto.", rich_help_panel=LINEAR
+        ),
     ] = "auto",
     eta0: Annotated[
-        float, typer.Option(help="Step size of sgd; with theorem a ratio without unit.", rich_help_panel=LINEAR)
+        float,
+        typer.Option(
+            help="Step size of sgd; with --learning-rate theorem a ratio without unit.", rich_help_panel=LINEAR
+        ),
     ] = 1e4,
     learning_rate: Annotated[
-        str, typer.Option(help="theorem, constant or invsqrt.", rich_help_panel=LINEAR)
+        str, typer.Option(help="Schedule of the step size: theorem, constant or invsqrt.", rich_help_panel=LINEAR)
     ] = "theorem",
     average: Annotated[
         bool,
         typer.Option(
-            "--average/--last", help="Return the mean of the iterates, or the last one.", rich_help_panel=LINEAR
+            "--average/--last", help="Use the mean of the iterates of sgd, or the last one.", rich_help_panel=LINEAR
         ),
     ] = True,
     standardize: Annotated[
         bool,
         typer.Option(
             "--standardize/--no-standardize",
-            help="Learn in units of each feature's own deviation, or in those of the data.",
+            help="Divide each feature by its standard deviation, or not.",
             rich_help_panel=LINEAR,
         ),
     ] = True,
     forgetting_factor: Annotated[
         str,
         typer.Option(
-            help="Factor on the weight of earlier rows at each new row, or auto to choose it as rows come.",
+            help="Factor on the weight of earlier rows at each new row; auto chooses it during training.",
             rich_help_panel=LINEAR,
         ),
     ] = "1.0",
     horizon: Annotated[
         int,
         typer.Option(
-            help="With --forgetting-factor auto: rows between two updates of the model that scores.",
+            help="With --forgetting-factor auto: rows between two updates of the weights.",
             rich_help_panel=LINEAR,
             min=1,
         ),
     ] = 1000,
-    cv: Annotated[int, typer.Option(help="Folds that a penalty is chosen by.", rich_help_panel=LINEAR, min=2)] = 5,
+    cv: Annotated[int, typer.Option(help="With --alpha auto: number of folds.", rich_help_panel=LINEAR, min=2)] = 5,
     criterion: Annotated[
-        str, typer.Option(help="What a penalty is chosen by: pair_loss or auc.", rich_help_panel=LINEAR)
+        str, typer.Option(help="With --alpha auto: choose by pair_loss or auc.", rich_help_panel=LINEAR)
     ] = "pair_loss",
     one_standard_error: Annotated[
         bool,
         typer.Option(
             "--one-standard-error",
-            help="Choose the largest penalty within one standard error of the best.",
+            help="With --alpha auto: choose the largest penalty within one standard error of the best.",
             rich_help_panel=LINEAR,
         ),
     ] = False,
     seed: Annotated[
         int,
         typer.Option(
-            help="Seed of the rows sampled before the pass, or of the random codes of a sketch.",
-            rich_help_panel=LEARNING,
+            help="Seed of the initial sample, or of the random signs of a sketch.",
+            rich_help_panel=TRAINING,
         ),
     ] = 0,
     n_jobs: Annotated[
         int,
         typer.Option(
-            help="Number of threads, or of workers; -1 uses all cores. With more than one, gam and exact learn shards "
-            "of the files apart, without checkpoints unless those are asked for.",
-            rich_help_panel=LEARNING,
+            help="Number of threads, or of workers; -1 uses all cores. With more than one, gam and exact train on "
+            "shards of the files in parallel, without checkpoints unless a checkpoint option is given.",
+            rich_help_panel=TRAINING,
         ),
     ] = 1,
     positive: Annotated[
-        str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=LEARNING)
+        str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=TRAINING)
     ] = None,
     classes: Annotated[
-        str | None, typer.Option(help="Both class labels, separated by a comma.", rich_help_panel=LEARNING)
+        str | None, typer.Option(help="Both class labels, separated by a comma.", rich_help_panel=TRAINING)
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Checkpoint file. Default: the output with .checkpoint appended.", rich_help_panel=SAFETY),
+        typer.Option(
+            help="Checkpoint file. Default: the output with .checkpoint appended.", rich_help_panel=CHECKPOINTS
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int | None,
         typer.Option(
             metavar="ROWS",
             min=1,
-            help="Rows between checkpoints. Default: as many as keep their cost at 2 % of the time.",
-            rich_help_panel=SAFETY,
+            help="Rows between checkpoints. Default: so many that checkpoints take 2 % of the time.",
+            rich_help_panel=CHECKPOINTS,
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=SAFETY)
+        bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=CHECKPOINTS)
     ] = False,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
@@ -161,7 +169,7 @@ def command(
 ) -> int:
     """Train a model on labeled rows in one pass.
 
-    A table needs no option but --label: opauc train customers.csv --label churned.
+    A table needs only --label: opauc train customers.csv --label churned.
     Column types are inferred, strings, dates and missing values included, and an
     additive model is trained. Sparse rows get a linear model, and so does a table
     where --solver or an option of the linear solvers is given.
@@ -187,9 +195,9 @@ def command(
     result = run_training(data, reading, options, target, asked, bad_rows, reporter)
     if result.model is None:
         saved = checkpoint or Path(f"{target}.checkpoint")
-        go_on = "; continue with --resume" if result.begun else ""
+        resume_hint = "; continue with --resume" if result.begun else ""
         reporter.say(
-            "interrupted", f"interrupted after row {result.rows:,}{go_on}", rows=result.rows,
+            "interrupted", f"interrupted after row {result.rows:,}{resume_hint}", rows=result.rows,
             checkpoint=str(saved) if result.begun else None,
         )  # fmt: skip
         return INTERRUPTED

@@ -29,7 +29,7 @@ def show_columns(profiles: Sequence[ColumnProfile], reporter: Reporter) -> None:
 
 
 def report_training(result: Training, output: Path, reporter: Reporter) -> None:
-    """Report what was trained, after what may be wrong with it."""
+    """Report the trained model, after warnings."""
     model = result.model
     assert model is not None, "the run was not stopped"
     reporter.skipped(result.bad_rows, result.first_bad)
@@ -98,22 +98,22 @@ DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
 }  # fmt: skip
 
 
-def report_penalty(found: Selection | None, reporter: Reporter) -> None:
-    """Report which penalty was chosen, if one was to be."""
-    if found is None:
+def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
+    """Report the chosen penalty, with alpha=`auto`."""
+    if selection is None:
         return
-    if not found.n_folds:
+    if not selection.n_folds:
         reporter.warn(
-            f"alpha {found.alpha:.3g} was not chosen but taken from the middle: no fold has rows of both classes in it "
-            "and outside it; give more rows, fewer --cv, or more --groups"
+            f"alpha {selection.alpha:.3g} was not chosen, it is the middle of the grid: no fold has rows of both "
+            "classes in it and outside it; give more rows, fewer --cv, or more --groups"
         )
         return
-    score = found.means()[found.chosen]
-    name, score = ("pair loss", -score) if found.criterion == "pair_loss" else ("AUC", score)
+    score = selection.means()[selection.chosen]
+    name, score = ("pair loss", -score) if selection.criterion == "pair_loss" else ("AUC", score)
     reporter.say(
         "chosen",
-        f"chose alpha {found.alpha:.3g} of {found.alphas.size} between {found.alphas.min():.2g} and "
-        f"{found.alphas.max():.2g}: {name} {score:.4f} on {found.n_folds} folds held out",
-        alpha=found.alpha, criterion=found.criterion, score=float(score), folds=found.n_folds,
-        alphas=found.alphas.tolist(),
+        f"chose alpha {selection.alpha:.3g} of {selection.alphas.size} between {selection.alphas.min():.2g} and "
+        f"{selection.alphas.max():.2g}: {name} {score:.4f} on {selection.n_folds} folds held out",
+        alpha=selection.alpha, criterion=selection.criterion, score=float(score), folds=selection.n_folds,
+        alphas=selection.alphas.tolist(),
     )  # fmt: skip

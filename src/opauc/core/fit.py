@@ -132,8 +132,8 @@ class BatchFit(Fit):
 
     Examples
     --------
-    >>> from opauc.baselines import LSSVM
-    >>> fit = LSSVM().fit([[0.0], [1.0]], [0, 1])._fitted
+    >>> from opauc.baselines import UniLog
+    >>> fit = UniLog().fit([[0.0], [1.0]], [0, 1])._fitted
     >>> type(fit).__name__, fit.n_features
     ('BatchFit', 1)
     """

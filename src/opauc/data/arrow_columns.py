@@ -93,7 +93,7 @@ def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArr
     batch = _narrow(table)
     kind = _plain_type(batch.schema.field(name).type)
     if not (is_text(kind) or _is_number(kind)):
-        raise InputError(f"{source}: the label, column {name}, holds {kind}, which is neither numbers nor words")
+        raise InputError(f"{source}: the label, column {name}, holds {kind}, which is neither numbers nor strings")
     column = batch.column(name)
     if is_text(kind):
         strings, codes = encode_strings(column)
@@ -213,7 +213,7 @@ def _check_numeric(kinds: Mapping[str, pa.DataType], source: str) -> None:
         declare, drop = about_columns("categorical", text), about_columns("drop", text)
         which, they = ("column {} holds", "it") if len(text) == 1 else ("columns {} hold", "them")
         messages.append(
-            f"{which.format(listed(text))} words; declare {they} categorical {declare} or leave {they} out {drop}"
+            f"{which.format(listed(text))} strings; declare {they} categorical {declare} or leave {they} out {drop}"
         )
         hints += [declare, drop]
     for name in others:

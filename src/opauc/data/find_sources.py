@@ -58,7 +58,7 @@ def format_of(path: str, requested: str | None = None) -> DataFormat:
         return by_ending
     if not os.path.isfile(path):
         name = ByteSource(path).name
-        raise InputError(f"{name}: its format cannot be inferred before it is read; name it, one of {', '.join(formats)}")
+        raise InputError(f"{name}: its format cannot be inferred before reading; name it, one of {', '.join(formats)}")
     return _format_by_content(path)
 
 

@@ -49,8 +49,8 @@ def open_stream(
     >>> from opauc.data.open_stream import open_stream
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
-    ...     [chunk] = open_stream([file.name]).batches()
-    >>> chunk.rows, chunk.labels
+    ...     [batch] = open_stream([file.name]).batches()
+    >>> batch.rows, batch.labels
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'))
     """
@@ -68,8 +68,8 @@ def stream_of_memory(data: object, labels: object = None, options: ReadOptions =
     --------
     >>> import numpy as np
     >>> from opauc.data.open_stream import stream_of_memory
-    >>> [chunk] = stream_of_memory(np.eye(2), labels=["no", "yes"]).batches()
-    >>> chunk.rows.shape, chunk.source
+    >>> [batch] = stream_of_memory(np.eye(2), labels=["no", "yes"]).batches()
+    >>> batch.rows.shape, batch.source
     ((2, 2), 'data in memory')
     """
     return DataStream.of_memory(data, labels, options, encoder_of(options))

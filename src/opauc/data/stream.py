@@ -115,8 +115,8 @@ class DataStream:
     >>> from opauc.data import DataStream, ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n"), file.flush()
-    ...     [chunk] = DataStream([file.name], ReadOptions(), OneHotEncoder()).batches()
-    >>> chunk.rows, chunk.labels, chunk.line_of(1)
+    ...     [batch] = DataStream([file.name], ReadOptions(), OneHotEncoder()).batches()
+    >>> batch.rows, batch.labels, batch.line_of(1)
     (array([[30.],
            [40.]]), array(['no', 'yes'], dtype='<U3'), 3)
     """

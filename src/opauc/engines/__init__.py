@@ -1,6 +1,6 @@
 """The same models from many threads, from a GPU (torch) and from clusters (Dask, Spark): sums of shards add up.
 
-An engine is imported when it is first asked for; one that is not installed is refused by the name of its extra.
+An engine is imported when it is first used; the error for one that is not installed names its extra.
 """
 
 from importlib import import_module

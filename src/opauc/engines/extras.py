@@ -1,4 +1,4 @@
-"""Engines that may be absent."""
+"""Optional engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opauc.errors import MissingEngineError
 
 @contextmanager
 def needed(package: str, extra: str) -> Iterator[None]:
-    """Say by which extra a package is installed that the body imports, where it is not.
+    """Raise with the name of the extra where a package that the body imports is not installed.
 
     Examples
     --------

@@ -100,12 +100,12 @@ class StreamClassifier(LinearClassifier):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk of labeled rows.
+        """Train on one more batch of labeled rows.
 
-        Any cut of the rows into chunks gives what `fit` gives. A chunk may
+        Any cut of the rows into batches gives what `fit` gives. A batch may
         hold one class only if `classes` names both on the first call. If this
         raises, or is interrupted, the model is as it was before. Threads may
-        share a model: a second caller waits until the first chunk is learned.
+        share a model: a second caller waits until the first batch is processed.
 
         Parameters
         ----------

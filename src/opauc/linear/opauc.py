@@ -60,7 +60,7 @@ class OPAUC(SumsClassifier):
     forgetting_factor : float or "auto", default=1.0
         Factor on the weight of all earlier rows at each new row. With "auto"
         (solver "exact" only) 1, .9999, .999 or .99, whichever ranks the next
-        rows best as they come; it is in `forgetting_factor_`.
+        rows best; it is in `forgetting_factor_`.
     horizon : int, default=1000
         With forgetting_factor="auto": how many rows pass between two updates of the
         model that scores. The farther ahead rows are ranked, the slower it is
@@ -91,7 +91,7 @@ class OPAUC(SumsClassifier):
         With solver="progressive_selection": the candidates, the progressive
         AUC of each and the number of the one taken.
     forgetting_factor_ : float
-        The factor in use, which "auto" may change with every chunk.
+        The factor in use, which "auto" may change with every batch.
     solver_, rank_ : str, int or None
         What "auto" took.
     n_features_in_ : int
@@ -106,7 +106,7 @@ class OPAUC(SumsClassifier):
     imbalanced data the two disagree on purpose. `score` is the AUC.
 
     Threads may share a model. One at a time changes it, the others wait; rows
-    are scored by the weights before or after a chunk, never in the middle of
+    are scored by the weights before or after a batch, never in the middle of
     one. Copying or pickling a model while another thread changes it is the one
     thing that is not safe: `opauc.save` is.
 

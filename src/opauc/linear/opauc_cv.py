@@ -143,7 +143,7 @@ class OPAUCCV(SumsClassifier):
             The group of each row, a patient or a user, say: rows of one group
             are in one fold, so that none is judged by weights learned from its
             own group. The fold is a hash of the group's value, the same in
-            every chunk and shard; no list of groups is kept. Of few groups the
+            every batch and shard; no list of groups is kept. Of few groups the
             folds are uneven: 50 of one size differ by a third or so.
 
         Returns
@@ -176,7 +176,7 @@ class OPAUCCV(SumsClassifier):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn from one more chunk of labeled rows.
+        """Train on one more batch of labeled rows.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class OPAUCCV(SumsClassifier):
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
         groups : array-like of shape (n_samples,), default=None
-            As in `fit`; with every chunk or with none.
+            As in `fit`; with every batch or with none.
 
         Returns
         -------

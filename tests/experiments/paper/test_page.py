@@ -14,7 +14,7 @@ from experiments.paper.figures import all_figures
 from experiments.paper.page import render_page, standalone
 from experiments.paper.store import Line, Store
 
-from tests.report.browser import CHROMIUM, FLAGS, Tags, measured, svgs
+from tests.report.browser import CHROMIUM, FLAGS, Tags, measure, svgs
 
 BENCHMARK = ("OPAUC", "OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ", "batch LS-SVM", "exact")
 
@@ -99,7 +99,7 @@ def test_an_empty_store_still_gives_a_page(tmp_path):
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_but_tables_scrolls_sideways_and_text_is_readable(tmp_path, evidence, width):
-    found = measured(tmp_path, render_page(evidence), width)
+    found = measure(tmp_path, render_page(evidence), width)
     assert found["scroll"] <= found["width"] <= width
     assert found["scripts"] == 0
     assert found["text"] * 400 / 720 >= 11  # the first chart is a wide one
@@ -107,8 +107,8 @@ def test_nothing_but_tables_scrolls_sideways_and_text_is_readable(tmp_path, evid
 
 def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path, evidence):
     flags = ("--blink-settings=preferredColorScheme=0",)
-    assert measured(tmp_path, render_page(evidence), 800)["paper"] == "rgb(255, 255, 255)"
-    assert measured(tmp_path, render_page(evidence), 800, *flags)["paper"] != "rgb(255, 255, 255)"
+    assert measure(tmp_path, render_page(evidence), 800)["paper"] == "rgb(255, 255, 255)"
+    assert measure(tmp_path, render_page(evidence), 800, *flags)["paper"] != "rgb(255, 255, 255)"
 
 
 def test_it_can_be_printed(tmp_path, evidence):

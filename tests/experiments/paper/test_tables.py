@@ -96,7 +96,7 @@ def test_the_csv_has_every_cell_with_the_printed_one_beside_it(tmp_path):
     assert found["Table 3", "a9a", "OPAUC"]["runs"] == "25"
 
 
-def test_at_a_glance_there_is_ours_print_the_closed_form_and_the_best_rival(tmp_path):
+def test_at_a_glance_there_is_ours_print_the_closed_form_and_the_best_competitor(tmp_path):
     online = {"OPAUC": 0.9, "OAM_seq": 0.8, "OAM_gra": 0.81, "online Uni-Exp": 0.85, "online Uni-Squ": 0.84}
     cells = {("a9a", column): auc for column, auc in online.items()} | {("nomao", "OPAUC"): 0.9}
     cells |= {("german", "OPAUC"): 0.79, ("german", "OAM_seq"): 0.7, ("a9a", "exact"): 0.91}

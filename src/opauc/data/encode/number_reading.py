@@ -42,8 +42,8 @@ class OrdinalReading:
     >>> from opauc.data import ReadOptions
     >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
     ...     _ = file.write(b"age,city,label\\n30,Bern,no\\n?,Chur,yes\\n"), file.flush()
-    ...     [chunk] = OrdinalReading(ReadOptions()).stream([file.name], labeled=True).batches()
-    >>> chunk.rows, chunk.labels
+    ...     [batch] = OrdinalReading(ReadOptions()).stream([file.name], labeled=True).batches()
+    >>> batch.rows, batch.labels
     (array([[30.,  0.],
            [nan,  1.]]), array(['no', 'yes'], dtype='<U3'))
     """

@@ -16,7 +16,7 @@ from opauc.data.encode.categories import EXAMPLES
 from opauc.data.encode.encoder import EncodedRows, OrdinalState, UnknownCategories
 from opauc.data.passthrough import passthrough_columns, passthrough_groups
 from opauc.data.schema.column import CATEGORY
-from opauc.data.schema.infer import ColumnProfile, TypeOverrides, infer_column_types
+from opauc.data.schema.infer import ColumnProfile, TypeOverrides, all_dropped, infer_column_types
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.data.schema.table import TableSchema
 from opauc.errors import InputError
@@ -152,8 +152,7 @@ class OrdinalEncoder:
         self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy)
         self.schema = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
         if not self.schema.columns:
-            reasons = ", ".join(f"{one.name} ({one.kind})" for one in self.column_profiles)
-            raise InputError(f"{source}: no column is left to train on besides {reasons}")
+            raise all_dropped(self.column_profiles, source)
 
     def _table_rows(self, batch: RecordBatch, columns: TableColumns | None, source: str) -> Floats:
         if self.schema is None:

@@ -187,13 +187,13 @@ class OneHotReading:
             stream = DataStream([data], self.options.with_format(None), encoder)
         else:
             stream = DataStream.of_memory(data, None, self.options, encoder)
-        chunks = list(stream.batches())
-        if not chunks:
+        batches = list(stream.batches())
+        if not batches:
             raise InputError(f"{', '.join(stream.sources)}: there are no rows in it")
-        width = max(chunk.rows.shape[1] for chunk in chunks)
-        learned = chunks[-1].resume_position.onehot_state()
+        width = max(batch.rows.shape[1] for batch in batches)
+        state = batches[-1].resume_position.onehot_state()
         return ReadRows(
-            _stack([chunk.rows for chunk in chunks], width), replace(self, encoding=learned),
+            _stack([batch.rows for batch in batches], width), replace(self, encoding=state),
             dict(stream.unknown_categories),
         )  # fmt: skip
 

@@ -20,6 +20,7 @@ from opauc.data.schema.numbers import (
     parse_number,
 )
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.errors import InputError
 from opauc.types import Floats
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # Kinds of columns that are dropped.
 IDENTIFIER, TEXT, CONSTANT, EMPTY, OTHER = "identifier", "free text", "constant", "empty", "other"
+NOT_ENCODED = ", which is neither numbers, strings nor dates"
 BOOLEAN = "boolean"
 # Names of identifiers, and of times, which may be all different without counting rows.
 IDENTIFIER_NAMES = re.compile(r"(^|[\W_])(id|uuid|guid|rowid|index|idx)$|[a-z]I[dD]$|^Unnamed: \d+$", re.ASCII)
@@ -43,6 +45,10 @@ class ColumnProfile(NamedTuple):
     kind: str
     column: ColumnSchema | None
     summary: str
+
+    def why_dropped(self) -> str:
+        """Return the name of a dropped column with the reason."""
+        return f"{self.name} ({self.summary + NOT_ENCODED if self.kind == OTHER else self.kind})"
 
 
 class TypeOverrides(NamedTuple):
@@ -81,6 +87,11 @@ def infer_column_types(
         else _unless_codes(profile, batch.column(profile.name), positive, policy)
         for profile in profiles
     ]
+
+
+def all_dropped(profiles: Sequence[ColumnProfile], source: str) -> InputError:
+    """Return the error of a table of which no column is encoded, with the reason for each."""
+    return InputError(f"{source}: every column is dropped: {', '.join(profile.why_dropped() for profile in profiles)}")
 
 
 def infer_column_type(

@@ -69,7 +69,7 @@ class TableSchema:
         With labels, 0 or 1, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
         and empty columns are dropped; where more rows follow, `keep_constant` keeps the last two.
         """
-        from opauc.data.schema.infer import CONSTANT, EMPTY, infer_column_types
+        from opauc.data.schema.infer import CONSTANT, EMPTY, all_dropped, infer_column_types
 
         batch = _one_batch(table, source)
         classes = None if labels is None else np.asarray(labels == labels[:1])
@@ -80,8 +80,7 @@ class TableSchema:
             elif keep_constant and profile.kind in (CONSTANT, EMPTY):
                 columns.append(ColumnSchema.of_type(profile.name, batch.schema.field(profile.name).type, source))
         if not columns:
-            reasons = ", ".join(f"{profile.name} ({profile.kind})" for profile in profiles)
-            raise InputError(f"{source}: every column is dropped: {reasons}")
+            raise all_dropped(profiles, source)
         return cls(tuple(columns))
 
     @property

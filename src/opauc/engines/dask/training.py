@@ -201,9 +201,7 @@ def _partitions(X: Collection, y: Collection, sample_weight: Collection) -> list
         return list(_array_partitions(X, y, sample_weight))
     if isinstance(X, list | tuple) and X and all(isinstance(one, Delayed) for one in X):
         if y is not None or sample_weight is not None:
-            raise InputError(
-                "delayed batches give their own labels and weights: (X, y) or (X, y, sample_weight)"
-            )
+            raise InputError("delayed batches give their own labels and weights: (X, y) or (X, y, sample_weight)")
         batches = [delayed(_triple, pure=False)(one) for one in X]
         return [Partition(batch[0], batch[1], batch[2]) for batch in batches]
     try:

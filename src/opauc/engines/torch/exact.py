@@ -1,4 +1,4 @@
-"""The exact minimizer worked out on a device."""
+"""The exact solver on a torch device."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ with needed("torch", "gpu"):
 
 @dataclass(frozen=True)
 class DeviceExact(MergeableSolver[DeviceMoments]):
-    """What `Exact` learns, with sums and solutions on a device of torch.
+    """`Exact` with sums and solutions on a torch device.
 
-    In files it is an `Exact`: where a model was learned is no part of it.
+    In files it is an `Exact`: it does not record where it was trained.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.engines.torch.exact import DeviceExact
     >>> from opauc.linear.exact import Exact
-    >>> learner = DeviceExact(Exact(alpha=0.5), "cpu")
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).round(4).tolist()
+    >>> solver = DeviceExact(Exact(alpha=0.5), "cpu")
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).round(4).tolist()
     [0.4444]
     """
 
@@ -48,7 +48,7 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
 
     @classmethod
     def of_solver(cls, solver: Exact, device: str) -> DeviceExact:
-        """Return the solver that does the work of another on a device, which must be there."""
+        """Return the solver that does the work of another on a device; raise where there is no such device."""
         if solver.forgetting_factor != 1.0:
             raise ValueError(
                 f"device={device!r} does not forget: forgetting_factor must be 1.0, got {solver.forgetting_factor}"
@@ -64,11 +64,11 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
         return DeviceMoments.empty(n_features, self.device)
 
     def step(self, state: DeviceMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> DeviceMoments:
-        """Return the statistics with the chunk in them."""
+        """Return the statistics after the batch."""
         return state.update(rows, labels, weight)
 
     def convert(self, state: Statistic) -> DeviceMoments:
-        """Return statistics that may have been gathered on this machine."""
+        """Return statistics of this machine as those of the device."""
         if isinstance(state, DeviceMoments) and state.device == self.device:
             return state
         moments = state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
@@ -93,15 +93,15 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
         return self.exact.weights(state.on_host()) if found is None else found.cpu().numpy()
 
     def _scale(self, state: DeviceMoments) -> Floats:
-        """Return what the features are divided by before the ridge acts on them."""
+        """Return what the features are divided by under the ridge penalty."""
         counts, means, scatters = state.sums
         variances = scatters.diagonal(dim1=1, dim2=2) / counts[:, None]
         return self.exact.scale_of(means.cpu().numpy(), variances.cpu().numpy())
 
     def rows_worth_a_solve(self, n_features: int) -> int:
-        """Return how many rows cost ten times as much to take in as the weights cost to work out."""
+        """Return how many rows take ten times as long to train on as computing the weights."""
         return self.exact.rows_worth_a_solve(n_features)
 
     def path(self, state: DeviceMoments, alphas: Sequence[float]) -> Floats:
-        """Return the minimizers for many alphas, one a row, worked out on this machine."""
+        """Return the minimizers for many alphas, one per row, computed on this machine."""
         return self.exact.path(state.on_host(), alphas)

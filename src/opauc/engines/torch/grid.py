@@ -24,18 +24,18 @@ with needed("torch", "gpu"):
 
 @dataclass(frozen=True)
 class DeviceGrid(GridSGD):
-    """What `GridSGD` learns, each row for all pairs at once on a device of torch.
+    """`GridSGD` on a torch device: each row steps all pairs at once.
 
     Its state is that of a `GridSGD`, and lies on this machine between
-    chunks. In files it is one: where a model was learned is no part of it.
+    batches. In files it is one: it does not record where it was trained.
 
     Examples
     --------
     >>> import numpy as np
     >>> from opauc.engines.torch.grid import DeviceGrid
-    >>> learner = DeviceGrid(etas=(0.1,), alphas=(0.0,), average=False, device="cpu")
-    >>> state = learner.step(learner.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
-    >>> learner.weights(state).tolist()
+    >>> solver = DeviceGrid(etas=(0.1,), alphas=(0.0,), average=False, device="cpu")
+    >>> state = solver.step(solver.start(1), np.array([[0.0], [2.0]]), np.array([0, 1], np.int8))
+    >>> solver.weights(state).tolist()
     [0.2]
     """
 
@@ -45,7 +45,7 @@ class DeviceGrid(GridSGD):
 
     @classmethod
     def of_solver(cls, solver: GridSGD, device: str) -> DeviceGrid:
-        """Return the solver that does the work of another on a device, which must be there."""
+        """Return the solver that does the work of another on a device; raise where there is no such device."""
         return cls(solver.etas, solver.alphas, solver.average, checked_device(device))
 
     def settings(self) -> Json:
@@ -53,7 +53,7 @@ class DeviceGrid(GridSGD):
         return {name: value for name, value in super().settings().items() if name != "device"}
 
     def step(self, state: GridState, rows: Rows, labels: Labels, weight: Floats | None = None) -> GridState:
-        """Return the state after every pair has scored, compared and learned each row in order."""
+        """Return the state after every pair has scored, compared and trained on each row in order."""
         self.check_same_grid(state.race)
         given = as_tensor(rows, self.device)
         length = float(torch.linalg.vector_norm(given, dtype=torch.float64))
@@ -66,7 +66,7 @@ class DeviceGrid(GridSGD):
             for begin in range(0, labels.size, PIECE_ROWS):
                 piece = slice(begin, begin + PIECE_ROWS)
                 plan, progress = planned(labels[piece], weights[piece], progress, COMPARISONS_PER_ROW)
-                grid.learn(given[piece], plan)
+                grid.train(given[piece], plan)
             after = _state(state, grid, progress)
         except torch.OutOfMemoryError as error:
             raise EngineError(self._too_small(given.shape[1], kept.size)) from error

@@ -61,7 +61,7 @@ class TorchGrid:
     >>> start = GridProgress(np.zeros(2), np.zeros(2), 0.0, 0.0, np.ones((2, 4)))
     >>> plan, _ = planned(np.array([0, 1], np.int8), np.ones(2), start, 16)
     >>> grid = TorchGrid(blank, np.array([0.1]), np.array([0.0]), False, "cpu")
-    >>> grid.learn(torch.tensor([[0.0], [2.0]]), plan)
+    >>> grid.train(torch.tensor([[0.0], [2.0]]), plan)
     >>> grid.given_back()[0].weights
     array([[0.2]])
     """
@@ -92,8 +92,8 @@ class TorchGrid:
         self._at = torch.zeros(1, dtype=torch.int64, device=self.device)
         self._graphs: dict[tuple[int, bool, bool], torch.cuda.CUDAGraph | None] = {}
 
-    def learn(self, rows: Tensor, plan: GridPlan) -> None:
-        """Score, compare and learn rows in order."""
+    def train(self, rows: Tensor, plan: GridPlan) -> None:
+        """Score, compare and train on rows in order."""
         numbers = np.column_stack([*plan[2:7], plan.halves])
         compares = (plan.halves > 0.0).sum(axis=1) > 0
         kinds = list(zip(plan.labels.tolist(), compares.tolist(), plan.moves.tolist(), strict=True))
@@ -120,7 +120,7 @@ class TorchGrid:
         return GridTensors(*(np.ascontiguousarray(part.cpu().numpy()) for part in parts)), worst
 
     def _run(self, kind: tuple[int, bool, bool]) -> None:
-        """Learn the next row of the table: the first of its kind plainly, the others as recorded from the second."""
+        """Train on the next row of the table: the first of its kind directly, later ones as a recorded graph."""
         if self.device.type != "cuda" or kind not in self._graphs:
             self._graphs[kind] = None
             self._row(*kind)
@@ -134,7 +134,7 @@ class TorchGrid:
         graph.replay()
 
     def _row(self, k: int, compares: bool, moves: bool) -> None:
-        """Learn the row of class k at the next place of the table."""
+        """Train on the row of class k at the next place of the table."""
         other, d, table = 1 - k, self.n_features, self._table.index_select(0, self._at)[0]
         row, scalars, halves = table[:d], table[d : d + N_SCALARS], table[d + N_SCALARS :]
         mean, scatter = self.means[k], self.scatters[k, :, :d]

@@ -24,7 +24,7 @@ with needed("torch", "gpu"):
 
 # Where device memory is short, pieces are made smaller down to this many bytes.
 LEAST_PIECE = 2**20
-# Matrices of sums, two each, while a chunk is merged: those so far, those of the chunk, and those of both.
+# Matrices of sums, two each, while a batch is merged: those so far, those of the batch, and those of both.
 HELD_AT_ONCE = 3
 
 
@@ -100,7 +100,7 @@ class DeviceMoments(Statistic):
         return self.merge(DeviceMoments(fresh, self.device)).checked()
 
     def checked(self) -> DeviceMoments:
-        """The same statistics, refused where sums left the range of float64."""
+        """The same statistics; raise where sums left the range of float64."""
         diagonals = self.sums.scatters.diagonal(dim1=1, dim2=2)
         if not bool(torch.isfinite(diagonals.sum() + self.sums.means.abs().sum())):
             raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")

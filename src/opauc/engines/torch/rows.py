@@ -6,13 +6,15 @@ import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import numpy as np
 
 from opauc.engines.extras import needed
 from opauc.errors import MissingEngineError, UnsupportedOperationError
-from opauc.types import Array, Rows
+
+if TYPE_CHECKING:
+    from opauc.types import Array, Rows  # which imports scipy
 
 with needed("torch", "gpu"):
     import torch
@@ -22,7 +24,7 @@ Values = TypeVar("Values")
 
 
 def checked_device(name: object) -> str:
-    """Return the name of a device of torch, refused unless it is there.
+    """Return the name of a torch device; raise where there is none of that name.
 
     Examples
     --------
@@ -69,11 +71,11 @@ def checked_tensor(X: object) -> Rows | None:
     # One sum speaks for all: it is finite only if every entry is, or none is so large that squares would be.
     if not torch.isfinite(rows.sum(dtype=torch.float64)):
         raise ValueError("Input X contains NaN, infinity or a value too large for the sums of squares.")
-    return cast(Rows, rows)
+    return cast("Rows", rows)
 
 
 def on_host(values: Values) -> Values:
-    """Return a tensor as an array of NumPy, anything else as it is."""
+    """Return a tensor as a NumPy array, anything else unchanged."""
     return values.detach().cpu().numpy() if isinstance(values, Tensor) else values
 
 
@@ -89,7 +91,7 @@ def as_tensor(rows: Rows, device: str) -> Tensor:
 def host_tensor(array: Array) -> Tensor:
     """Return an array as a tensor that shares its memory and is never written to."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it cannot be told that nobody will write
+        warnings.simplefilter("ignore", UserWarning)  # the memory is never written to
         return torch.from_numpy(array)
 
 

@@ -1,4 +1,4 @@
-"""Scores worked out on a device."""
+"""Linear scorers on a torch device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECE_ROWS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class DeviceScorer(Scorer):
-    """The scores of a linear scorer, worked out on a device of torch in float64.
+    """The scores of a linear scorer, computed on a torch device in float64.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class DeviceScorer(Scorer):
 
     @classmethod
     def of(cls, scorer: Scorer, device: str) -> DeviceScorer:
-        """Return what scores on a device as `scorer` does, refused unless the device is there and scores are linear."""
+        """Return the linear scorer on a device; raise where there is no such device or `scorer` is not linear."""
         if not isinstance(scorer, LinearScorer) or scorer.unit_rows:
             raise UnsupportedOperationError(f"device={device!r} takes linear scorers only")
         return cls(scorer, checked_device(device))

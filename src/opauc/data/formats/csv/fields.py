@@ -65,7 +65,7 @@ def is_inexact(field: bytes) -> bool:
     return match is not None and (len(match[1]) > len(str(MAX_EXACT)) or int(match[1]) > MAX_EXACT)
 
 
-NOT_NUMERIC = "a column of words must be declared categorical"
+NOT_NUMERIC = "a column of strings must be declared categorical"
 FILL_MISSING = Hint("missing", "zero or mean")
 
 
@@ -133,11 +133,13 @@ class RecordErrors:
             if not others:
                 text = f"; {NOT_NUMERIC} {declare} or left out {drop}"
             elif first is None:
-                text = f"; columns {listed(columns)} hold words: declare them categorical {declare} or drop them {drop}"
+                text = (
+                    f"; columns {listed(columns)} hold strings: declare them categorical {declare} or drop them {drop}"
+                )
             else:
                 plural = "s" if len(others) > 1 else ""
                 text = (
-                    f", nor are values of column{plural} {listed(others)}; columns of words must be declared "
+                    f", nor are values of column{plural} {listed(others)}; columns of strings must be declared "
                     f"categorical {declare} or left out {drop}"
                 )
         if self._report_missing and self._missing_columns:

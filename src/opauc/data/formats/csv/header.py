@@ -126,7 +126,7 @@ class FirstRecords:
             return False
         hint = Hint("header", TRUE_OR_FALSE)
         raise InputError(
-            f"{self.source}: the first line has words and numbers; say whether it is a header {hint}", hint
+            f"{self.source}: the first line has strings and numbers; say whether it is a header {hint}", hint
         )
 
     def _can_be_name(self, field: str) -> bool:

@@ -44,7 +44,7 @@ CHUNK_BYTES = 2**19
 MAX_NARROW = 2000
 TRUE_VALUES, FALSE_VALUES = ("True", "true", "TRUE"), ("False", "false", "FALSE")
 BLANKS = b" \t"
-NOT_UTF8 = "some words are not in UTF-8; they are read as Windows-1252"
+NOT_UTF8 = "some strings are not in UTF-8; they are read as Windows-1252"
 LABEL_ADVICE = ", as the labels at the beginning are"
 
 

@@ -1,4 +1,4 @@
-"""The stream over several sources: numbered rows, resume_positions, memory that does not grow."""
+"""The stream over several sources: numbered rows, resume positions, memory that does not grow."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def small_parts(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_lines_are_told_where_rows_were_skipped(tmp_path):
+def test_line_numbers_are_right_where_rows_were_skipped(tmp_path):
     lines = [f"{'+1' if i % 3 else '-1'} 1:{i}" for i in range(1000)]
     lines[5] = lines[700] = "nonsense"
     (tmp_path / "rows.svm").write_text("\n".join(lines))
@@ -38,7 +38,7 @@ def test_lines_are_told_where_rows_were_skipped(tmp_path):
     assert "line 701" in bad.first[1]
 
 
-def test_what_is_wrong_is_told_after_the_rows_before_it(tmp_path):
+def test_an_error_is_raised_after_the_rows_before_it(tmp_path):
     (tmp_path / "a.svm").write_text("+1 1:1\n")
     (tmp_path / "b.svm").write_text("oh\n")
     stream = open_stream([tmp_path / "a.svm", tmp_path / "b.svm"], ReadOptions()).batches()

@@ -1,4 +1,4 @@
-"""Laws of every linear map, found by folder."""
+"""Laws of every linear map in the registry."""
 
 import numpy as np
 import pytest

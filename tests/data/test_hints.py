@@ -24,14 +24,14 @@ def flag(hint):
         ({"a": [None], "y": [1]}, {"categorical": ("a",)}, "a row can go without one (--missing zero or mean)"),
     ],
 )
-def test_a_command_words_remedies_as_flags(data, options, message):
+def test_a_command_shows_hints_as_flags(data, options, message):
     with pytest.raises(InputError) as error:
         list(stream_of_memory(pa.table(data), options=ReadOptions(**options)).batches())
     assert "--" not in str(error.value)
     assert error.value.reworded(flag).endswith(message)
 
 
-def test_remedies_of_sparse_rows_and_of_text_are_worded_too(tmp_path):
+def test_hints_of_sparse_rows_and_of_text_are_shown_as_flags_too(tmp_path):
     rows = sparse.csr_array(np.array([[np.nan, 1.0]]))
     with pytest.raises(InputError) as error:
         list(stream_of_memory(rows, [1], ReadOptions(missing="mean")).batches())
@@ -42,7 +42,7 @@ def test_remedies_of_sparse_rows_and_of_text_are_worded_too(tmp_path):
     assert error.value.reworded(flag).endswith("say whether it is a header (--header True or False)")
 
 
-def test_one_bad_row_too_many_keeps_the_remedies_of_the_last():
+def test_one_bad_row_too_many_keeps_the_hints_of_the_last():
     table = pa.table({"a": [None, None], "y": [1, 0]})
     stream = stream_of_memory(table)
     stream.bad_rows = BadRows("skip", most=1)

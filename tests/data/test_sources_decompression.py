@@ -1,4 +1,4 @@
-"""Files as they are packed, and what is in them."""
+"""Compressed files and archives, and their content."""
 
 import io
 import os

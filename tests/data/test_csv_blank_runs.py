@@ -35,7 +35,7 @@ def spaced_lines(draw):
 
 
 @given(spaced_lines())
-def test_the_words_of_a_line_are_those_that_blanks_part(drawn):
+def test_the_fields_of_a_line_are_separated_by_runs_of_blanks(drawn):
     text, wanted = drawn
     found = join_blanks(text.encode()).decode()
     assert [line.split(BLANK_RUN) if line else [] for line in io.StringIO(found, newline=None).read().split("\n")][

@@ -31,7 +31,7 @@ def test_whole_numbers_have_one_key_in_every_type(numbers):
     assert group_keys(pd.Categorical(numbers), len(numbers)).tolist() == wanted
 
 
-def test_chunks_have_the_keys_of_the_whole():
+def test_batches_have_the_keys_of_the_whole():
     names = np.array([f"user {n % 7}" for n in range(50)])
     whole = group_keys(names, 50)
     assert np.concatenate([group_keys(names[:13], 13), group_keys(names[13:], 37)]).tolist() == whole.tolist()

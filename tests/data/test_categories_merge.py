@@ -57,7 +57,7 @@ def test_running_means_are_those_of_all_rows(one, two):
     assert merged["counts"] == whole["counts"]
 
 
-def test_a_column_of_numbers_in_one_and_of_categories_in_the_other_is_refused_in_words():
+def test_a_column_of_numbers_in_one_and_of_categories_in_the_other_is_an_error_with_a_message():
     known = learned([("red", "blue", 1.0)])[0].state()
     other = {**known, "numeric": ["a"], "categorical": ["b", "u", "v"]}
     with pytest.raises(InputError) as error:
