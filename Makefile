@@ -25,7 +25,7 @@ test: export MKL_NUM_THREADS := 1
 test: export SPARK_SUBMIT_OPTS := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 test: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/*/kernels
 
 # What a change usually breaks, in about a minute on two cores once kernels are compiled (105 s of CPU time): the laws with
 # fewer random examples, kernels, formats, metrics, linear solvers, the basics of additive models, train and predict.

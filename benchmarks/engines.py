@@ -71,7 +71,7 @@ def libsvm_files(folder, n_files, n_features=123, per_row=14):
 
 
 def raw_files(folder, n_rows=600_000):
-    """Return a raw table, once as text and once as Parquet in row groups of 50,000: numbers with missing values, categories, dates."""
+    """Return a raw table with missing values, categories and dates, as text and as Parquet in row groups of 50,000."""
     paths = [folder / f"raw-{n_rows}.csv", folder / f"raw-{n_rows}.parquet"]
     if all(path.exists() for path in paths):
         return [str(path) for path in paths]

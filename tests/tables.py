@@ -56,8 +56,8 @@ def write_csv(path, frame, **options):
 
 def small_bases(monkeypatch, rows=1500):
     """Fix bases from few rows, and sample small files."""
-    monkeypatch.setattr("opauc.additive.settings.USUAL_CARD", rows)
-    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.settings.STREAM_INIT_SIZE", rows)
+    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
 
 
 @contextmanager

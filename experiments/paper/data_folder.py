@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from experiments.datasets import FOLDER, sparse_or_dense
 from experiments.paper.data_set import DataSet, Task
-from experiments.paper.download import MissingSet, fetch
+from experiments.paper.download import MissingSetError, fetch
 from experiments.paper.public_source import ClassedRows, PublicSource
 from opauc.core.atomic_write import atomic_write
 from opauc.types import Arrays
@@ -79,12 +79,14 @@ def _published(found: DataSet, source: PublicSource) -> Arrays:
     if path.exists():
         arrays = _loaded(path)
         if classed_rows(found, arrays).digest() != source.digest:
-            raise MissingSet(f"{path}: not the rows of {found.name} that were kept there; delete it to fetch them anew")
+            raise MissingSetError(
+                f"{path}: not the rows of {found.name} that were kept there; delete it to fetch them anew"
+            )
         return arrays
     try:
         rows, classes = source.fetched(found.name, found.shape.n_features)
-    except MissingSet as error:
-        raise MissingSet(f"{error}; {_what_to_set(found)}") from error
+    except MissingSetError as error:
+        raise MissingSetError(f"{error}; {_what_to_set(found)}") from error
     arrays = {found.label_array: classes}
     if found.is_dense:
         arrays["X"] = rows.toarray().astype(np.float32)
@@ -100,7 +102,7 @@ def _published(found: DataSet, source: PublicSource) -> Arrays:
 def downloaded(found: DataSet, address: str, folder: Path) -> Path:
     """Fetch a set's archive from a server into a folder; it appears there whole and right, or not at all."""
     if not address:
-        raise MissingSet(f"{found.name}: {found.archive} is not in {FOLDER}; {_what_to_set(found)}")
+        raise MissingSetError(f"{found.name}: {found.archive} is not in {FOLDER}; {_what_to_set(found)}")
     path, url = folder / found.archive, f"{address.rstrip('/')}/{found.archive}"
     fetch(found.name, url, path, lambda partial: refuse_corrupted(partial, found.sha256, name=url))
     return path
@@ -117,4 +119,6 @@ def refuse_corrupted(path: Path, sha256: str, name: str = "") -> None:
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != sha256:
-        raise MissingSet(f"{name or path}: expected SHA-256 {sha256[:16]}…, got {digest[:16]}…: not the file meant")
+        raise MissingSetError(
+            f"{name or path}: expected SHA-256 {sha256[:16]}…, got {digest[:16]}…: not the file meant"
+        )

@@ -14,7 +14,7 @@ from opauc.errors import OpaucError
 PATIENCE_SECONDS = 60.0
 
 
-class MissingSet(OpaucError):
+class MissingSetError(OpaucError):
     """A data set is neither in the folder nor to be had."""
 
 
@@ -24,7 +24,7 @@ def fetch(name: str, address: str, path: Path, check: Callable[[Path], None]) ->
     >>> fetch("a9a", "file:///nowhere", Path("a9a"), lambda path: None)
     Traceback (most recent call last):
         ...
-    experiments.paper.download.MissingSet: a9a: cannot fetch file:///nowhere: ...
+    experiments.paper.download.MissingSetError: a9a: cannot fetch file:///nowhere: ...
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,6 +36,6 @@ def fetch(name: str, address: str, path: Path, check: Callable[[Path], None]) ->
             check(partial)
     except HTTPError as error:
         with error:  # it holds the connection
-            raise MissingSet(f"{name}: cannot fetch {address}: {error}") from error
+            raise MissingSetError(f"{name}: cannot fetch {address}: {error}") from error
     except OSError as error:
-        raise MissingSet(f"{name}: cannot fetch {address}: {error}") from error
+        raise MissingSetError(f"{name}: cannot fetch {address}: {error}") from error

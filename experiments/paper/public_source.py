@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from experiments.paper.download import MissingSet, fetch
+from experiments.paper.download import MissingSetError, fetch
 from opauc.data import ReadOptions
 from opauc.data.open_stream import open_stream
 from opauc.errors import InputError
@@ -93,13 +93,13 @@ class PublicSource:
     reading: Reading = libsvm_rows
 
     def fetched(self, name: str, n_features: int) -> ClassedRows:
-        """Download, read and check the rows; `MissingSet` says at which address something is wrong."""
+        """Download, read and check the rows; `MissingSetError` says at which address something is wrong."""
         with tempfile.TemporaryDirectory() as folder:
             parts = [self._part(name, address, Path(folder), n_features) for address in self.addresses]
         rows = csr_array(sparse.vstack([part.rows for part in parts], format="csr"))
         whole = ClassedRows(rows, np.concatenate([part.classes for part in parts]))
         if (digest := whole.digest()) != self.digest:
-            raise MissingSet(
+            raise MissingSetError(
                 f"{name}: the rows of {' and '.join(self.addresses)} have checksum {digest[:16]}…, "
                 f"expected {self.digest[:16]}…: not the set meant"
             )
@@ -112,4 +112,4 @@ class PublicSource:
             return self.reading(path, n_features)
         except (InputError, ValueError, KeyError, OSError, EOFError) as error:
             told = str(error).replace(str(path), path.name)  # the folder is gone by the time it is read
-            raise MissingSet(f"{name}: {address} cannot be read: {told}") from error
+            raise MissingSetError(f"{name}: {address} cannot be read: {told}") from error

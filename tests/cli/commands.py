@@ -20,7 +20,7 @@ def one_line(ran):
     return ran.err.removeprefix("opauc: ").strip()
 
 
-class StopHere(Exception):
+class StopHereError(Exception):
     """Stands for a crash."""
 
 
@@ -30,7 +30,7 @@ def stop_after(monkeypatch, n_batches):
 
     def failing(self, batch):
         if len(seen) == n_batches:
-            raise StopHere
+            raise StopHereError
         seen.append(batch)
         train_batch(self, batch)
 

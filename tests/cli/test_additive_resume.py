@@ -12,7 +12,7 @@ from benchmarks.kill_and_resume import train
 
 from opauc.cli import main
 from opauc.data import sources as byte_source
-from tests.cli.commands import StopHere, assert_killed_and_taken_up, stop_after
+from tests.cli.commands import StopHereError, assert_killed_and_taken_up, stop_after
 from tests.tables import raw_table, small_bases, write_csv
 
 OPTIONS = ["--label", "bought"]
@@ -30,7 +30,7 @@ def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, s
             stop_after(patched, n_chunks)
             words = ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
             patched.setattr(sys, "argv", words)
-            with pytest.raises(StopHere):
+            with pytest.raises(StopHereError):
                 main()
         assert not model.exists()
         resumed = opauc("train", data, *OPTIONS, "-o", model, "--resume", "--json")
@@ -48,7 +48,7 @@ def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeyp
         patched.setattr(
             sys, "argv", ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
         )
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHereError):
             main()
     other = opauc("train", data, *OPTIONS, "-o", model, "--solver", "exact", "--resume")
     assert other.code == 2

@@ -9,7 +9,7 @@ import pytest
 from opauc.cli import main
 from opauc.core.checksummed_file import read_checksummed
 from opauc.data import sources as byte_source
-from tests.cli.commands import StopHere, stop_after
+from tests.cli.commands import StopHereError, stop_after
 from tests.core.hostile_files import DELETED, changed, write_hostile
 
 READING = ("header", "reading")
@@ -63,7 +63,7 @@ def made(tmp_path_factory):
         patched.setattr(byte_source, "BLOCK_BYTES", 1024)
         patched.setattr(sys, "argv", ["opauc", *TRAIN, "-o", "half", "-q", "--checkpoint-every", "1"])
         stop_after(patched, 4)
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHereError):
             main()
     return folder
 

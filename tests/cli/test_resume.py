@@ -12,7 +12,7 @@ from benchmarks.kill_and_resume import KINDS, write_rows
 from opauc.cli import main
 from opauc.core.checksummed_file import read_checksummed
 from opauc.data import sources as byte_source
-from tests.cli.commands import StopHere, assert_killed_and_taken_up, stop_after
+from tests.cli.commands import StopHereError, assert_killed_and_taken_up, stop_after
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, k
             stop_after(patched, n_chunks)
             patched.setattr(sys, "argv", ["opauc", "train", str(data), "-o", str(model), *KINDS[kind],
                                           "--checkpoint-every", "1"])  # fmt: skip
-            with pytest.raises(StopHere):
+            with pytest.raises(StopHereError):
                 main()
         assert not model.exists()
         resumed = opauc("train", data, "-o", model, *KINDS[kind], "--resume", "--json")
@@ -57,7 +57,7 @@ def test_tables_with_growing_categories_and_running_means_are_taken_up_too(tmp_p
         stop_after(patched, 4)
         patched.setattr(sys, "argv", ["opauc", "train", str(tmp_path / "rows.csv"), "-o", str(tmp_path / "model"),
                                       *options, "--checkpoint-every", "1"])  # fmt: skip
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHereError):
             main()
     assert opauc("train", tmp_path / "rows.csv", "-o", tmp_path / "model", *options, "--resume").code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -70,7 +70,7 @@ def checkpointed(tmp_path, monkeypatch):
         stop_after(patched, 6)
         patched.setattr(sys, "argv", ["opauc", "train", str(data), "-o", str(tmp_path / "model"),
                                       "--checkpoint-every", "1"])  # fmt: skip
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHereError):
             main()
     return data, tmp_path / "model"
 

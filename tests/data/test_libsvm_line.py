@@ -3,7 +3,7 @@ import pytest
 from opauc.core.batch import BEGINNING
 from opauc.data.bad_rows import BadRows
 from opauc.data.encode.hashing import HashedFeatures
-from opauc.data.formats.libsvm import LibsvmReader, UnclearLine, read_line
+from opauc.data.formats.libsvm import LibsvmReader, UnclearLineError, read_line
 from opauc.data.sources import ByteSource
 from opauc.errors import MalformedRowError
 
@@ -71,7 +71,7 @@ def test_a_malformed_row_is_refused_with_file_line_and_reason(tmp_path, line, re
      (b"1 5:1e300", "value of feature 5 is '1e300', at most 8.371e+298 was expected")],
 )  # fmt: skip
 def test_malformed_named_features_are_refused(line, reason):
-    with pytest.raises(UnclearLine) as caught:
+    with pytest.raises(UnclearLineError) as caught:
         read_line(line, LibsvmReader(hashing=HashedFeatures(4)).rules(zero_based=False))
     assert str(caught.value) == reason
 
@@ -80,7 +80,7 @@ def test_malformed_named_features_are_refused(line, reason):
 def test_a_long_word_that_is_no_number_is_refused_at_once(word):
     rules = LibsvmReader().rules(zero_based=False)
     for line in (word, b"1 " + word + b":1", b"1 1:" + word, b"1 qid:" + word):
-        with pytest.raises(UnclearLine):
+        with pytest.raises(UnclearLineError):
             read_line(line, rules)
 
 

@@ -30,7 +30,7 @@ TEST, _ = stream(1, 500)
 
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
     policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
     monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=policy))
 

@@ -48,7 +48,7 @@ def gam(**settings):
 
 def allow_small_samples(monkeypatch):
     """Let a basis be fixed from few rows."""
-    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ ROWS, LABELS = stream(0, 6000)
 
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
 
 
 def test_all_missing_and_constant_columns_play_no_part():

@@ -38,7 +38,7 @@ SMALL = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
 
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.ENOUGH_OF_BOTH", 100)
+    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
     monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=SMALL))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.settings import USUAL_CARD, AdditiveSettings, fitted_whole, with_init_size, with_positions
+from opauc.additive.settings import STREAM_INIT_SIZE, AdditiveSettings, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
 from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
@@ -93,8 +93,9 @@ class AdditiveFactory:
         """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(USUAL_CARD):,} rows, and rows that cannot be sampled before the pass (compressed "
-                "files, labels of more than two classes), fix no basis for shards: they are processed by one core"
+                f"up to {fitted_whole(STREAM_INIT_SIZE):,} rows, and rows that cannot be sampled before the pass "
+                "(compressed files, labels of more than two classes), fix no basis for shards: they are processed by "
+                "one core"
             )
         return Sharding(min_rows=ROWS_PER_SHARD, pieces=PIECES)
 

@@ -15,15 +15,15 @@ from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Rows of the rarer class that an initial sample should have.
-ENOUGH_OF_BOTH = 1000
+MIN_RARE_ROWS = 1000
 # Rows are sorted by so many columns, where their order must not depend on that in which they came.
 SORTED_COLUMNS = 8
 # An initial sample takes no more memory than this.
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 # The rarer class is at most this share of the rows that the basis is fitted to.
-LARGEST_SHARE = 0.5
+MAX_RARE_SHARE = 0.5
 # The second sample, drawn where one class is rare, has at most so many times the rows of the first.
-MOST_FACTOR = 64.0
+MAX_GROWTH = 64.0
 
 
 class LabeledRows(Protocol):
@@ -78,10 +78,10 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int) -> int:
     >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
     (16384, 163840)
     """
-    if rarer >= ENOUGH_OF_BOTH:
+    if rarer >= MIN_RARE_ROWS:
         return init_size
-    room = MOST_BYTES / (8 * max(1, width) * init_size)
-    factor = min(MOST_FACTOR, room, n_rows / init_size, 1.1 * ENOUGH_OF_BOTH / max(1, rarer))
+    room = MAX_BYTES / (8 * max(1, width) * init_size)
+    factor = min(MAX_GROWTH, room, n_rows / init_size, 1.1 * MIN_RARE_ROWS / max(1, rarer))
     return max(init_size, int(init_size * factor))
 
 
@@ -152,8 +152,8 @@ class WarmUpBuffer:
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
         positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
-        full = 8 * n_rows * max(1, self.n_features) >= MOST_BYTES
-        enough = full | ((n_rows >= init_size) & (np.minimum(positive, n_rows - positive) >= ENOUGH_OF_BOTH))
+        full = 8 * n_rows * max(1, self.n_features) >= MAX_BYTES
+        enough = full | ((n_rows >= init_size) & (np.minimum(positive, n_rows - positive) >= MIN_RARE_ROWS))
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
     def empty_copy(self) -> Self:
@@ -183,7 +183,7 @@ class WarmUpBuffer:
         random = np.random.default_rng(random_state)
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
-        n_rarer = min(classes[rarer].size, int(LARGEST_SHARE * init_size))
+        n_rarer = min(classes[rarer].size, int(MAX_RARE_SHARE * init_size))
         sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
         chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
         shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])

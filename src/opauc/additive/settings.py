@@ -13,9 +13,9 @@ from opauc.types import RandomState
 
 AUTO = "auto"
 # Rows that a basis is fitted to: of a stream, and of rows whose number is known.
-USUAL_CARD, LARGEST_CARD, ROWS_A_CARD_ROW = 16_384, 65_536, 3
+STREAM_INIT_SIZE, MAX_INIT_SIZE, ROWS_PER_SAMPLED_ROW = 16_384, 65_536, 3
 # Share of the columns that is not kept for trees.
-BESIDE_TREES = 0.75
+SMOOTH_SHARE = 0.75
 # Pairs of inputs by name or by position.
 InputPairs: TypeAlias = Sequence[tuple[str | int, str | int]]
 
@@ -78,7 +78,7 @@ class AdditiveSettings:
     @property
     def smooth_columns(self) -> int:
         """Columns that curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
-        return int((BESIDE_TREES if self.interactions == AUTO else 1.0) * self.max_columns)
+        return int((SMOOTH_SHARE if self.interactions == AUTO else 1.0) * self.max_columns)
 
 
 def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
@@ -94,9 +94,9 @@ def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSetti
     """
     if settings.init_size != AUTO:
         return settings
-    if USUAL_CARD < known_rows <= fitted_whole(USUAL_CARD):
-        return replace(settings, init_size=fitted_whole(USUAL_CARD))
-    return replace(settings, init_size=min(max(USUAL_CARD, known_rows // ROWS_A_CARD_ROW), LARGEST_CARD))
+    if STREAM_INIT_SIZE < known_rows <= fitted_whole(STREAM_INIT_SIZE):
+        return replace(settings, init_size=fitted_whole(STREAM_INIT_SIZE))
+    return replace(settings, init_size=min(max(STREAM_INIT_SIZE, known_rows // ROWS_PER_SAMPLED_ROW), MAX_INIT_SIZE))
 
 
 def fitted_whole(init_size: int) -> int:

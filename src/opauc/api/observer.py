@@ -110,7 +110,7 @@ class Stop:
                 if item is None:
                     return
                 yield item
-        except _Asked:
+        except _StopRequestedError:
             return
         finally:
             self._waiting = False
@@ -121,10 +121,10 @@ class Stop:
             raise KeyboardInterrupt
         self.asked = True
         if self._waiting:
-            raise _Asked
+            raise _StopRequestedError
 
 
-class _Asked(Exception):
+class _StopRequestedError(Exception):
     """Ends the wait for a source that sends nothing."""
 
 

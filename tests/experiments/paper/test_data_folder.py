@@ -9,7 +9,7 @@ from experiments.paper import data_folder
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_folder import downloaded, is_here, load_task
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, largest_class
-from experiments.paper.download import MissingSet
+from experiments.paper.download import MissingSetError
 from scipy import sparse
 
 from tests.experiments.paper.local_server import serving
@@ -51,25 +51,25 @@ def test_a_set_that_is_nowhere_is_fetched_once_and_kept(server, archive, tmp_pat
 
 
 def test_another_file_than_the_one_meant_is_refused_and_not_kept(server, tmp_path):
-    with pytest.raises(MissingSet, match=r"made\.npz: expected SHA-256 0000000000000000…, got [0-9a-f]{16}…"):
+    with pytest.raises(MissingSetError, match=r"made\.npz: expected SHA-256 0000000000000000…, got [0-9a-f]{16}…"):
         downloaded(from_params("0" * 64), server, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_a_file_that_the_server_lacks_is_told_with_its_address(server, tmp_path):
-    with pytest.raises(MissingSet, match=r"made: cannot fetch http://127\.0\.0\.1:\d+/other\.npz: .*404"):
+    with pytest.raises(MissingSetError, match=r"made: cannot fetch http://127\.0\.0\.1:\d+/other\.npz: .*404"):
         downloaded(from_params("0" * 64, "other.npz"), server, tmp_path / "cache")
 
 
 def test_without_a_server_the_message_says_what_to_set(tmp_path):
-    with pytest.raises(MissingSet, match=r"set OPAUC_DATA to a folder that has made\.npz, or OPAUC_DATA_URL"):
+    with pytest.raises(MissingSetError, match=r"set OPAUC_DATA to a folder that has made\.npz, or OPAUC_DATA_URL"):
         downloaded(from_params("0" * 64), "", tmp_path)
 
 
 def test_a_corrupted_file_in_the_folder_is_refused(tmp_path, archive, monkeypatch):
     monkeypatch.setattr(data_folder, "FOLDER", tmp_path)
     (tmp_path / "made.npz").write_bytes(archive[:-1])
-    with pytest.raises(MissingSet, match="not the file meant"):
+    with pytest.raises(MissingSetError, match="not the file meant"):
         load_task(from_params(hashlib.sha256(archive).hexdigest()))
 
 

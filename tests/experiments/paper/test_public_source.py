@@ -11,7 +11,7 @@ from experiments.paper import data_folder
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_folder import arrays_of, classed_rows, is_here, load_task
 from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves
-from experiments.paper.download import MissingSet
+from experiments.paper.download import MissingSetError
 from experiments.paper.public_source import ClassedRows, PublicSource, libsvm_rows, table_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +94,7 @@ def test_a_set_in_two_files_packed_or_not_is_fetched_once_and_kept(nowhere, entr
         assert labels.tolist() == [1, 1, 0, 1, 0, 0]
     kept = nowhere / "cache" / "public-made.npz"
     np.savez(kept, **(arrays_of(found) | {"y": -CLASSES}))
-    with pytest.raises(MissingSet, match=r"public-made\.npz: not the rows of made .* delete it"):
+    with pytest.raises(MissingSetError, match=r"public-made\.npz: not the rows of made .* delete it"):
         load_task(found)
 
 
@@ -125,7 +125,10 @@ def test_tables_of_text_are_read_with_words_as_classes(nowhere, delimiter, end):
 )
 def test_another_set_or_a_page_in_its_place_is_refused_and_nothing_is_kept(nowhere, text, message):
     (nowhere / "site" / "made").write_text(text)
-    with serving(nowhere / "site") as address, pytest.raises(MissingSet, match=f"made: .*{message}; set OPAUC_DATA"):
+    with (
+        serving(nowhere / "site") as address,
+        pytest.raises(MissingSetError, match=f"made: .*{message}; set OPAUC_DATA"),
+    ):
         load_task(from_params((f"{address}/made",), "0" * 64))
     assert not (nowhere / "cache").exists()
 
@@ -134,7 +137,7 @@ def test_another_set_or_a_page_in_its_place_is_refused_and_nothing_is_kept(nowhe
 def test_a_download_cut_short_or_missing_is_told_with_its_address(nowhere, path):
     plain = libsvm(nowhere / "site" / "made", np.tile(ROWS, (99, 1)), np.tile(CLASSES, 99))
     (nowhere / "site" / "made.bz2").write_bytes(bz2.compress(plain))
-    with serving(nowhere / "site") as address, pytest.raises(MissingSet) as raised:
+    with serving(nowhere / "site") as address, pytest.raises(MissingSetError) as raised:
         load_task(from_params((f"{address}/{path}",), "0" * 64))
     assert f"made: cannot fetch {address}/{path}: " in str(raised.value)
     assert ("404" if path == "absent" else "bytes early") in str(raised.value)
@@ -143,7 +146,7 @@ def test_a_download_cut_short_or_missing_is_told_with_its_address(nowhere, path)
 def test_a_server_of_ours_comes_before_the_public_one(nowhere, monkeypatch):
     with serving(nowhere / "site") as address:
         monkeypatch.setenv("OPAUC_DATA_URL", address)
-        with pytest.raises(MissingSet, match=r"cannot fetch http://127\.0\.0\.1:\d+/made\.npz"):
+        with pytest.raises(MissingSetError, match=r"cannot fetch http://127\.0\.0\.1:\d+/made\.npz"):
             load_task(from_params((f"{address}/public",), "0" * 64))
 
 

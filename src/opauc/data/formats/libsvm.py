@@ -40,7 +40,7 @@ MAX_INDEX_DIGITS, MAX_SHOWN = 18, 40
 LARGEST_FLOAT = sys.float_info.max
 
 
-class UnclearLine(ValueError):
+class UnclearLineError(ValueError):
     """A line that cannot be read, with the reason as its message."""
 
 
@@ -75,7 +75,7 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
     >>> read_line(b"-1 9:1 3:1", rules)
     Traceback (most recent call last):
         ...
-    opauc.data.formats.libsvm.UnclearLine: feature index 3 follows 9; libsvm indices must increase
+    opauc.data.formats.libsvm.UnclearLineError: feature index 3 follows 9; libsvm indices must increase
     """
     tokens = (match.group() for match in TOKEN.finditer(text.partition(b"#")[0]))
     first = next(tokens, None)
@@ -86,7 +86,9 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
     for position, token in enumerate(tokens):
         if position == 0 and token.startswith(b"qid:"):
             if not QUERY.fullmatch(token):
-                raise UnclearLine(f"{shown(token)} stands for a query number; qid: and a whole number were expected")
+                raise UnclearLineError(
+                    f"{shown(token)} stands for a query number; qid: and a whole number were expected"
+                )
         elif rules.key_of and (token[:1].isalpha() or token[:1] == b"_" or token[0] > 127):
             name, _, value = token.rpartition(b":")
             line.columns.append(rules.key_of(_name(name, token)))
@@ -94,7 +96,7 @@ def read_line(text: bytes, rules: LibsvmRules) -> LibsvmLine | None:
         else:
             name, colon, value = token.partition(b":")
             if not colon:
-                raise UnclearLine(f"{shown(token)} stands for a feature; index:value was expected")
+                raise UnclearLineError(f"{shown(token)} stands for a feature; index:value was expected")
             previous = _index(name, previous, rules)
             line.columns.append(previous - rules.least)
             line.values.append(_number(value, f"value of feature {previous}", rules.largest))
@@ -105,15 +107,15 @@ def _index(word: bytes, previous: int, rules: LibsvmRules) -> int:
     """Return a feature index, which has to come after `previous`."""
     if not INTEGER.fullmatch(word):
         hint = "" if rules.key_of else "; names need feature hashing"
-        raise UnclearLine(f"feature index is {shown(word)}, a whole number was expected{hint}")
+        raise UnclearLineError(f"feature index is {shown(word)}, a whole number was expected{hint}")
     digits = word.lstrip(b"+-0") or b"0"
     index = int(digits[: MAX_INDEX_DIGITS + 1]) * (-1 if word.startswith(b"-") else 1)
     if index == 0 and rules.least == 1:
-        raise UnclearLine(f"feature index is 0, but {rules.least_is}; pass zero_based=True if they start at 0")
+        raise UnclearLineError(f"feature index is 0, but {rules.least_is}; pass zero_based=True if they start at 0")
     if not rules.least <= index < rules.beyond:
-        raise UnclearLine(f"feature index is {shown(word)}, expected from {rules.least} to {rules.beyond - 1}")
+        raise UnclearLineError(f"feature index is {shown(word)}, expected from {rules.least} to {rules.beyond - 1}")
     if index <= previous:
-        raise UnclearLine(f"feature index {index} follows {previous}; libsvm indices must increase")
+        raise UnclearLineError(f"feature index {index} follows {previous}; libsvm indices must increase")
     return index
 
 
@@ -124,17 +126,17 @@ def _name(name: bytes, token: bytes) -> str:
     except UnicodeDecodeError:
         decoded = ""
     if not decoded or "\0" in decoded:
-        raise UnclearLine(f"{shown(token)} stands for a feature; name:value in UTF-8 was expected")
+        raise UnclearLineError(f"{shown(token)} stands for a feature; name:value in UTF-8 was expected")
     return decoded
 
 
 def _number(word: bytes, what: str, largest: float) -> float:
     """Return a number; messages say `what` it is."""
     if not NUMBER.fullmatch(word):
-        raise UnclearLine(f"{what} is {shown(word)}, one finite number was expected")
+        raise UnclearLineError(f"{what} is {shown(word)}, one finite number was expected")
     number = float(word)
     if abs(number) > largest:
-        raise UnclearLine(f"{what} is {shown(word)}, at most {largest:.4g} was expected")
+        raise UnclearLineError(f"{what} is {shown(word)}, at most {largest:.4g} was expected")
     return number
 
 
@@ -295,7 +297,7 @@ def read_block(
         progress[BYTE], progress[LINE] = end + 1, line + 1
         try:
             row_read = read_line(data[begin:end].tobytes(), rules)
-        except UnclearLine as unclear:
+        except UnclearLineError as unclear:
             bad_rows.handle(MalformedRowError(name, line + 1, str(unclear)))
             continue
         if row_read is not None:
