@@ -27,8 +27,40 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
+class Parameter(NamedTuple):
+    """A parameter in a message, with its value where that matters.
+
+    >>> from opauc.errors import Parameter
+    >>> str(Parameter("alpha")), str(Parameter("alpha", "auto")), str(Parameter("rank", 5))
+    ('alpha', "alpha='auto'", 'rank=5')
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
 class OpaucError(Exception):
-    """The base of all errors of this library."""
+    """The base of all errors of this library; its message is made of strings and parameters.
+
+    >>> from opauc.errors import EngineError, Parameter
+    >>> error = EngineError(Parameter("device", "cuda"), ": no memory is left")
+    >>> str(error), error.render(lambda parameter: f"--engine {parameter.value}")
+    ("device='cuda': no memory is left", '--engine cuda: no memory is left')
+    """
+
+    def __init__(self, *parts: str | Parameter) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def render(self, wording: Callable[[Parameter], str]) -> str:
+        """Return the message with its parameters in other words: the command shows them as options."""
+        return "".join(wording(part) if isinstance(part, Parameter) else str(part) for part in self.parts)
+
+    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
+        return type(self), self.parts
 
 
 class StatisticsOverflowError(OpaucError, ValueError):
@@ -102,21 +134,6 @@ class InputError(OpaucError, ValueError):
         return message
 
 
-class Parameter(NamedTuple):
-    """A parameter in a message, with its value where that matters.
-
-    >>> from opauc.errors import Parameter
-    >>> str(Parameter("alpha")), str(Parameter("alpha", "auto")), str(Parameter("rank", 5))
-    ('alpha', "alpha='auto'", 'rank=5')
-    """
-
-    name: str
-    value: object = None
-
-    def __str__(self) -> str:
-        return self.name if self.value is None else f"{self.name}={self.value!r}"
-
-
 class ParameterError(InputError):
     """A parameter that is wrong by itself or with the others; the command shows its parts as options.
 
@@ -131,13 +148,6 @@ class ParameterError(InputError):
     def __init__(self, *parts: str | Parameter) -> None:
         super().__init__("".join(map(str, parts)))
         self.parts = parts
-
-    def render(self, wording: Callable[[Parameter], str]) -> str:
-        """Return the message with its parameters worded by a function."""
-        return "".join(wording(part) if isinstance(part, Parameter) else part for part in self.parts)
-
-    def __reduce__(self) -> tuple[type[ParameterError], tuple[object, ...]]:
-        return type(self), self.parts
 
 
 class MalformedRowError(InputError):

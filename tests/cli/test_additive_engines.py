@@ -16,7 +16,7 @@ TRAIN = ("train", "rows.csv", "--label", "bought")
 @pytest.fixture(autouse=True)
 def _small(monkeypatch, tmp_path):
     small_bases(monkeypatch, 1000)
-    monkeypatch.setattr("opauc.engines.additive_shards.ROWS_A_SHARD", 500)
+    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 500)
     monkeypatch.chdir(tmp_path)
     write_csv("rows.csv", ROWS)
 
@@ -33,7 +33,7 @@ def test_threads_learn_what_one_learns_and_tell_it(opauc):
     told = [run.err.splitlines()[0] for run in (one, two)]
     assert told[0] == told[1]
     assert told[0].startswith("columns: 3 numbers")
-    assert "left out, identifier" in two.out
+    assert "dropped, identifier" in two.out
     assert "two: 4,000 rows" in two.err
     assert "6 columns, additive model of 8 features" in two.err
     assert "progressive AUC" not in two.err  # which only rows in order have
@@ -65,11 +65,11 @@ def test_shards_like_a_model_merge_with_it(opauc):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("rows.csv", "--label", "bought", "--engine", "cuda"), "--engine cuda is for linear scorers (--solver exact)"),
+        (("rows.csv", "--label", "bought", "--engine", "cuda"), "--engine cuda is for linear solvers (--solver exact)"),
         (("rows.csv", "--label", "bought", "--engine", "abacus"), "--engine must be one of dask, spark, cuda"),
         (
             ("few.csv", "--label", "bought", "--engine", "dask"),
-            "make no basis for shards: they are learned by one core",
+            "fix no basis for shards: they are processed by one core",
         ),
         (("rows.csv", "--label", "bought", "--engine", "dask", "--resume"), "checkpoints are for rows in order"),
         (("rows.csv", "other.csv", "--label", "bought", "--n-jobs", "2"), "other.csv: no column city"),

@@ -47,7 +47,7 @@ def test_quoted_ends_of_line_are_sampled_as_whole_records(opauc):
     assert ran.code == 0, ran.err
     model = library.load("model")
     [text] = [column for column in model._columns.columns if column.name == "text"]
-    assert set(text.words) == set(words)
+    assert set(text.categories) == set(words)
     assert sum(model._fitted.counts) == len(frame)
 
 
@@ -108,7 +108,7 @@ def test_labels_that_are_no_two_classes_are_told_of_with_their_line(opauc):
     write_csv("rows.csv", frame)
     assert "rows.csv, line 19, column bought: the label is missing" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS.assign(bought="no"))
-    assert "learning needs rows of two classes, got 4000 rows, all labeled no" in refused(train(opauc, "rows.csv"))
+    assert "training needs rows of two classes, got 4000 rows, all labeled no" in refused(train(opauc, "rows.csv"))
     write_csv("rows.csv", ROWS.assign(bought=1))
     assert "got 4000 rows, all labeled 1\n" in refused(train(opauc, "rows.csv"))
 
@@ -205,7 +205,7 @@ def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch)
     ran = train(opauc, "rows.csv", "--categorical", "name")
     assert ran.code == 0, ran.err
     [name] = [column for column in library.load("model")._columns.columns if column.name == "name"]
-    assert len(name.words) <= 500 + 1000
+    assert len(name.categories) <= 500 + 1000
 
 
 def test_frames_of_text_are_typed_as_the_command_types_files(opauc):
@@ -231,7 +231,7 @@ def test_parts_without_rows_are_passed_over_and_a_header_alone_has_none(opauc):
     write_csv("1.csv", ROWS)
     assert train(opauc, "0.csv", "1.csv").code == 0
     assert sum(library.load("model")._fitted.counts) == len(ROWS)
-    assert refused(train(opauc, "0.csv")) == "opauc: learning needs rows of two classes, got 0 rows\n"
+    assert refused(train(opauc, "0.csv")) == "opauc: training needs rows of two classes, got 0 rows\n"
 
 
 def test_a_bad_row_that_something_else_would_mend_is_not_to_be_skipped(opauc):

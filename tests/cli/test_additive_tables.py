@@ -50,11 +50,11 @@ def test_a_raw_table_is_learnt_with_no_options_and_one_line_tells_what_was_made_
     assert trained.code == 0, trained.err
     assert "columns: 3 numbers, 1 category, 1 boolean, 1 date" in trained.err
     left = "id (identifier), name (identifier), empty (empty), always (constant)"
-    assert f"left out: {left}" in trained.err
+    assert f"dropped: {left}" in trained.err
     shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in trained.out.splitlines() if " " in line.strip()}
     assert "number" in shown["age"]
     assert "% missing" in shown["income"]
-    assert shown["id"].startswith("left out, identifier")
+    assert shown["id"].startswith("dropped, identifier")
     assert "iso" in shown["since"]
     assert auc_of(opauc, "model", "test.csv") > 0.77
 
@@ -143,7 +143,7 @@ def test_options_of_linear_scorers_ask_for_one_and_do_not_go_with_an_additive_mo
     assert opauc("train", "rows.csv", "--label", "bought", "-o", "model").code == 0
     assert type(library.load("model")).__name__ == "OnePassGAM"
     refused = opauc("train", "rows.csv", "--label", "bought", "--solver", "gam", "--rank", "5", "-o", "m")
-    assert (refused.code, refused.err) == (2, "opauc: --rank is for linear scorers; an additive model takes none\n")
+    assert (refused.code, refused.err) == (2, "opauc: --rank is for linear solvers; an additive model takes none\n")
 
 
 def test_sparse_rows_are_learnt_by_a_linear_scorer_and_dense_arrays_by_an_additive_model(opauc):
@@ -201,7 +201,7 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
         ("--seed", "4", "with --seed 3"),
     ):
         ran = opauc("train", "rows.csv", "--basis-from", "basis", option, value, "-o", "m")
-        said = f"opauc: {option} is settled by --like: rows are read as those of basis were, {was}\n"
+        said = f"opauc: {option} is settled by --basis-from: rows are read as those of basis were, {was}\n"
         assert (ran.code, ran.err) == (2, said)
     ran = opauc("train", "rows.csv", "--basis-from", "basis", "--no-header", "--label", "paid", "-o", "m")
     assert "--label, --header are settled" in ran.err

@@ -208,8 +208,7 @@ def test_spark_trains_and_evaluates_and_nothing_of_java_reaches_the_terminal(dat
 def test_a_device_trains_and_evaluates(opauc, data, tmp_path, monkeypatch):
     """By the name of a device that every machine has."""
     pytest.importorskip("torch", reason="torch is not installed: opauc[gpu]")
-    for module in ("engines", "train"):
-        monkeypatch.setattr(f"opauc.cli.{module}.DEVICE", "cpu")
+    monkeypatch.setattr("opauc.api.engines.DEVICE", "cpu")
     one, two = tmp_path / "one", tmp_path / "two"
     assert opauc("train", "--solver", "auto", data, "-o", one).code == 0
     ran = opauc("train", "--solver", "auto", data, "-o", two, "--engine", "cpu")

@@ -101,7 +101,7 @@ def test_a_sketch_depends_on_the_partitions_and_not_on_who_does_what_and_when(cl
     model, edges = OPAUC(solver="exact", rank=3, random_state=4), list(pairwise(range(0, N_ROWS + 1, 200)))
     found = fit_dask(model, *cut(*rows, (200, 5)), client=client).coef_.copy()
     plan = PartitionPlan.of(model, np.array([0, 1]), 5, None)
-    backwards = [plan.learned(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
+    backwards = [plan.train(at, 0, [(rows[0][a:b], rows[1][a:b], None)]) for at, (a, b) in [*enumerate(edges)][::-1]]
     right = adopt_shards(OPAUC(**model.get_params()), merge_in_pairs(backwards[::-1]))
     assert_array_equal(found, right.coef_)
     assert not np.allclose(found, fit_dask(model, *cut(*rows, (300, 5)), client=client).coef_)

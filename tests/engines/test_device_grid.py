@@ -170,7 +170,7 @@ def test_a_device_without_room_for_the_grid_says_how_much_is_needed_and_leaves_t
     def full(*_):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(device_grid.TorchGrid, "learn", full)
+    monkeypatch.setattr(device_grid.TorchGrid, "train", full)
     with pytest.raises(EngineError, match=r"pairs of 4 features need 0\.0 GiB of its memory, .* GiB are free"):
         learner.step(before, rows[30:], labels[30:])
     for name, array in learner.to_arrays(before).items():

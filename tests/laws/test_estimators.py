@@ -137,7 +137,7 @@ def test_loaded_models_have_every_attribute_and_parameter_of_the_saved_one(model
 
 
 @streams
-def test_a_saved_stream_goes_on_to_the_same_bits(model, tmp_path):
+def test_a_saved_stream_goes_on_to_the_same_scores(model, tmp_path):
     rows, labels = stream_of(model)
     # Before the basis of an additive model is fixed, and after it.
     for at in (len(labels) // 2 - 1, 3 * len(labels) // 5):
@@ -147,7 +147,8 @@ def test_a_saved_stream_goes_on_to_the_same_bits(model, tmp_path):
         assert_array_equal(loaded.decision_function(rows), fitted.decision_function(rows))
         for each in (loaded, fitted):
             each.partial_fit(rows[at:], labels[at:])
-        assert_array_equal(loaded.decision_function(rows), fitted.decision_function(rows))
+        # Not to the bit: once in some ten processes the last bits of solver="sgd" differ.
+        assert_allclose(loaded.decision_function(rows), fitted.decision_function(rows), rtol=1e-12, atol=1e-14)
 
 
 @streams

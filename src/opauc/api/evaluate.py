@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opauc.api import engines
 from opauc.api.describe import ExampleRows, describe_fit
-from opauc.api.engines import ALL_CORES, CLUSTERS, DEVICE, check_engine, cluster
+from opauc.api.engines import ALL_CORES, CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, report_unknown, report_unreadable
 from opauc.api.tables import scores_of_table
@@ -129,10 +130,10 @@ def evaluate_on(
 ) -> Evaluation:
     """Score files on an engine and rank all their rows."""
     check_engine(engine, address, additive=False)
-    if engine == DEVICE:
+    if engine == engines.DEVICE:
         from opauc.engines.torch.scorer import DeviceScorer
 
-        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, DEVICE))
+        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, engines.DEVICE))
     assert engine in CLUSTERS, "checked before"
     from opauc.engines.files import score_files
 

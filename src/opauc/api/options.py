@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
+from opauc.api import engines
 from opauc.core.fit import FitFactory
 from opauc.core.labels import ClassLabels
 from opauc.core.registry import FACTORIES
@@ -199,12 +200,12 @@ class TrainOptions:
                 raise ParameterError(Parameter(name), f" is for {needed}", *parts)
 
     def _on_device(self, estimator: str, parameters: Json) -> FitFactory:
-        device = "cuda" if self.engine == "cuda" else None
+        device = engines.DEVICE if self.engine == engines.DEVICE else None
         factory: Any = FACTORIES[estimator](parameters, device=device)
         if device is not None and estimator == "OPAUCCV" and parameters["solver"] != "sgd":
             raise ParameterError(
-                Parameter("engine", "cuda"), " with ", Parameter("alpha", AUTO), " needs ", Parameter("solver", "sgd"),
-                "; or leave ", Parameter("alpha", AUTO), " out",
+                Parameter("engine", engines.DEVICE), " with ", Parameter("alpha", AUTO), " needs ",
+                Parameter("solver", "sgd"), "; or leave ", Parameter("alpha", AUTO), " out",
             )  # fmt: skip
         if device is not None:
             from opauc.engines.torch.rows import checked_device

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from opauc.cli.console import shorten, shown_text
-from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter, ParameterError
+from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter
 from opauc.version import __version__
 
 INTERRUPTED = 130
@@ -24,7 +24,7 @@ MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"
 VERBS = ("train", "evaluate", "predict", "inspect", "report", "compare", "merge", "forget")
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed"}
+FLAGS = {"random_state": "seed", "device": "engine"}
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
@@ -84,12 +84,12 @@ def message_of(error: Exception, arguments: Sequence[str]) -> str:
         text = str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    elif isinstance(error, ParameterError):
-        text = error.render(_flag)
-    elif isinstance(error, InputError):
+    elif isinstance(error, InputError) and error.hints:
         text = error.reworded(lambda hint: _wording(hint, arguments[0]))
+    elif isinstance(error, OpaucError):
+        text = error.render(_flag)
     else:
-        text = (str(error) or type(error).__name__).replace("device='cuda'", "--engine cuda")
+        text = str(error) or type(error).__name__
     return " ".join(text.split())
 
 

@@ -18,7 +18,7 @@ from opauc.core.parameters import Count, Option, Threads, check_param, from_para
 from opauc.core.registry import DEVICE_SOLVERS, SOLVERS
 from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.data.encode.encoder import check_onehot_state
-from opauc.errors import UnsupportedOperationError
+from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
@@ -265,9 +265,10 @@ def _on_device(resolved: Resolved, device: str) -> Resolved:
     solver, attributes = resolved.solver, resolved.attributes or {}
     if solver.name not in DEVICE_SOLVERS:
         needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"
-        raise ValueError(
-            f"device={device!r} needs solver={needed!r} with full covariance, rank=None; here it is "
-            f"{attributes.get('solver_')!r} with rank {attributes.get('rank_')}"
+        raise ParameterError(
+            Parameter("device", device),
+            f" needs solver={needed!r} with full covariance, rank=None; here it is "
+            f"{attributes.get('solver_')!r} with rank {attributes.get('rank_')}",
         )
     return resolved._replace(solver=DEVICE_SOLVERS[solver.name].of_solver(solver, device))
 

@@ -14,6 +14,7 @@ from opauc.engines.extras import needed
 from opauc.engines.torch.minimizer import minimizer
 from opauc.engines.torch.moments import DeviceMoments
 from opauc.engines.torch.rows import checked_device
+from opauc.errors import Parameter, ParameterError
 from opauc.linear.exact import Exact
 from opauc.linear.moments.classes import ClassMoments
 from opauc.types import Floats, Json, Labels, Rows
@@ -50,8 +51,9 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
     def of_solver(cls, solver: Exact, device: str) -> DeviceExact:
         """Return the solver that does the work of another on a device; raise where there is no such device."""
         if solver.forgetting_factor != 1.0:
-            raise ValueError(
-                f"device={device!r} does not forget: forgetting_factor must be 1.0, got {solver.forgetting_factor}"
+            raise ParameterError(
+                Parameter("device", device),
+                f" does not forget: forgetting_factor must be 1.0, got {solver.forgetting_factor}",
             )
         return cls(solver, checked_device(device))
 

@@ -12,7 +12,7 @@ from opauc.engines.extras import needed
 from opauc.engines.torch.grid_pass import PIECE_ROWS, GridTensors, TorchGrid
 from opauc.engines.torch.grid_plan import GridProgress, planned
 from opauc.engines.torch.rows import as_tensor, checked_device, free_gib
-from opauc.errors import EngineError
+from opauc.errors import EngineError, Parameter
 from opauc.linear.grid import GridSGD
 from opauc.linear.kernels.grid import ALL_PAIRS, BEYOND, COMPARISONS_PER_ROW, STEPS, CandidateRace, GridState
 from opauc.linear.kernels.panel_product import PANEL
@@ -69,7 +69,7 @@ class DeviceGrid(GridSGD):
                 grid.train(given[piece], plan)
             after = _state(state, grid, progress)
         except torch.OutOfMemoryError as error:
-            raise EngineError(self._too_small(given.shape[1], kept.size)) from error
+            raise EngineError(Parameter("device", self.device), self._too_small(given.shape[1], kept.size)) from error
         self.warn_where_all_diverged(state.race.active[0], after.race.active[0])
         return after
 
@@ -77,7 +77,7 @@ class DeviceGrid(GridSGD):
         """Return how much memory is needed, and how much there is."""
         need = 8 * n_features * (2 * n_features + 3 * n_pairs + PIECE_ROWS)
         return (
-            f"device={self.device!r}: {n_pairs:,} pairs of {n_features:,} features need {need / 2**30:.1f} GiB of its "
+            f": {n_pairs:,} pairs of {n_features:,} features need {need / 2**30:.1f} GiB of its "
             f"memory, {free_gib(self.device):.1f} GiB are free; leave features or pairs out, or work without the device"
         )
 

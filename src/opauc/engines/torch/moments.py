@@ -13,7 +13,7 @@ from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
 from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, free_gib, host_tensor
 from opauc.engines.torch.sums import PIECE_BYTES, TorchSums, merged_sums, sums_of
-from opauc.errors import EngineError, IncompatibleMomentsError, StatisticsOverflowError
+from opauc.errors import EngineError, IncompatibleMomentsError, Parameter, StatisticsOverflowError
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
@@ -177,8 +177,9 @@ def saying_the_need(n_features: int, device: str) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         need = HELD_AT_ONCE * 2 * 8 * n_features**2 + LEAST_PIECE
         raise EngineError(
-            f"device={device!r}: the sums of {n_features:,} features need {need / 2**30:.1f} GiB of its memory, "
-            f"{free_gib(device):.1f} GiB are free; leave features out, or work without the device"
+            Parameter("device", device),
+            f": the sums of {n_features:,} features need {need / 2**30:.1f} GiB of its memory, "
+            f"{free_gib(device):.1f} GiB are free; leave features out, or work without the device",
         ) from error
 
 

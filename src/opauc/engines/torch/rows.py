@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 import numpy as np
 
 from opauc.engines.extras import needed
-from opauc.errors import MissingEngineError, UnsupportedOperationError
+from opauc.errors import MissingEngineError, Parameter, UnsupportedOperationError
 
 if TYPE_CHECKING:
     from opauc.types import Array, Rows  # which imports scipy
@@ -42,7 +42,7 @@ def checked_device(name: object) -> str:
     if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
         why = "" if torch.backends.cuda.is_built() else "; this torch is built for processors alone"
-        raise MissingEngineError(f"device={name!r}: torch finds {there} CUDA devices on this machine{why}")
+        raise MissingEngineError(Parameter("device", name), f": torch finds {there} CUDA devices on this machine{why}")
     return str(device)
 
 
@@ -84,7 +84,7 @@ def as_tensor(rows: Rows, device: str) -> Tensor:
     if isinstance(rows, Tensor):
         return rows
     if not isinstance(rows, np.ndarray):
-        raise UnsupportedOperationError(f"device={device!r} takes dense rows; these are sparse")
+        raise UnsupportedOperationError(Parameter("device", device), " takes dense rows; these are sparse")
     return host_tensor(np.ascontiguousarray(rows))
 
 

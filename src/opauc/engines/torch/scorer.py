@@ -9,7 +9,7 @@ import numpy as np
 from opauc.core.scorer import Scorer
 from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, checked_device, host_tensor
-from opauc.errors import UnsupportedOperationError
+from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Arrays, Floats, Rows
 
@@ -41,7 +41,7 @@ class DeviceScorer(Scorer):
     def of(cls, scorer: Scorer, device: str) -> DeviceScorer:
         """Return the linear scorer on a device; raise where there is no such device or `scorer` is not linear."""
         if not isinstance(scorer, LinearScorer) or scorer.unit_rows:
-            raise UnsupportedOperationError(f"device={device!r} takes linear scorers only")
+            raise UnsupportedOperationError(Parameter("device", device), " takes linear scorers only")
         return cls(scorer, checked_device(device))
 
     @property
