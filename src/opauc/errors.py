@@ -126,6 +126,9 @@ class InputError(OpaucError, ValueError):
         super().__init__(message)
         self.hints = hints
 
+    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
+        return type(self), (str(self), *self.hints)
+
     def reworded(self, wording: Callable[[Hint], str]) -> str:
         """Return the message with its hints worded by a function: the command names flags."""
         message = str(self)
@@ -149,6 +152,9 @@ class ParameterError(InputError):
         super().__init__("".join(map(str, parts)))
         self.parts = parts
 
+    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
+        return type(self), self.parts
+
 
 class MalformedRowError(InputError):
     """A row that cannot be read.
@@ -167,7 +173,7 @@ class MalformedRowError(InputError):
         super().__init__(f"{where}: {message}", *hints)
         self.source, self.line, self.column, self.reason = source, line, column, message
 
-    def __reduce__(self) -> tuple[type[MalformedRowError], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
         """Return how to unpickle the error."""
         return type(self), (self.source, self.line, self.reason, self.column, self.hints)
 
