@@ -18,7 +18,7 @@ ENDING = ".part"
 
 
 @contextmanager
-def workshop(target: Path) -> Iterator[Path]:
+def temporary_directory(target: Path) -> Iterator[Path]:
     """Give an empty folder next to `target`, closed to others, that is removed afterwards.
 
     It is locked for as long as the process lives, and the system takes the
@@ -103,7 +103,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = file_behind(path)
     remove_stale_files(target)
-    with workshop(target) as folder:
+    with temporary_directory(target) as folder:
         temporary = folder / "file"
         temporary.touch()
         mode = (target if target.exists() else temporary).stat().st_mode & 0o777

@@ -1,4 +1,4 @@
-"""A data frame of pandas, told by what it can do: pandas need not be installed."""
+"""A data frame of pandas, recognized by its methods: pandas need not be installed."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class OneHotReading:
         both = merge_onehot_states(
             self.encoding, other.encoding, None if bits is None else HashedFeatures(bits).n_columns
         )
-        if both.places.size != n_features:  # sparse arrays have no columns to be told of
+        if both.places.size != n_features:  # sparse arrays have no columns to name
             return MergedReading(self, np.arange(n_features))
         return MergedReading(replace(self, encoding=both.encoding), both.places)
 

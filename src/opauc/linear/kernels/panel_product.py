@@ -1,6 +1,6 @@
 """Products with a panel: a C-contiguous matrix of PANEL columns and one row per feature.
 
-Each row of a panel is three vector registers. Nothing is packed as in BLAS,
+Each row of a panel is three vector registers. Nothing is copied as in BLAS,
 which spends half its time on packing matrices this small.
 """
 
