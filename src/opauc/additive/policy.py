@@ -1,7 +1,8 @@
 """The numbers that decide what an additive model does, with their units and reasons.
 
-Functions take a policy as an argument, the default instance being the default value. Where a comment names no other
-reason, `experiments/tables.py` chose the value: the mean AUC of its data sets on the splits of seeds 0 to 4.
+Functions take a policy as an argument, the default instance being the default value. Where a comment names no
+reason, the value was chosen by hand on some of the splits 0 to 4 of `experiments/tables.py`; the single experiments are
+not recorded.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class BasisPolicy:
     surface_ridge: float = 0.1  # added to the roughness penalty of a surface: shrinks it slightly to zero
 
     # Random effects of categories without a column.
-    min_effect_rows: int = 2  # sample rows of a category with a random effect: one row cannot be told from noise
+    min_effect_rows: int = 2  # sample rows of a category with a random effect: one row may be noise
     min_effect_share: float = 0.05  # share of the rows that those of an input have: fewer hardly change any score
     max_effects_of_one: int = 8192  # random effects if one input has them: memory grows with effects times columns
     max_effects_of_several: int = 4096  # random effects if several have: rows may share any two of them
