@@ -10,7 +10,7 @@ from million_rows import purchases
 
 from opauc import OnePassGAM
 from opauc.api.describe import explain_row, shown_terms
-from opauc.report.style import style_sheet
+from opauc.report.style import chart_style
 from opauc.report.svg import Axis, Frame
 from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
 
@@ -53,8 +53,7 @@ def hat_basis_chart() -> str:
 
 def write(name: str, chart: str) -> None:
     """Write a chart with the style it needs, on paper of its own."""
-    rules = [line for line in style_sheet().splitlines() if line.startswith((":root", ".chart"))]
-    style = f"<style>{''.join(rules)}svg{{font-family:system-ui,sans-serif}}</style>"
+    style = f"<style>{chart_style()}svg{{font-family:system-ui,sans-serif}}</style>"
     opening = chart.index(">") + 1
     paper = '<rect x="-8" y="-8" width="420" height="420" fill="var(--paper)"/>'
     head = chart[: opening - 1].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ') + ">"

@@ -17,7 +17,7 @@ MISSING_SHARE, LEARN_SHARE = 1 / 12, 0.6
 
 
 def write_messy_table(learn: Path, rest: Path, seed: int = 0) -> None:
-    """Write two thirds or so of the patients to one file and the others to another."""
+    """Write six in ten of the patients to one file and the others to another."""
     rng = np.random.default_rng(seed)
     bundled = load_breast_cancer()
     columns: dict[str, list[str]] = {"patient": [f"P{number:05d}" for number in rng.permutation(bundled.target.size)]}

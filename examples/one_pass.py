@@ -1,6 +1,6 @@
 """The main job, start to finish: split a real data set, read its training part once, score the rest.
 
-The data are scikit-learn's bundled breast-cancer measurements. Run it with `make run`.
+The data are scikit-learn's bundled breast-cancer measurements. Run it with `python examples/one_pass.py`.
 """
 
 import time

@@ -192,7 +192,7 @@ def test_any_penalty_gives_weights_that_rank(C):
 
 def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(ImportError, match=r"pip install opauc\[baselines\]"):
+    with pytest.raises(ImportError, match=r"install opauc with its extra: opauc\[baselines\]"):
         SVMPerf().fit([[0.0], [1.0]], [0, 1])
 
 

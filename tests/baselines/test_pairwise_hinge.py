@@ -129,7 +129,7 @@ def test_rows_whose_squares_overflow_raise():
 
 def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(ImportError, match=r"pip install opauc\[baselines\]"):
+    with pytest.raises(ImportError, match=r"install opauc with its extra: opauc\[baselines\]"):
         PairwiseHinge().minimize(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
 
 

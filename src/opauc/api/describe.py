@@ -284,7 +284,7 @@ def selection_as_text(selection: ModelSelection) -> str:
         return "Everything: no rows came after the initial sample on which simpler models could be compared"
     compared = f"on the {later:,.0f} rows after the initial sample, each scored before training on it"
     if selection.model == FULL:
-        return f"Everything: no simpler model ranked better, beyond chance, {compared}"
+        return f"Everything: no simpler model's AUC was higher by half a standard error {compared}"
     name = CANDIDATES.get(selection.model, selection.model).capitalize()
     return f"{name}: ranked better than everything {compared}"
 

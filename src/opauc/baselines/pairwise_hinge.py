@@ -278,4 +278,6 @@ def _import_solver() -> ModuleType:
     try:
         return import_module("clarabel")
     except ImportError as missing:
-        raise ImportError("the pairwise hinge loss needs a quadratic solver: pip install opauc[baselines]") from missing
+        raise ImportError(
+            "the pairwise hinge loss needs a quadratic solver; install opauc with its extra: opauc[baselines]"
+        ) from missing

@@ -19,11 +19,11 @@ def needed(package: str, extra: str) -> Iterator[None]:
     ...     import a_cluster
     Traceback (most recent call last):
         ...
-    opauc.errors.MissingEngineError: a_cluster is not installed; it comes with opauc[cluster]: pip install 'opauc[cluster]'
+    opauc.errors.MissingEngineError: a_cluster is not installed; install opauc with its extra: opauc[cluster]
     """  # noqa: E501
     try:
         yield
     except ImportError as error:
         raise MissingEngineError(
-            f"{package} is not installed; it comes with opauc[{extra}]: pip install 'opauc[{extra}]'"
+            f"{package} is not installed; install opauc with its extra: opauc[{extra}]"
         ) from error

@@ -22,6 +22,35 @@ DARK = {
     "positive": "#ffac5f",
 }
 
+# A chart by itself.
+CHART_RULES = """
+.chart{display:block;width:100%;height:auto;margin-top:auto;overflow:visible}
+.chart text{font-size:13px;fill:var(--soft)}
+.chart .name{fill:var(--ink)}
+.chart path{fill:none}
+.chart .grid{stroke:var(--grid)}
+.chart .axis{stroke:var(--line)}
+.chart .guide{stroke:var(--soft);stroke-dasharray:4 4}
+.chart .curve{stroke:var(--negative);stroke-width:2;stroke-linejoin:round}
+.chart .area{fill:var(--negative);fill-opacity:.08}
+.chart .dot{fill:var(--paper);stroke:var(--negative);stroke-width:2}
+.chart .error-bar{stroke:var(--negative);stroke-width:1.5}
+.chart .bars{stroke-width:2;fill-opacity:.12;stroke-linejoin:round}
+.chart .negative{stroke:var(--negative);fill:var(--negative);stroke-dasharray:5 3}
+.chart .positive{stroke:var(--positive);fill:var(--positive)}
+.chart .rise{stroke:var(--positive);stroke-width:2;stroke-linejoin:round}
+.chart .fall{stroke:var(--negative);stroke-width:2;stroke-dasharray:5 3;stroke-linejoin:round}
+.chart .rows{fill:var(--soft);fill-opacity:.28}
+.chart .band{fill-opacity:.16}
+.chart .up,.legend .up{fill:var(--positive)}
+.chart .down,.legend .down{fill:var(--negative)}
+.chart .whisker{stroke:var(--ink);stroke-width:1.5}
+.chart .sum{font-weight:650}
+.chart .leader{stroke:var(--soft);stroke-width:.75}
+.chart .chosen,.chart .one-se{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
+.chart .one-se{fill:var(--positive)}
+"""
+# The page around the charts; rules for narrow screens and print come last.
 RULES = """
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -50,28 +79,6 @@ header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
 .charts>*{min-width:0;margin:0}
 figure{display:flex;flex-direction:column}
 figcaption{padding-bottom:.75rem}
-.chart{display:block;width:100%;height:auto;margin-top:auto;overflow:visible}
-.chart text{font-size:13px;fill:var(--soft)}
-.chart .name{fill:var(--ink)}
-.chart path{fill:none}
-.chart .grid{stroke:var(--grid)}
-.chart .axis{stroke:var(--line)}
-.chart .guide{stroke:var(--soft);stroke-dasharray:4 4}
-.chart .curve{stroke:var(--negative);stroke-width:2;stroke-linejoin:round}
-.chart .area{fill:var(--negative);fill-opacity:.08}
-.chart .dot{fill:var(--paper);stroke:var(--negative);stroke-width:2}
-.chart .error-bar{stroke:var(--negative);stroke-width:1.5}
-.chart .bars{stroke-width:2;fill-opacity:.12;stroke-linejoin:round}
-.chart .negative{stroke:var(--negative);fill:var(--negative);stroke-dasharray:5 3}
-.chart .positive{stroke:var(--positive);fill:var(--positive)}
-.chart .rise{stroke:var(--positive);stroke-width:2;stroke-linejoin:round}
-.chart .fall{stroke:var(--negative);stroke-width:2;stroke-dasharray:5 3;stroke-linejoin:round}
-.chart .rows{fill:var(--soft);fill-opacity:.28}
-.chart .band{fill-opacity:.16}
-.chart .up,.legend .up{fill:var(--positive)}
-.chart .down,.legend .down{fill:var(--negative)}
-.chart .whisker{stroke:var(--ink);stroke-width:1.5}
-.chart .sum{font-weight:650}
 .terms{border-top:1px solid var(--line);margin-top:2.75rem}
 .terms .wide{grid-column:1/-1;margin-bottom:-1.25rem}
 .terms .chart{margin-top:0}
@@ -79,9 +86,6 @@ figcaption{padding-bottom:.75rem}
 .stack>*+*{margin-top:2rem}
 .legend{display:flex;align-items:center;gap:.625rem;padding-top:.375rem}
 .legend svg{height:.75rem;width:12.375rem;min-width:0}
-.chart .leader{stroke:var(--soft);stroke-width:.75}
-.chart .chosen,.chart .one-se{fill:var(--negative);stroke:var(--paper);stroke-width:1.5}
-.chart .one-se{fill:var(--positive)}
 .names{columns:11rem 2;column-gap:2rem;margin:.25rem 0 0;padding-left:1.5rem;font-size:.875rem;color:var(--soft)}
 .names li{overflow-wrap:anywhere;break-inside:avoid}
 .names li::before{content:"";display:inline-block;width:1.25rem;margin-right:.5rem;vertical-align:.25em;
@@ -152,9 +156,14 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
 
 
 def style_sheet() -> str:
-    """Return the style sheet: light in print and by default, dark if the browser prefers it."""
+    """Return the style sheet of the page: light in print and by default, dark if the browser prefers it."""
+    return chart_style() + RULES
+
+
+def chart_style() -> str:
+    """Return the style sheet of a chart by itself, in the same colors."""
     dark = f"@media screen and (prefers-color-scheme:dark){{{_colors(DARK)}}}"
-    return f":root{{color-scheme:light dark}}{_colors(LIGHT)}{dark}{RULES}"
+    return f":root{{color-scheme:light dark}}{_colors(LIGHT)}{dark}{CHART_RULES}"
 
 
 def _colors(theme: dict[str, str]) -> str:

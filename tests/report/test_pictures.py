@@ -1,0 +1,34 @@
+"""The pictures of the documentation, as a browser draws them."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from opauc.report.style import LIGHT
+from tests.report.browser import CHROMIUM, FLAGS
+
+PICTURES = sorted((Path(__file__).parents[2] / "docs").rglob("*.svg"))
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+def test_a_picture_is_drawn_in_the_colors_of_the_page(picture, tmp_path):
+    """An unclosed rule of style once made all of them black shapes."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    shot = tmp_path / "shot.png"
+    flags = [*FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--window-size=500,500", f"--screenshot={shot}"]
+    subprocess.run([CHROMIUM, *flags, picture.as_uri()], capture_output=True, timeout=120, check=True)
+    pixels = np.asarray(Image.open(shot).convert("RGB")).reshape(-1, 3).astype(int)
+    share = {name: np.mean(np.abs(pixels - _rgb(color)).max(1) < 24) for name, color in LIGHT.items()}
+    black = np.mean(pixels.max(1) < 16)
+    assert share["paper"] > 0.5, share
+    assert black < 0.02, black
+    assert share["negative"] + share["positive"] > 1e-3, share
+
+
+def _rgb(color):
+    return np.array([int(pair, 16) for pair in re.findall("..", color[1:])])
