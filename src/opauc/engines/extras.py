@@ -20,7 +20,7 @@ def needed(package: str, extra: str) -> Iterator[None]:
     Traceback (most recent call last):
         ...
     opauc.errors.MissingEngineError: a_cluster is not installed; install opauc with its extra: opauc[cluster]
-    """  # noqa: E501
+    """
     try:
         yield
     except ImportError as error:
