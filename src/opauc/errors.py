@@ -15,6 +15,7 @@ OpaucError
 │   └── InputChangedError                   a file that changed since reading began
 └── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or of another program
 
+InputWarning                  (UserWarning) data that is read by a guess
 DivergenceWarning             (UserWarning) weights far worse than zero weights: the step size looks too large
 
 Each error is a `ValueError` too, so code written for scikit-learn catches them.
@@ -24,26 +25,33 @@ Wrong arguments raise a plain `ValueError` as in scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 
 class Parameter(NamedTuple):
-    """A parameter in a message, with its value where that matters.
+    """A parameter in a message, with its value where that matters; `...` stands for a value that the user knows.
 
     >>> from opauc.errors import Parameter
-    >>> str(Parameter("alpha")), str(Parameter("alpha", "auto")), str(Parameter("rank", 5))
-    ('alpha', "alpha='auto'", 'rank=5')
+    >>> str(Parameter("alpha")), str(Parameter("alpha", "auto")), str(Parameter("label", ...))
+    ('alpha', "alpha='auto'", 'label=...')
     """
 
     name: str
     value: object = None
 
     def __str__(self) -> str:
-        return self.name if self.value is None else f"{self.name}={self.value!r}"
+        if self.value is None:
+            return self.name
+        return f"{self.name}={'...' if self.value is ... else repr(self.value)}"
 
 
-class OpaucError(Exception):
-    """The base of all errors of this library; its message is made of strings and parameters.
+# A message is a sequence of these.
+Part: TypeAlias = str | Parameter
+
+
+class Message(Exception):  # noqa: N818
+    """An error or a warning whose message is made of strings and parameters.
 
     >>> from opauc.errors import EngineError, Parameter
     >>> error = EngineError(Parameter("device", "cuda"), ": no memory is left")
@@ -51,16 +59,20 @@ class OpaucError(Exception):
     ("device='cuda': no memory is left", '--engine cuda: no memory is left')
     """
 
-    def __init__(self, *parts: str | Parameter) -> None:
+    def __init__(self, *parts: Part) -> None:
         super().__init__("".join(map(str, parts)))
         self.parts = parts
 
     def render(self, wording: Callable[[Parameter], str]) -> str:
         """Return the message with its parameters in other words: the command shows them as options."""
-        return "".join(wording(part) if isinstance(part, Parameter) else str(part) for part in self.parts)
+        return "".join(wording(part) if isinstance(part, Parameter) else part for part in self.parts)
 
-    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Message], tuple[Any, ...]]:
         return type(self), self.parts
+
+
+class OpaucError(Message):
+    """The base of all errors of this library."""
 
 
 class StatisticsOverflowError(OpaucError, ValueError):
@@ -94,88 +106,31 @@ class DivergedError(OpaucError, ValueError):
     """Descent left the range of float64: the step size is too large for the data."""
 
 
-# The value of a hint that is a switch.
-TRUE_OR_FALSE = "True or False"
-
-
-class Hint(NamedTuple):
-    """A parameter that would help, with its value where that is known, as a message names it: in brackets.
-
-    >>> from opauc.errors import Hint
-    >>> str(Hint("categorical", "color")), str(Hint("label"))
-    ('(categorical=color)', '(label=...)')
-    """
-
-    parameter: str
-    value: str = ""
-
-    def __str__(self) -> str:
-        return f"({self.parameter}={self.value or '...'})"
-
-
 class InputError(OpaucError, ValueError):
-    """Data that cannot be read; `hints` are the parameters its message names.
-
-    >>> from opauc.errors import InputError, Hint
-    >>> error = InputError(f"a.csv: name the label {Hint('label')}", Hint("label"))
-    >>> error.reworded(lambda hint: f"(--{hint.parameter})")
-    'a.csv: name the label (--label)'
-    """
-
-    def __init__(self, message: str, *hints: Hint) -> None:
-        super().__init__(message)
-        self.hints = hints
-
-    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
-        return type(self), (str(self), *self.hints)
-
-    def reworded(self, wording: Callable[[Hint], str]) -> str:
-        """Return the message with its hints worded by a function: the command names flags."""
-        message = str(self)
-        for hint in self.hints:
-            message = message.replace(str(hint), wording(hint))
-        return message
+    """Data that cannot be read."""
 
 
 class ParameterError(InputError):
-    """A parameter that is wrong by itself or with the others; the command shows its parts as options.
-
-    >>> from opauc.errors import Parameter, ParameterError
-    >>> error = ParameterError(Parameter("cv"), " is for a penalty to be chosen; add ", Parameter("alpha", "auto"))
-    >>> str(error)
-    "cv is for a penalty to be chosen; add alpha='auto'"
-    >>> error.render(lambda parameter: f"--{parameter.name}")
-    '--cv is for a penalty to be chosen; add --alpha'
-    """
-
-    def __init__(self, *parts: str | Parameter) -> None:
-        super().__init__("".join(map(str, parts)))
-        self.parts = parts
-
-    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
-        return type(self), self.parts
+    """A parameter that is wrong by itself or with the others."""
 
 
 class MalformedRowError(InputError):
-    """A row that cannot be read.
+    """A row that cannot be read: the reason, and advice as further parts of the message.
 
-    >>> from opauc.errors import MalformedRowError
+    >>> from opauc.errors import MalformedRowError, Parameter
     >>> str(MalformedRowError("a9a.txt.gz", 17, "feature index 3 follows 9; libsvm indices must increase"))
     'a9a.txt.gz, line 17: feature index 3 follows 9; libsvm indices must increase'
-    >>> str(MalformedRowError("a.csv", 2, "'x' is not a number", column="age"))
-    "a.csv, line 2, column age: 'x' is not a number"
+    >>> str(MalformedRowError("a.csv", 2, "'x' is not a number", "; set ", Parameter("drop", ["a"]), column="a"))
+    "a.csv, line 2, column a: 'x' is not a number; set drop=['a']"
     """
 
-    def __init__(
-        self, source: str, line: int, message: str, column: str | int | None = None, hints: tuple[Hint, ...] = ()
-    ) -> None:
+    def __init__(self, source: str, line: int, reason: str, *advice: Part, column: str | int | None = None) -> None:
         where = f"{source}, line {line}" if column is None else f"{source}, line {line}, column {column}"
-        super().__init__(f"{where}: {message}", *hints)
-        self.source, self.line, self.column, self.reason = source, line, column, message
+        super().__init__(f"{where}: {reason}", *advice)
+        self.source, self.line, self.reason, self.advice, self.column = source, line, reason, advice, column
 
-    def __reduce__(self) -> tuple[type[OpaucError], tuple[object, ...]]:
-        """Return how to unpickle the error."""
-        return type(self), (self.source, self.line, self.reason, self.column, self.hints)
+    def __reduce__(self) -> tuple[Callable[..., Message], tuple[Any, ...]]:
+        return partial(type(self), column=self.column), (self.source, self.line, self.reason, *self.advice)
 
 
 class TooManyBadRowsError(InputError):
@@ -188,6 +143,10 @@ class InputChangedError(InputError):
 
 class UnreadableFileError(OpaucError, ValueError):
     """A model, statistics or checkpoint file that is broken or of another program."""
+
+
+class InputWarning(Message, UserWarning):
+    """Data that is read by a guess."""
 
 
 class DivergenceWarning(UserWarning):

@@ -38,14 +38,14 @@ def test_one_message_names_every_column_at_fault_with_the_flags_that_settle_it(o
         "columns Name, Sex hold strings",
         "(--categorical Name,Sex)",
         "(--drop Name,Sex)",
-        "values are missing in Age (--missing zero or mean)",
+        "values are missing in Age (--missing zero or --missing mean)",
     ):
         assert part in said
     said = one_line(opauc("train", "--solver", "auto", "t.csv", "-o", "m", "--label", "Survived"))
     assert said == (
         "t.csv, line 2, column Name: 'Braund, Mr.' is not a number, nor are values of column Sex; columns of strings "
         "must be declared categorical (--categorical Name,Sex) or left out (--drop Name,Sex); values are missing in "
-        "Age (--missing zero or mean)"
+        "Age (--missing zero or --missing mean)"
     )
     settled = ["--label", "Survived", "--categorical", "Sex", "--drop", "id,Name", "--missing", "mean"]
     assert opauc("train", "--solver", "auto", "t.csv", "-o", "m", *settled).code == 0

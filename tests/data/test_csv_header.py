@@ -7,7 +7,7 @@ from opauc.data.arrow_columns import number_matrix
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.formats.csv.reader import CsvReader
-from opauc.errors import InputError, MalformedRowError
+from opauc.errors import InputError, MalformedRowError, Parameter
 from tests.data.csv_parts import columns_of, parts_of, written
 
 
@@ -74,10 +74,11 @@ def test_all_columns_of_strings_are_named_with_the_line_of_the_first(tmp_path):
         parts_of(path)
     assert str(error.value) == (
         f"{path}, line 3, column b, c: 'x' is not a number, nor are values of columns a, d; columns of strings must be "
-        'declared categorical (categorical=a,"b, c",d) or left out (drop=a,"b, c",d); values are missing in d '
-        "(missing=zero or mean)"
+        "declared categorical (categorical=['a', 'b, c', 'd']) or left out (drop=['a', 'b, c', 'd']); values are "
+        "missing in d (missing='zero' or missing='mean')"
     )
-    assert [hint.parameter for hint in error.value.hints] == ["categorical", "drop", "missing"]
+    named = [part.name for part in error.value.parts if isinstance(part, Parameter)]
+    assert named == ["categorical", "drop", "missing", "missing"]
 
 
 @pytest.mark.parametrize("header", [None, True])

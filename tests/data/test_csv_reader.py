@@ -124,7 +124,7 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_strings_and_nu
     path = written(tmp_path, "yes,1,2\nno,3,4\n")
     with pytest.raises(InputError) as error:
         parts_of(path, CsvReader(header=None))
-    hint = "(header=True or False)"
+    hint = "(header=True or header=False)"
     assert str(error.value) == f"{path}: the first line has strings and numbers; say whether it is a header {hint}"
 
 

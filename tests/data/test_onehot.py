@@ -51,8 +51,8 @@ def test_one_wide_column_makes_all_rows_wide():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["x"], "column a holds strings; declare it categorical (categorical=a) or leave it out (drop=a)"),
-        (pa.array(["x"]).dictionary_encode(), "column a holds strings; declare it categorical (categorical=a)"),
+        (["x"], "column a holds strings; declare it categorical (categorical=['a']) or leave it out (drop=['a'])"),
+        (pa.array(["x"]).dictionary_encode(), "column a holds strings; declare it categorical (categorical=['a'])"),
         ([datetime.date(2020, 1, 1)], "column a holds date32[day], which is no number; turn it into one or leave it"),
         ([datetime.datetime(2020, 1, 1)], "column a holds timestamp[us], which is no number"),
         ([[1, 2]], "column a holds list<item: int64>, which is no number"),

@@ -87,7 +87,7 @@ def test_a_missing_category_is_refused_or_sets_no_feature():
     table = {"u": ["x", None], "v": ["y", "z"]}
     with pytest.raises(MalformedRowError) as error:
         encoded(OneHotEncoder(CATEGORIES), table)
-    wanted = "line 2, column u: the category is missing; a row can go without one (missing=zero or mean)"
+    wanted = "line 2, column u: the category is missing; a row can go without one (missing='zero' or missing='mean')"
     assert str(error.value) == f"t.parquet, {wanted}"
     encoder = OneHotEncoder(CATEGORIES)
     assert encoded(encoder, table, BadRows("skip")).rows.shape == (1, 2)

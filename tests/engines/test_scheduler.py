@@ -8,7 +8,7 @@ import pytest
 
 from opauc.engines.scheduler import merge_in_pairs, quiet
 from opauc.engines.threads import ThreadScheduler
-from opauc.errors import Hint, InputError, MalformedRowError
+from opauc.errors import InputError, MalformedRowError, Parameter
 
 
 class Named(str):
@@ -85,8 +85,8 @@ def test_results_come_in_the_order_of_the_items():
 
 
 def test_errors_travel_whole():
-    row = MalformedRowError("a.csv", 7, "'x' is not a number", "age", (Hint("drop", "age"),))
+    row = MalformedRowError("a.csv", 7, "'x' is not a number", "; ", Parameter("drop", ["age"]), column="age")
     there = pickle.loads(pickle.dumps(row))
-    assert (str(there), there.line, there.hints) == (str(row), 7, (Hint("drop", "age"),))
-    error = pickle.loads(pickle.dumps(InputError("name the label (label=...)", Hint("label"))))
-    assert error.reworded(lambda hint: f"(--{hint.parameter})") == "name the label (--label)"
+    assert (str(there), there.line, there.parts) == (str(row), 7, row.parts)
+    error = pickle.loads(pickle.dumps(InputError("label=... is ", Parameter("label", ...))))
+    assert error.render(lambda parameter: f"--{parameter.name}") == "label=... is --label"

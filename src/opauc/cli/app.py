@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from inspect import signature
 from typing import Annotated
@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from opauc.cli.console import shorten, shown_text
-from opauc.errors import TRUE_OR_FALSE, Hint, InputError, OpaucError, Parameter
+from opauc.errors import Message, OpaucError, Parameter
 from opauc.version import __version__
 
 INTERRUPTED = 130
@@ -52,10 +52,10 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, any other exception keeps its traceback."""
-    warnings.showwarning = _show_warning
     os.environ.update({name: os.environ.get(name, value) for name, value in KEEP_MEMORY.items()})
     logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb reports what is logged itself
     arguments = sys.argv[1:] or ["--help"]
+    warnings.showwarning = lambda message, *_, **__: _print(message, arguments, "warning: ")
     try:
         code = build(arguments)(arguments, standalone_mode=False)
     except KeyboardInterrupt:
@@ -67,7 +67,7 @@ def main() -> None:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"opauc: {shorten(shown_text(message_of(error, arguments)), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
+        _print(error, arguments)
         code = 2
     sys.exit(code or 0)
 
@@ -78,44 +78,38 @@ def is_mistake(error: Exception) -> bool:
     return isinstance(error, OpaucError | OSError) or hasattr(error, "format_message")
 
 
-def message_of(error: Exception, arguments: Sequence[str]) -> str:
-    """Return the message of a user's mistake in one line, with flags as hints."""
+def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
+    """Return an error or a warning in one line, with parameters as options of the verb."""
     if hasattr(error, "format_message"):
         text = str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    elif isinstance(error, InputError) and error.hints:
-        text = error.reworded(lambda hint: _wording(hint, arguments[0]))
-    elif isinstance(error, OpaucError):
-        text = error.render(_flag)
+    elif isinstance(error, Message):
+        text = error.render(lambda parameter: _option(parameter, arguments[0]))
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
 
 
-def _flag(parameter: Parameter) -> str:
-    """Return a parameter as the option of the command."""
-    flag = f"--{FLAGS.get(parameter.name, parameter.name).replace('_', '-')}"
-    if isinstance(parameter.value, bool):
-        return flag if parameter.value else f"--no-{flag.removeprefix('--')}"
-    value = ",".join(map(str, parameter.value)) if isinstance(parameter.value, tuple) else parameter.value
-    return flag if value in (None, "") else f"{flag} {value}"
+def _option(parameter: Parameter, verb: str) -> str:
+    """Return a parameter as the option of a verb, or of `train` where the model would have to be another one."""
+    name, value = FLAGS.get(parameter.name, parameter.name), parameter.value
+    of_train = verb in VERBS and name not in _options(verb) and name in _options("train")
+    flag = f"{'opauc train ' if of_train else ''}--{'no-' if value is False else ''}{name.replace('_', '-')}"
+    if value is None or value is ... or isinstance(value, bool):
+        return flag
+    from opauc.data.columns import quoted_list  # only where needed: the command starts faster so
+
+    return f"{flag} {shlex.quote(quoted_list(value) if isinstance(value, list) else str(value))}"
 
 
-def _wording(hint: Hint, verb: str) -> str:
-    """Return a hint as the option of a verb, or of `train` where the model would have to be another one."""
-    for name, before in ((verb, ""), ("train", "opauc train ")):
-        if hint.parameter in signature(import_module(f"opauc.cli.{name}").command).parameters:
-            flag = f"--{hint.parameter.replace('_', '-')}"
-            if hint.value == TRUE_OR_FALSE:
-                return f"({before}{flag} or --no-{flag.removeprefix('--')})"
-            value = hint.value if " or " in hint.value else shlex.quote(hint.value)
-            return f"({before}{flag} {value})" if hint.value else f"({before}{flag})"
-    return ""
+def _options(verb: str) -> Collection[str]:
+    return signature(import_module(f"opauc.cli.{verb}").command).parameters
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"opauc: warning: {shorten(shown_text(message), MAX_MESSAGE_LENGTH)}", file=sys.stderr)
+def _print(message: Exception | str, arguments: Sequence[str], kind: str = "") -> None:
+    text = shorten(shown_text(message_of(message, arguments)), MAX_MESSAGE_LENGTH)
+    print(f"opauc: {kind}{text}", file=sys.stderr)
 
 
 def _version(shown: bool) -> None:

@@ -194,9 +194,9 @@ class SkippableRows(BadRows):
 
     def handle(self, row: MalformedRowError) -> None:
         """Count a bad row; raise where it is an error or one too many."""
-        if self.policy == "error" and not row.hints:
-            reason = f"{row.reason}; --on-bad-row skip leaves such rows out"
-            raise MalformedRowError(row.source, row.line, reason, row.column) from row
+        if self.policy == "error" and not row.advice:
+            skip = ("; ", Parameter("on_bad_row", "skip"), " leaves such rows out")
+            raise MalformedRowError(row.source, row.line, row.reason, *skip, column=row.column) from row
         super().handle(row)
 
 

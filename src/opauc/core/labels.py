@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opauc.core.batch import Batch
 from opauc.core.json_schema import json_as
-from opauc.errors import Hint, InputError, MalformedRowError
+from opauc.errors import InputError, MalformedRowError, Parameter
 from opauc.types import Array, Labels
 
 # Booleans on a command line.
@@ -76,14 +76,10 @@ class ClassLabels:
         if not valid.all():
             at = int(np.argmin(valid))
             first, second = map(shown_label, self.classes.tolist())
-            hint = Hint("positive", second)
             raise MalformedRowError(
-                batch.source,
-                batch.line_of(at),
-                f"label {shown_label(labels[at])} besides {first} and {second}; "
-                f"name the positive one to take all others as negative {hint}",
-                hints=(hint,),
-            )
+                batch.source, batch.line_of(at), f"label {shown_label(labels[at])} besides {first} and {second}",
+                "; name the positive one to take all others as negative (", Parameter("positive", second), ")",
+            )  # fmt: skip
         return positive.astype(np.int8)
 
 
@@ -128,10 +124,10 @@ class PendingBatches:
             raise InputError(f"{batch.source}: has no labels to train on")
         after = PendingBatches(self.labels.with_labels(batch.labels), (*self.batches, batch))
         if not after.labels.known and after.rows > MAX_PENDING_ROWS:
-            only, hint = shown_label(after.labels.classes[0]), Hint("classes")
+            only = shown_label(after.labels.classes[0])
             raise InputError(
-                f"{batch.source}: all rows up to line {batch.line_of(-1)} have the label {only}; name both classes "
-                f"{hint}", hint
+                f"{batch.source}: all rows up to line {batch.line_of(-1)} have the label {only}; name both classes (",
+                Parameter("classes", ...), ")",
             )  # fmt: skip
         return after
 

@@ -14,7 +14,7 @@ from opauc.core.labels import ClassLabels, PendingBatches, shown_label
 from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
 from opauc.core.registry import FACTORIES
 from opauc.core.transaction import Transaction
-from opauc.errors import Hint, InputError
+from opauc.errors import InputError, Parameter
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
 
@@ -191,11 +191,11 @@ class Trainer:
         try:
             self._prepare(batch.rows, batch.resume_position, transaction)
         except IncompatibleSolverError as error:
-            began, hint = error.before.fitted_attributes, Hint("n_features")
+            began = error.before.fitted_attributes
             raise InputError(
                 f"{batch.source}: a row from line {batch.first_line} on has feature {width}, too many for a model that "
                 f"began with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); give their number "
-                f"at the start {hint}", hint
+                "at the start (", Parameter("n_features", ...), ")",
             ) from error  # fmt: skip
         except InputError:
             raise
@@ -241,5 +241,5 @@ def too_wide(batch: Batch) -> InputError:
     if isinstance(rows, np.ndarray) or not rows.nnz:
         return InputError(f"{batch.source}: {message}")
     widest = int(np.searchsorted(rows.indptr, rows.indices.argmax(), "right")) - 1
-    hint = Hint("hash_bits")
-    return InputError(f"{batch.source}, line {batch.line_of(widest)}: {message}; hash them into fewer {hint}", hint)
+    where = f"{batch.source}, line {batch.line_of(widest)}"
+    return InputError(f"{where}: {message}; hash them into fewer (", Parameter("hash_bits", ...), ")")

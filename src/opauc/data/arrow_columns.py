@@ -17,7 +17,7 @@ from opauc.data.columns import about_columns, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
 from opauc.data.schema.numbers import POINT, infer_number_format, is_missing, parse_numbers
-from opauc.errors import InputError
+from opauc.errors import InputError, Part
 from opauc.types import Array, DenseRows
 
 Table: TypeAlias = pa.RecordBatch | WideTable
@@ -208,19 +208,17 @@ def _check_numeric(kinds: Mapping[str, pa.DataType], source: str) -> None:
     """Raise an error that names all columns without numbers, and what a user can do about them."""
     text = [name for name, kind in kinds.items() if is_text(kind)]
     others = [name for name, kind in kinds.items() if not (is_text(kind) or _is_number(kind) or types.is_null(kind))]
-    messages, hints = [], []
+    parts: list[Part] = [f"{source}: "]
     if text:
         declare, drop = about_columns("categorical", text), about_columns("drop", text)
         which, they = ("column {} holds", "it") if len(text) == 1 else ("columns {} hold", "them")
-        messages.append(
-            f"{which.format(listed(text))} strings; declare {they} categorical {declare} or leave {they} out {drop}"
-        )
-        hints += [declare, drop]
+        parts += [
+            f"{which.format(listed(text))} strings; declare {they} categorical (", declare, f") or leave {they} out (",
+            drop, ")",
+        ]  # fmt: skip
     for name in others:
         drop = about_columns("drop", [name])
-        messages.append(
-            f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out {drop}"
-        )
-        hints.append(drop)
-    if messages:
-        raise InputError(f"{source}: {'; '.join(messages)}", *hints)
+        what = f"column {name} holds {kinds[name]}, which is no number; turn it into one or leave it out ("
+        parts += ["; " if len(parts) > 1 else "", what, drop, ")"]
+    if len(parts) > 1:
+        raise InputError(*parts)

@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.batch import RawBatch, RawLabels
-from opauc.errors import Hint, MalformedRowError, TooManyBadRowsError
+from opauc.errors import MalformedRowError, Parameter, Part, TooManyBadRowsError
 
 LISTED = 20
 Mask = NDArray[np.bool_]
-FILL_MISSING, SKIP_MISSING = Hint("missing"), Hint("missing", "zero or mean")
+FILL_MISSING = Parameter("missing", ...)
+ZERO_OR_MEAN: tuple[Part, ...] = (Parameter("missing", "zero"), " or ", Parameter("missing", "mean"))
 MISSING_LABEL = "the label is missing"
 # What a model that was trained without missing values says of them.
-TRAINED_WITHOUT = (
-    "and the model was trained to refuse missing values; to score such rows, train it with missing values taken as "
-    f"zero or as the mean {FILL_MISSING}"
-)
+TRAINED_WITHOUT: tuple[Part, ...] = (
+    ", and the model was trained to refuse missing values; to score such rows, train it with missing values taken as "
+    "zero or as the mean (", FILL_MISSING, ")",
+)  # fmt: skip
+FILL: tuple[Part, ...] = ("; missing values can be taken as zero or as the mean (", FILL_MISSING, ")")
 
 
 class BadRows:
@@ -59,8 +61,8 @@ class BadRows:
         if len(self.first) < LISTED:
             self.first.append(str(row))
         if self.most is not None and self.total > self.most:
-            message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: {row}"
-            raise TooManyBadRowsError(message, *row.hints) from row
+            message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: "
+            raise TooManyBadRowsError(message, *row.parts) from row
 
 
 class RowErrors:
@@ -81,16 +83,16 @@ class RowErrors:
 
     def __init__(self, raw: RawBatch, source: str, trained: bool = False) -> None:
         self._raw, self._source, self._trained = raw, source, trained
-        self._errors: dict[int, tuple[str, str, tuple[Hint, ...]]] = {}
+        self._errors: dict[int, tuple[str, str, tuple[Part, ...]]] = {}
 
-    def add(self, bad: Mask, reason: str, column: str, *hints: Hint) -> None:
+    def add(self, bad: Mask, reason: str, column: str, *advice: Part) -> None:
         """Record an error of the rows of a mask in one column."""
         for row in np.flatnonzero(bad).tolist():
-            self.add_row(row, reason, column, *hints)
+            self.add_row(row, reason, column, *advice)
 
-    def add_row(self, row: int, reason: str, column: str, *hints: Hint) -> None:
+    def add_row(self, row: int, reason: str, column: str, *advice: Part) -> None:
         """Record an error of one row."""
-        self._errors.setdefault(row, (reason, column, hints))
+        self._errors.setdefault(row, (reason, column, advice))
 
     def add_cells(self, bad: Mask, values: NDArray[np.floating], names: Sequence[str]) -> None:
         """Record the first bad cell of each row: a missing value or one that is not finite."""
@@ -102,10 +104,8 @@ class RowErrors:
         """Record one value that is missing or not finite."""
         if not np.isnan(value):
             self.add_row(row, f"{value} is not a finite number", name)
-            return
-        advice = f"; missing values can be taken as zero or as the mean {FILL_MISSING}"
-        reason = "the value is missing" + (f", {TRAINED_WITHOUT}" if self._trained else advice)
-        self.add_row(row, reason, name, FILL_MISSING)
+        else:
+            self.add_row(row, "the value is missing", name, *(TRAINED_WITHOUT if self._trained else FILL))
 
     def add_missing_labels(self, labels: RawLabels, column: str) -> None:
         """Record rows without a label: nan among numbers, the empty string among strings."""
@@ -116,10 +116,8 @@ class RowErrors:
 
     def add_missing_categories(self, missing: Mask, column: str) -> None:
         """Record rows that have no category in a column."""
-        if self._trained:
-            self.add(missing, f"the category is missing, {TRAINED_WITHOUT}", column, FILL_MISSING)
-        else:
-            self.add(missing, f"the category is missing; a row can go without one {SKIP_MISSING}", column, SKIP_MISSING)
+        skip = ("; a row can go without one (", *ZERO_OR_MEAN, ")")
+        self.add(missing, "the category is missing", column, *(TRAINED_WITHOUT if self._trained else skip))
 
     def handle(self, n_rows: int, bad_rows: BadRows) -> Mask | None:
         """Raise or skip the bad rows in their order; return which rows are good, None where all are."""
@@ -127,8 +125,8 @@ class RowErrors:
             return None
         good = np.ones(n_rows, dtype=bool)
         for row in sorted(self._errors):
-            reason, column, hints = self._errors[row]
-            bad_rows.handle(MalformedRowError(self._source, self._line(row), reason, column, hints))
+            reason, column, advice = self._errors[row]
+            bad_rows.handle(MalformedRowError(self._source, self._line(row), reason, *advice, column=column))
             good[row] = False
         return good
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
-from opauc.errors import Hint, InputError
+from opauc.errors import InputError, Parameter
 
 # Names of the label column when none is given.
 DEFAULT_LABELS = ("label", "target", "class", "y")
 LISTED = 20
+NAME_LABEL = Parameter("label", ...)
 
 
 class ColumnRoles(NamedTuple):
@@ -140,8 +141,9 @@ class TableColumns:
             if candidates
             else "no column is called " + _either()
         )
-        hint = Hint("label")
-        raise InputError(f"{source}: {why}; name the label {hint}, one of {listed(candidates or left)}", hint)
+        raise InputError(
+            f"{source}: {why}; name the label (", NAME_LABEL, f"), one of {listed(candidates or left)}"
+        )  # fmt: skip
 
     def _check_present(self, positions: Mapping[str, int], source: str) -> None:
         label = () if self.label is None or not self.labeled else (self.label,)
@@ -187,9 +189,9 @@ def quoted_list(names: Sequence[str]) -> str:
     )
 
 
-def about_columns(parameter: str, names: Sequence[str]) -> Hint:
-    """Return the hint to set a parameter to these columns; a long list is left to the user."""
-    return Hint(parameter, quoted_list(names) if len(names) <= LISTED else "")
+def about_columns(parameter: str, names: Sequence[str]) -> Parameter:
+    """Return the parameter with these columns; a long list is left to the user."""
+    return Parameter(parameter, list(names) if len(names) <= LISTED else ...)
 
 
 def listed(names: Sequence[str | int]) -> str:

@@ -176,7 +176,7 @@ def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     with open(shard.path, "rb") as file:
         begin, _ = records_of(file, byte_range)
     before = lines_before(shard.path, begin)
-    return MalformedRowError(row.source, row.line + before, row.reason, row.column, row.hints)
+    return MalformedRowError(row.source, row.line + before, row.reason, *row.advice, column=row.column)
 
 
 # A shard has this many times the bytes of its sums at least, so that merging costs less than training.

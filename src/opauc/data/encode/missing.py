@@ -18,8 +18,8 @@ def check_sparse(rows: csr_array, missing: str, errors: RowErrors, bad_rows: Bad
     is_nan = np.isnan(rows.data)
     if missing == "mean" and is_nan.any():
         raise InputError(
-            f"missing entries of sparse rows can be taken as zero, not as the mean {FILL_MISSING}", FILL_MISSING
-        )
+            "missing entries of sparse rows can be taken as zero, not as the mean (", FILL_MISSING, ")"
+        )  # fmt: skip
     for entry in np.flatnonzero(~finite if missing == "error" else ~finite & ~is_nan).tolist():
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
         errors.add_cell(row, float(rows.data[entry]), str(rows.indices[entry]))

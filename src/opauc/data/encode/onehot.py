@@ -26,7 +26,7 @@ from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.missing import RunningMeans, check_sparse
 from opauc.data.options import MISSING
 from opauc.data.passthrough import passthrough_columns, passthrough_groups
-from opauc.errors import Hint, InputError
+from opauc.errors import InputError, Parameter
 from opauc.types import DenseRows, Rows
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from opauc.data.arrow_columns import EncodedStrings
     from opauc.data.formats.csv.wide import WideTable
     from opauc.data.schema.infer import ColumnProfile
-
-NAME_FEATURES = Hint("features")
 
 
 class EncoderMark(NamedTuple):
@@ -232,10 +230,9 @@ class OneHotEncoder:
         more = [name for name in names if name not in {*features, self._label, *self.columns.passthrough_names}]
         if more and self.columns.features is None and not self._frozen:
             raise InputError(
-                f"{source}: the first source has no column {listed(more)}; "
-                f"name the features {NAME_FEATURES} to leave it out",
-                NAME_FEATURES,
-            )
+                f"{source}: the first source has no column {listed(more)}; name the features (",
+                Parameter("features", ...), ") to leave it out",
+            )  # fmt: skip
 
     def _pin_width(self, width: int, source: str) -> None:
         """Take the columns of the first array; require as many of the others."""

@@ -21,7 +21,7 @@ from opauc.data.encode.encoder import UnknownCategories, check_onehot_state
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
-from opauc.errors import Hint, InputError
+from opauc.errors import InputError, Parameter
 from opauc.types import Json, Rows, Settings
 
 # Anything but a path is data in memory.
@@ -134,8 +134,9 @@ class OneHotReading:
         """Return the stream of files to train on, from a position on; new categories become new features."""
         stream = DataStream(paths, self.options, self.at(position).training_encoder(), position, bad_rows)
         if self.options.groups is not None and not stream.has_columns:
-            hint = Hint("groups")
-            raise InputError(f"{', '.join(map(str, paths))}: only tables have columns of groups {hint}", hint)
+            raise InputError(
+                f"{', '.join(map(str, paths))}: only tables have columns of groups (", Parameter("groups", ...), ")"
+            )
         return stream
 
     def training_encoder(self) -> OneHotEncoder:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.bad_rows import BadRows
+from opauc.data.bad_rows import ZERO_OR_MEAN, BadRows
 from opauc.data.columns import about_columns, listed
-from opauc.errors import Hint, MalformedRowError
+from opauc.errors import MalformedRowError, Part
 
 INTEGER = re.compile(rb"[+-]?0*+(\d++)")
 # Up to here every integer is exact in float64; beyond, different labels would become one.
@@ -66,7 +66,6 @@ def is_inexact(field: bytes) -> bool:
 
 
 NOT_NUMERIC = "a column of strings must be declared categorical"
-FILL_MISSING = Hint("missing", "zero or mean")
 
 
 class RecordErrors:
@@ -115,38 +114,33 @@ class RecordErrors:
         """Raise or skip the bad records in their order; return which of the complete ones are good."""
         for record in sorted(self._errors):
             reason, column = self._errors[record]
-            hints: tuple[Hint, ...] = ()
+            advice: tuple[Part, ...] = ()
             if column in self._text_columns:
-                advice, hints = self.advice(column) if bad_rows.policy == "error" else (f"; {NOT_NUMERIC}", ())
-                reason += advice
-            bad_rows.handle(MalformedRowError(self._source, int(self._lines[record]), reason, column, hints))
+                advice = self.advice(column) if bad_rows.policy == "error" else (f"; {NOT_NUMERIC}",)
+            line = int(self._lines[record])
+            bad_rows.handle(MalformedRowError(self._source, line, reason, *advice, column=column))
         return np.array([record not in self._errors for record in self.complete.tolist()], dtype=bool)
 
-    def advice(self, first: str | None = None) -> tuple[str, tuple[Hint, ...]]:
+    def advice(self, first: str | None = None) -> tuple[Part, ...]:
         """Return what a user can do about the columns with errors, as the end of a message about column `first`."""
         columns = sorted(self._text_columns, key=self._positions.__getitem__)
-        text, hints = "", []
+        parts: list[Part] = []
         if columns:
             others = [name for name in columns if name != first]
             declare, drop = about_columns("categorical", columns), about_columns("drop", columns)
-            hints += [declare, drop]
-            if not others:
-                text = f"; {NOT_NUMERIC} {declare} or left out {drop}"
-            elif first is None:
-                text = (
-                    f"; columns {listed(columns)} hold strings: declare them categorical {declare} or drop them {drop}"
-                )
-            else:
+            what, otherwise = f"; {NOT_NUMERIC}", "or left out"
+            if others and first is None:
+                what = f"; columns {listed(columns)} hold strings: declare them categorical"
+                otherwise = "or drop them"
+            elif others:
                 plural = "s" if len(others) > 1 else ""
-                text = (
-                    f", nor are values of column{plural} {listed(others)}; columns of strings must be declared "
-                    f"categorical {declare} or left out {drop}"
-                )
+                nor = f", nor are values of column{plural} {listed(others)}"
+                what = f"{nor}; columns of strings must be declared categorical"
+            parts += [f"{what} (", declare, f") {otherwise} (", drop, ")"]
         if self._report_missing and self._missing_columns:
-            hints.append(FILL_MISSING)
             missing = sorted(self._missing_columns, key=self._positions.__getitem__)
-            text += f"; values are missing in {listed(missing)} {FILL_MISSING}"
-        return text, tuple(hints)
+            parts += [f"; values are missing in {listed(missing)} (", *ZERO_OR_MEAN, ")"]
+        return tuple(parts)
 
 
 def _wrong_count(n_fields: int, width: int) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.data.columns import ResolvedColumns, TableColumns, check_table_text, listed, unique_names
+from opauc.data.columns import NAME_LABEL, ResolvedColumns, TableColumns, check_table_text, listed, unique_names
 from opauc.data.formats.csv.fields import RecordErrors, decode_field, split_record
 from opauc.data.formats.csv.records import CsvBlock, CsvRecords
 from opauc.data.formats.csv.values import (
@@ -22,7 +22,7 @@ from opauc.data.formats.csv.values import (
     select_fields,
 )
 from opauc.data.schema.numbers import BOOLEANS, MISSING_MARKERS, parse_number
-from opauc.errors import TRUE_OR_FALSE, Hint, InputError
+from opauc.errors import InputError, Parameter, Part
 
 # Records in which boolean columns are looked for.
 BOOLEAN_ROWS = 16
@@ -67,15 +67,14 @@ class FirstRecords:
             return CsvHeader(names, columns.resolve(names, self.source), header)
         except InputError as error:
             if len(names) == 1 and columns.labeled:
-                hint = Hint("delimiter")
                 raise InputError(
-                    f"{error}; if there are others, name the delimiter {hint} or take out lines before the header",
-                    *error.hints, hint,
+                    *error.parts, "; if there are others, name the delimiter (", Parameter("delimiter", ...),
+                    ") or take out lines before the header",
                 ) from None  # fmt: skip
-            if Hint("label") not in error.hints:
+            if NAME_LABEL not in error.parts:
                 raise
-            advice, hints = self._further_errors(columns, names, header, report_missing and not columns.raw)
-            raise InputError(f"{error}{advice}", *error.hints, *hints) from None
+            advice = self._further_errors(columns, names, header, report_missing and not columns.raw)
+            raise InputError(*error.parts, *advice) from None
 
     def has_header(self, columns: TableColumns) -> bool:
         """Tell whether the first record names the columns."""
@@ -124,10 +123,10 @@ class FirstRecords:
             return len(repeated) < len(named)
         if repeated:
             return False
-        hint = Hint("header", TRUE_OR_FALSE)
         raise InputError(
-            f"{self.source}: the first line has strings and numbers; say whether it is a header {hint}", hint
-        )
+            f"{self.source}: the first line has strings and numbers; say whether it is a header (",
+            Parameter("header", True), " or ", Parameter("header", False), ")",
+        )  # fmt: skip
 
     def _can_be_name(self, field: str) -> bool:
         """Tell whether a field is neither a number nor a missing value."""
@@ -171,12 +170,12 @@ class FirstRecords:
 
     def _further_errors(
         self, columns: TableColumns, names: list[str], header: bool, report_missing: bool
-    ) -> tuple[str, tuple[Hint, ...]]:
+    ) -> tuple[Part, ...]:
         """Return what is wrong with the columns of the first rows, whichever the label is."""
         try:
             resolved = replace(columns, labeled=False, passthrough=(), groups=None).resolve(names, self.source)
         except InputError:
-            return "", ()
+            return ()
         layout = CsvLayout.of(self.source, names, resolved, self.delimiter, self.decimal)
         sample = self.records.between(int(header), SAMPLE_ROWS)
         errors = RecordErrors(self.source, sample.fields, names, sample.lines, report_missing)
