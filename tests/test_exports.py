@@ -1,5 +1,6 @@
 """The names that users may rely on: a change here is a change of the public interface."""
 
+import doctest
 import inspect
 import re
 import subprocess
@@ -56,19 +57,38 @@ def test_scikit_learn_is_imported_only_when_an_estimator_is_asked_for():
     subprocess.run([sys.executable, "-c", WITHOUT_SKLEARN], check=True)
 
 
+ESTIMATORS = {"opauc": ("OPAUC", "OPAUCCV", "OnePassGAM"), "opauc.baselines": tuple(sorted(NAMES["opauc.baselines"]))}
+
+
 def public_methods():
-    """Yield the name of each estimator with that of each of its public methods and properties."""
-    for kind in ("OPAUC", "OPAUCCV", "OnePassGAM"):
-        for name, member in inspect.getmembers(getattr(opauc, kind)):
-            if not name.startswith("_") and (callable(member) or isinstance(member, property)):
-                yield kind, name
+    """Yield each public estimator with the name of each of its public methods and properties."""
+    for module, kinds in ESTIMATORS.items():
+        for kind in kinds:
+            for name, member in inspect.getmembers(getattr(import_module(module), kind)):
+                if not name.startswith("_") and (callable(member) or isinstance(member, property)):
+                    yield module, kind, name
 
 
-@pytest.mark.parametrize(("kind", "name"), list(public_methods()))
-def test_help_of_a_method_describes_no_other_estimator(kind, name):
-    text = inspect.getdoc(getattr(getattr(opauc, kind), name))
+@pytest.mark.parametrize(("module", "kind", "name"), list(public_methods()))
+def test_help_of_a_method_is_about_its_class(module, kind, name):
+    method = getattr(getattr(import_module(module), kind), name)
+    text = inspect.getdoc(method)
     assert text, f"{kind}.{name} has no docstring"
-    if kind == "OPAUCCV":  # it shares methods with OPAUC, and the examples in their docstrings
-        text = text.partition("\nExamples\n")[0]
-    others = {"OPAUC", "OPAUCCV", "OnePassGAM", *NAMES["opauc.baselines"]} - {kind}
+    others = {name for kinds in ESTIMATORS.values() for name in kinds} - {kind}
     assert not others & set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize(("module", "kind"), [(module, kind) for module in ESTIMATORS for kind in ESTIMATORS[module]])
+def test_examples_of_the_methods_of_an_estimator_hold(module, kind):
+    """Those of inherited methods too, which doctest runs only where they are written."""
+    if kind in ("SVMOR", "SVMPerf"):
+        pytest.importorskip("clarabel")
+    failures, runner = [], doctest.DocTestRunner(verbose=False)
+    for name, method in inspect.getmembers(getattr(import_module(module), kind), inspect.isfunction):
+        if not name.startswith("_") and method.__module__.startswith("opauc."):
+            test = doctest.DocTestParser().get_doctest(inspect.getdoc(method), {}, f"{kind}.{name}", None, None)
+            sources = [example.source for example in test.examples]
+            assert f"from {module} import {kind}\n" in sources, f"{kind}.{name} has no example"
+            assert any(f"{kind}(" in source for source in sources), f"{kind}.{name} has no example"
+            runner.run(test, out=failures.append)
+    assert not failures, "".join(failures)

@@ -15,6 +15,7 @@ from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
 from opauc.core.solver import Solver
 from opauc.errors import DivergedError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.kernels.sgd import (
     EXCESS_RATE,
@@ -161,6 +162,7 @@ class AdaOAMSolver(Solver[AdaptiveState]):
         SGD().check(state.descent)
 
 
+@own_docstrings("opauc.baselines")
 class AdaOAM(StreamClassifier):
     """Linear scorer that minimizes the square pair loss in one pass, with one step size per feature.
 
@@ -193,18 +195,10 @@ class AdaOAM(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
     moments_ : ClassMoments
         Count, mean and scatter of each class.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -40,6 +40,12 @@ class BatchClassifier(LinearClassifier):
         -------
         self : object
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
+        array(['yes'], dtype='<U3')
         """
         with changing(self):
             batch = check_batch(self, X, y, None, None, first=True)

@@ -6,12 +6,14 @@ from typing import ClassVar
 
 from opauc.baselines.batch import BatchClassifier
 from opauc.core.mergeable import Statistic
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.exact import Exact
 from opauc.linear.fit import LinearFit
 from opauc.linear.resolve import solver_factory
 from opauc.types import Labels, Rows
 
 
+@own_docstrings("opauc.baselines")
 class LSSVM(BatchClassifier):
     """Linear scorer that minimizes the square loss over all pairs exactly: batch LS-SVM of the paper.
 
@@ -34,16 +36,8 @@ class LSSVM(BatchClassifier):
     ----------
     moments_ : ClassMoments
         Count, mean and scatter of each class.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

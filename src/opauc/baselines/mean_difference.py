@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from opauc.core.solver import MergeableSolver
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.moments.features import FeatureMoments
 from opauc.types import Floats, Labels, Rows
@@ -42,6 +43,7 @@ class MeanDifferenceSolver(MergeableSolver[FeatureMoments]):
         return state.mean_difference() if state.counts.both else np.zeros(state.n_features)
 
 
+@own_docstrings("opauc.baselines")
 class MeanDifference(StreamClassifier):
     """Linear scorer whose weights are the difference of the class means.
 
@@ -57,16 +59,8 @@ class MeanDifference(StreamClassifier):
     ----------
     moments_ : FeatureMoments
         Counts, means and scatters of the features of both classes.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

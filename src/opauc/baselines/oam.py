@@ -16,6 +16,7 @@ from opauc.core.solver import Solver
 from opauc.core.state_arrays import check_array_names, check_finite
 from opauc.core.transaction import Rollback, touched_features
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.means import mean_scores, score_summary
 from opauc.linear.moments.sketch import SignStream
@@ -214,6 +215,7 @@ def _scores(buffers: PairBuffers, k: int, weights: Floats) -> Floats:
     return scores
 
 
+@own_docstrings("opauc.baselines")
 class OAM(StreamClassifier):
     """Linear scorer from the hinge losses of pairs with a random sample of the other class, in one pass.
 
@@ -253,16 +255,8 @@ class OAM(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

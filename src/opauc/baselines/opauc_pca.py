@@ -11,6 +11,7 @@ from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.baselines.projected import full_covariance_solver
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import Count, check_param
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import Floats, Labels, RandomState, Rows
 
@@ -117,6 +118,7 @@ def _center(rows: Rows) -> LinearOperator:
     return LinearOperator(rows.shape, multiply, multiply_transposed, dtype=np.float64)
 
 
+@own_docstrings("opauc.baselines")
 class OPAUCpca(BatchClassifier):
     """OPAUC with full covariance matrices on the first `n_components` principal components of the rows.
 
@@ -140,14 +142,8 @@ class OPAUCpca(BatchClassifier):
         Number of components; fewer if the rows have fewer directions with variance.
     solver : {"exact", "sgd"}, default="exact"
         As in `OPAUC`.
-    alpha : float, default=1e-4
-        Ridge penalty.
-    eta0 : float, default=1e4
-        Step size of solver "sgd"; as in `OPAUC`.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
-        Step size schedule of solver "sgd"; as in `OPAUC`.
-    average : bool, default=True
-        Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
+    alpha, eta0, learning_rate, average
+        As in `OPAUC`.
     random_state : int, RandomState instance or None, default=None
         Seed of the start vectors of block Lanczos.
 
@@ -157,16 +153,8 @@ class OPAUCpca(BatchClassifier):
         Variances of the components in decreasing order, with the number of rows as divisor.
     n_components_ : int
         Number of components.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -8,9 +8,11 @@ from sklearn.utils import check_random_state
 
 from opauc.baselines.batch import BatchClassifier, from_weights
 from opauc.core.fit import BatchFit
+from opauc.estimators.docstrings import own_docstrings
 from opauc.types import Labels, RandomState, Rows
 
 
+@own_docstrings("opauc.baselines", "random_state=0")
 class RandomWeights(BatchClassifier):
     """Linear scorer with standard normal weights, whatever the labels.
 
@@ -25,16 +27,8 @@ class RandomWeights(BatchClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

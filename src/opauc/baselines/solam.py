@@ -15,6 +15,7 @@ from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
 from opauc.core.transaction import Rollback
 from opauc.errors import StatisticsOverflowError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.kernels.means import (
     FACTOR,
@@ -205,6 +206,7 @@ class SOLAMSolver(Solver[SaddleState]):
         return Rollback().keep(*state)
 
 
+@own_docstrings("opauc.baselines")
 class SOLAM(StreamClassifier):
     """Linear scorer that minimizes the square pair loss as a saddle point, in one pass.
 
@@ -236,16 +238,8 @@ class SOLAM(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import numpy as np
 from opauc.core.kernels.compile import kernel
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, Option, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.kernels.means import (
     CURVATURE,
@@ -159,6 +160,7 @@ class SPAUCSolver(MeansSolver):
         return 1.0 / (1.0 + decay)
 
 
+@own_docstrings("opauc.baselines")
 class SPAUC(StreamClassifier):
     """Linear scorer that minimizes the square pair loss from class means alone, in one pass.
 
@@ -194,16 +196,8 @@ class SPAUC(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

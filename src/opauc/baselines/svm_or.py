@@ -10,9 +10,11 @@ from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import from_params
+from opauc.estimators.docstrings import own_docstrings
 from opauc.types import Labels, Rows
 
 
+@own_docstrings("opauc.baselines")
 class SVMOR(BatchClassifier):
     """Linear scorer that minimizes the hinge loss over all pairs: the ordinal regression SVM with two ranks.
 
@@ -30,7 +32,7 @@ class SVMOR(BatchClassifier):
     gap between the objective and its lower bound, not the violation of the last
     constraint.
 
-    Needs the quadratic solver Clarabel: `pip install opauc[baselines]`.
+    Needs the quadratic solver Clarabel, which comes with the extra `opauc[baselines]`.
 
     Parameters
     ----------
@@ -50,16 +52,8 @@ class SVMOR(BatchClassifier):
     gap_ : float
         Upper bound on the relative excess of the objective over its minimum.
         `fit` warns if it is more than `tol`.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

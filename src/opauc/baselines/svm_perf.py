@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.baselines.svm_or import SVMOR
+from opauc.estimators.docstrings import own_docstrings
 
 # The loss is a percentage: all pairs swapped is a loss of 100.
 PERCENT = 100.0
 
 
+@own_docstrings("opauc.baselines")
 class SVMPerf(SVMOR):
     """Linear scorer of the structural SVM whose loss is the percentage of swapped pairs (ROCArea).
 
@@ -28,7 +30,7 @@ class SVMPerf(SVMOR):
     percentage, which keeps C comparable between data sets. The cutting planes
     are those of `SVMOR`.
 
-    Needs the quadratic solver Clarabel: `pip install opauc[baselines]`.
+    Needs the quadratic solver Clarabel, which comes with the extra `opauc[baselines]`.
 
     Parameters
     ----------
@@ -49,16 +51,8 @@ class SVMPerf(SVMOR):
         (objective - its lower bound) / (100 C): an upper bound on the largest
         violation of a constraint, relative to the largest loss. `fit` warns if
         it is more than `tol`.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from opauc.baselines.univariate import UnivariateSolver
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 
 
@@ -28,6 +29,7 @@ class UniExpSolver(UnivariateSolver):
     exponential = True
 
 
+@own_docstrings("opauc.baselines")
 class UniExp(StreamClassifier):
     """Linear scorer from the exponential loss of single rows with classes of equal weight, in one pass.
 
@@ -65,16 +67,8 @@ class UniExp(StreamClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -8,9 +8,11 @@ from sklearn.linear_model import LogisticRegression
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, Count, check_param
+from opauc.estimators.docstrings import own_docstrings
 from opauc.types import Labels, Rows
 
 
+@own_docstrings("opauc.baselines")
 class UniLog(BatchClassifier):
     """Linear scorer that minimizes the logistic loss with classes of equal weight: batch Uni-Log of the paper.
 
@@ -37,16 +39,8 @@ class UniLog(BatchClassifier):
     ----------
     n_iter_ : int
         Number of iterations.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

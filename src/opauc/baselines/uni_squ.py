@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from opauc.baselines.univariate import UnivariateSolver
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 
 
@@ -28,6 +29,7 @@ class UniSquSolver(UnivariateSolver):
     exponential = False
 
 
+@own_docstrings("opauc.baselines")
 class UniSqu(StreamClassifier):
     """Linear scorer from the square loss of single rows with classes of equal weight, in one pass.
 
@@ -49,31 +51,13 @@ class UniSqu(StreamClassifier):
 
     Parameters
     ----------
-    eta0 : float, default=1000.0
-        With learning_rate="constant" or "invsqrt": the step size, or its value
-        at the first row. With "theorem": number of rows after which steps begin
-        to shrink.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
-        "theorem" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
-        largest |x|^2 so far, and no step goes beyond the Newton step of the
-        row's own loss. It does not depend on the units of the features and
-        cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
-    average : bool, default=True
-        Whether to use the mean of the iterates, iterate t weighted by t^2,
-        instead of the last iterate.
+    eta0, learning_rate, average
+        As in `UniExp`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
-        Intercept of the scorer, midway between the class means of the scores.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had string column names.
+    classes_, coef_, intercept_, n_features_in_, feature_names_in_
+        As in `OPAUC`.
 
     Examples
     --------

@@ -46,16 +46,12 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
 
-        A model that the command trained takes what the command took: a data
-        frame of pandas, polars or pyarrow with the columns by their names, rows
-        given as dicts, or the path of a file. Categories not met in training
-        count as none, with a warning. So do `predict` and `predict_proba`.
-
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC(alpha=0.0).fit([[0.0], [2.0]], [0, 1]).decision_function([[0.0], [1.0], [2.0]])
-        array([-0.5,  0. ,  0.5])
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [0, 0, 1, 1] * 5)
+        >>> model.decision_function([[-0.7], [0.7]]) > 0
+        array([False,  True])
         """
         return self._scored(X).scores
 
@@ -65,7 +61,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [2.0]], [False, True]).predict([[0.1], [1.9]])
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [False, False, True, True] * 5)
+        >>> model.predict([[-0.7], [0.7]])
         array([False,  True])
         """
         _, scores, classes = self._scored(X)
@@ -78,7 +75,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict_proba([[1.5]])
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [0, 0, 1, 1] * 5)
+        >>> model.predict_proba([[0.0]]).round(2)
         array([[0.5, 0.5]])
         """
         scorer, scores, _ = self._scored(X)
@@ -109,7 +107,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC().fit([[0.0], [2.0]], [0, 1]).score([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [0, 0, 1, 1] * 5)
+        >>> model.score([[-1.0], [-0.5], [0.5], [1.0]], [0, 1, 0, 1])
         0.75
         """
         _, scores, classes = self._scored(X)

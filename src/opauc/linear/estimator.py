@@ -72,14 +72,14 @@ class StreamClassifier(LinearClassifier):
     _fitted: LinearFit
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
+        """Fit to labeled rows in one pass over them, replacing any earlier fit.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, float32 or float64; anything else is converted to float64.
         y : array-like of shape (n_samples,)
-            Two kinds of label; the greater one is the positive class.
+            Labels of two classes; the greater label is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row: a factor on its part in the statistics and on
             the step it leads to. Rows of weight zero are left out.
@@ -92,7 +92,7 @@ class StreamClassifier(LinearClassifier):
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC(alpha=0.0).fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
+        >>> OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"]).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
         return self._fit(X, y, sample_weight)
@@ -110,9 +110,7 @@ class StreamClassifier(LinearClassifier):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`; X may be a table as the command takes it, without the
-            labels, if the command began the model. New categories become new
-            features.
+            As in `fit`.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
 
@@ -190,7 +188,7 @@ class SumsClassifier(StreamClassifier):
     """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
 
     def merge(self, other: SumsClassifier) -> Self:
-        """Take in all that another model learned, as if its rows had been seen here too.
+        """Add the training rows of another model, as if this model had been trained on them too.
 
         Parameters
         ----------
@@ -206,10 +204,10 @@ class SumsClassifier(StreamClassifier):
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> one = OPAUC().fit([[0.0], [2.0]], [0, 1])
-        >>> other = OPAUC().fit([[1.0], [5.0]], [0, 1])
-        >>> one.merge(other).moments_.positive.mean
-        array([3.5])
+        >>> one = OPAUC().partial_fit([[0.0], [2.0]], [0, 1])
+        >>> other = OPAUC().partial_fit([[1.0], [5.0]], [0, 1])
+        >>> one.merge(other).moments_.counts
+        ClassCounts(negative=2.0, positive=2.0)
         """
         with changing(self, other):
             check_is_fitted(self)
@@ -275,7 +273,7 @@ class SumsClassifier(StreamClassifier):
         Examples
         --------
         >>> from opauc import OPAUC
-        >>> OPAUC(standardize=False).fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
+        >>> OPAUC(standardize=False).partial_fit([[0.0], [2.0]], [0, 1]).path([0.0, 0.5]).round(4)
         array([[0.5   ],
                [0.4444]])
         """

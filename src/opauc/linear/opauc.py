@@ -105,6 +105,11 @@ class OPAUC(SumsClassifier):
     rare events; `predict_proba` uses the observed share of positives, so on
     imbalanced data the two disagree on purpose. `score` is the AUC.
 
+    A model that the command trained takes what the command took: a data frame of
+    pandas, polars or pyarrow with the columns by their names, rows given as
+    dicts, or the path of a file. In scoring, categories not met in training
+    count as none, with a warning; in `partial_fit` they become new features.
+
     Threads may share a model. One at a time changes it, the others wait; rows
     are scored by the weights before or after a batch, never in the middle of
     one. Copying or pickling a model while another thread changes it is the one

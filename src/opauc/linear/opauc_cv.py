@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.transaction import changing
+from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import ExactCV, Selection
 from opauc.linear.grid import GridSelection, GridSolver
@@ -17,6 +18,7 @@ from opauc.linear.resolve import LinearFactory, opauc_cv_factory
 from opauc.types import Array, Floats, RandomState
 
 
+@own_docstrings("opauc")
 class OPAUCCV(SumsClassifier):
     """OPAUC with nothing to tune: cross-validated in one pass, with no row kept and none read twice.
 
