@@ -23,13 +23,14 @@ from opauc.additive.basis.leaf_indicators import LeafIndicators
 from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.additive.kernels.trees import TreeSplits
+from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
 from opauc.types import Floats
 
 # A category number that no category has: its rows belong to the pooled categories.
 NO_CATEGORY = -1.0
-NO_COLUMNS = slice(0, 0)
+NO_LEVELS = slice(0, 0)
 
 # The values at which a term is given, as shown to users, and rows that have these values and no others.
 Grid = tuple[tuple[tuple[float | str, ...], ...], Floats]
@@ -38,27 +39,38 @@ Grid = tuple[tuple[tuple[float | str, ...], ...], Floats]
 class TermColumns(NamedTuple):
     """The columns of a term with their weights in it, and its random effects.
 
-    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees.
+    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees. A column that
+    occurs several times has the sum of its weights.
     """
 
     name: str
     inputs: tuple[int, ...]
     grid_inputs: tuple[int, ...]
-    columns: slice
+    columns: NDArray[np.int64]
     weights: Floats
     levels: slice
 
     @property
     def is_code(self) -> bool:
         """Whether the term has the effects of single values of a numeric input: it has no columns."""
-        return bool(self.columns.start == self.columns.stop)
+        return not self.columns.size
+
+    @property
+    def is_main_effect(self) -> bool:
+        """Whether the term is the curve or the levels of an input."""
+        return len(self.grid_inputs) == 1 and not self.is_code
+
+    def plus(self, columns: NDArray[np.int64], weights: Floats) -> TermColumns:
+        """Return the term with more weights of columns."""
+        return self._replace(columns=np.append(self.columns, columns), weights=np.append(self.weights, weights))
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
     """The terms of a fitted state, given the names of its inputs and the categories by number.
 
-    Sums over rows are weighted by their curvature, p (1 - p): rows near the decision boundary count most.
+    Sums over rows are weighted by their curvature, p (1 - p): rows near the decision boundary count most. What a pair
+    or the trees do by one input alone belongs to the main effect of that input (`purify`).
 
     Examples
     --------
@@ -90,17 +102,20 @@ class Terms:
 
     def importances(self) -> dict[str, float]:
         """Return the standard deviation of each term over the rows."""
-        return dict(zip(self.names, self._deviations().tolist(), strict=True))
+        return dict(zip(self.names, self._deviations.tolist(), strict=True))
 
     def list_terms(self) -> list[Term]:
         """Return all terms, the most important first."""
-        deviations, means = self._deviations().tolist(), self._term_means().tolist()
-        terms = [self._describe(*term) for term in zip(self.term_columns, deviations, means, strict=True)]
-        return sorted(terms, key=lambda term: -term.importance)
+        return list(self._terms)
+
+    @cached_property
+    def _terms(self) -> tuple[Term, ...]:
+        terms = map(self._describe, range(len(self.term_columns)))
+        return tuple(sorted(terms, key=lambda term: -term.importance))
 
     def explain(self, rows: Floats) -> Explanation:
         """Return the scores of rows as sums of terms."""
-        means, column_weights, level_weights = self._term_means(), self._column_weights, self._level_weights
+        means, column_weights, level_weights = self._term_means, self._column_weights, self._level_weights
         contributions = np.empty((rows.shape[0], means.size))
         for part, block in self.basis.blocks(rows):
             levels = self.basis.random_effects.rows(rows[part])
@@ -111,54 +126,98 @@ class Terms:
 
     @cached_property
     def term_columns(self) -> list[TermColumns]:
-        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees."""
+        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees.
+
+        What pairs and trees do by single inputs alone is moved to the main effects of these.
+        """
+        terms = self._fitted_terms.copy()
+        main_effects = {term.inputs[0]: number for number, term in enumerate(terms) if term.is_main_effect}
+        for number, part in self._main_parts.items():
+            for j, columns, matrix in zip(*part, strict=True):
+                weights = matrix @ self._fitted_terms[number].weights
+                terms[number] = terms[number].plus(columns, -weights)
+                terms[main_effects[j]] = terms[main_effects[j]].plus(columns, weights)
+        return terms
+
+    @cached_property
+    def _fitted_terms(self) -> list[TermColumns]:
+        """The terms as they were fitted: pairs and trees include what single inputs do."""
         weights, coded = self.solution.final.weights, self.basis.coded_inputs()
-        terms = []
+        every_column, terms = np.arange(self.basis.n_columns), []
         for inputs, columns in self.basis.effects.items():
             if inputs:
                 has_levels = len(inputs) == 1 and inputs[0] not in coded
-                levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_COLUMNS
+                levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_LEVELS
                 name = " × ".join(self.inputs[j] for j in inputs)
-                terms.append(TermColumns(name, inputs, inputs, columns, weights[columns], levels))
+                terms.append(TermColumns(name, inputs, inputs, every_column[columns], weights[columns], levels))
         for j in coded:
             name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
-            terms.append(TermColumns(name, (j,), (j,), NO_COLUMNS, np.empty(0), levels))
+            terms.append(TermColumns(name, (j,), (j,), every_column[:0], np.empty(0), levels))
         if self._leaf_shares is not None:
-            columns = self.basis.effects[()]
+            leaves = every_column[self.basis.effects[()]]
             for j, share in zip(self._leaf_shares.inputs.tolist(), self._leaf_shares.shares.T, strict=True):
-                terms.append(TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), columns, share, NO_COLUMNS))
+                terms.append(TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), leaves, share, NO_LEVELS))
         return terms
 
-    def _describe(self, term: TermColumns, deviation: float, mean: float) -> Term:
+    @cached_property
+    def _main_parts(self) -> dict[int, MainPart]:
+        """What pairs and trees do by single inputs alone, by the number of the term."""
+        return {
+            number: find_main_part(self.basis, self._gram, term.inputs, term.columns)
+            for number, term in enumerate(self._fitted_terms)
+            if len(term.grid_inputs) != 1 and all((j,) in self.basis.effects for j in term.inputs)
+        }
+
+    def _describe(self, number: int) -> Term:
         """Return a term with its values along a grid, their standard errors, and its importance."""
+        term, deviation, mean = self.term_columns[number], float(self._deviations[number]), self._term_means[number]
         inputs = tuple(self.inputs[j] for j in term.inputs)
         if not term.grid_inputs:
             return Term(term.name, inputs, (), np.empty(0), np.empty(0), deviation)
         at, rows = self._code_grid(term.inputs[0]) if term.is_code else self._grid(term.grid_inputs)
-        columns = np.asarray(self.basis.rows(rows)[:, term.columns].todense())
+        columns = self.basis.rows(rows).toarray()
         levels = self.basis.random_effects.rows(rows)[:, term.levels]
-        value = columns @ term.weights + levels @ self._all_level_weights[term.levels] - mean
-        columns -= self._column_means[term.columns]  # the error of the centered term: the intercept has the rest
-        variance = np.einsum("ia,ab,ib->i", columns, self._covariance[term.columns, term.columns], columns)
+        value = columns[:, term.columns] @ term.weights + levels @ self._all_level_weights[term.levels] - mean
+        # The error of the centered term: the intercept has the rest.
+        variance = self._variances(number, columns - self._column_means)
         error = np.sqrt(np.maximum(variance + levels @ self._level_variances[term.levels], 0.0))
         shape = tuple(len(values) for values in at)
         return Term(term.name, inputs, at, value.reshape(shape), error.reshape(shape), deviation)
 
+    def _variances(self, number: int, columns: Floats) -> Floats:
+        """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""
+        term = self._fitted_terms[number]
+        derivatives = np.zeros_like(columns)
+        derivatives[:, term.columns] = columns[:, term.columns]
+        for other, part in self._main_parts.items():
+            pair = self._fitted_terms[other]
+            for j, at, matrix in zip(*part, strict=True) if pair.grid_inputs else ():
+                if other == number:
+                    derivatives[:, pair.columns] -= columns[:, at] @ matrix
+                elif term.is_main_effect and term.inputs == (j,):
+                    derivatives[:, pair.columns] += columns[:, at] @ matrix
+        used = np.flatnonzero(derivatives.any(axis=0))
+        derivatives = derivatives[:, used]
+        variances: Floats = np.einsum("ia,ia->i", derivatives @ self._covariance[np.ix_(used, used)], derivatives)
+        return variances
+
+    @cached_property
     def _term_means(self) -> Floats:
-        """Return the mean of each term over the rows."""
+        """The mean of each term over the rows."""
         means: Floats = self._column_means @ self._column_weights + self._level_shares @ self._level_weights
         return means
 
+    @cached_property
     def _deviations(self) -> Floats:
-        """Return the standard deviation of each term over the rows."""
+        """The standard deviation of each term over the rows."""
         total = max(self._gram[0, 0], 1e-300)
         squares = self._column_weights.multiply(self._gram @ self._column_weights).sum(axis=0) / total
         for number, term in enumerate(self.term_columns):
             weights = self._all_level_weights[term.levels]
             if weights.size:  # added to the weight of the column that pools these categories
-                pooled = 0.0 if term.is_code else self.solution.final.weights[self.basis.pooled_column(term.inputs[0])]
+                pooled = 0.0 if term.is_code else self._column_weights[self.basis.pooled_column(term.inputs[0]), number]
                 squares[number] += float(self._level_shares[term.levels] @ (weights * (weights + 2.0 * pooled)))
-        deviations: Floats = np.sqrt(np.maximum(squares - self._term_means() ** 2, 0.0))
+        deviations: Floats = np.sqrt(np.maximum(squares - self._term_means**2, 0.0))
         return deviations
 
     @cached_property
@@ -173,12 +232,14 @@ class Terms:
     @cached_property
     def _column_weights(self) -> csr_array:
         """The weight of each column in each term."""
-        return _stack_columns([(term.columns, term.weights) for term in self.term_columns], self.basis.n_columns)
+        parts = [(term.columns, term.weights) for term in self.term_columns]
+        return _stack_columns(parts, self.basis.n_columns)
 
     @cached_property
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
-        parts = [(term.levels, self._all_level_weights[term.levels]) for term in self.term_columns]
+        every_level = np.arange(self.basis.random_effects.size)
+        parts = [(every_level[term.levels], self._all_level_weights[term.levels]) for term in self.term_columns]
         return _stack_columns(parts, self.basis.random_effects.size)
 
     @cached_property
@@ -229,38 +290,35 @@ class Terms:
     def _axis(self, j: int, in_pair: bool) -> tuple[tuple[float | str, ...], Floats]:
         """Return the values of an input at which its terms are given, as shown and as numbers."""
         tables, kind = self.basis.tables, self.basis.tables.kinds[j]
+        numbers, names = np.empty(0), None
         if kind == CATEGORICAL:
-            return self._pair_category_axis(j) if in_pair else self._category_axis(j)
-        if kind == BINARY:
+            names, numbers = self._pair_category_axis(j) if in_pair else self._category_axis(j)
+        elif kind == BINARY:
             numbers = tables.scales[j, [LOW, HIGH]]
         elif kind == NUMERIC and not in_pair:
             numbers = _curve_values(self.basis, j)
-        else:
+        elif kind == NUMERIC:
             numbers = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
-        shown: tuple[float | str, ...] = tuple(numbers.tolist())
-        if not in_pair and tables.columns[j, MISSING] >= 0:
-            return (*shown, "missing"), np.append(numbers if kind else [], np.nan)
-        return shown, np.asarray(numbers)
+        shown: tuple[float | str, ...] = tuple(numbers.tolist() if names is None else names)
+        if tables.columns[j, MISSING] >= 0:
+            return (*shown, "missing"), np.append(numbers, np.nan)
+        return shown, numbers
 
-    def _category_axis(self, j: int) -> tuple[tuple[float | str, ...], Floats]:
+    def _category_axis(self, j: int) -> tuple[list[str], Floats]:
         """Return the categories of an input, and a category number for each."""
-        names = level_names(self.basis, j, self.categories[j])
-        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
         random_effects = self.basis.random_effects.numbers_of(j)
+        names = level_names(self.basis, j, self.categories[j])
         names += [self.categories[j].get(number, str(number)) for number in random_effects.tolist()]
-        numbers = np.append(numbers, random_effects)
-        if self.basis.tables.columns[j, MISSING] >= 0:
-            return (*names, "missing"), np.append(numbers, np.nan)
-        return tuple(names), numbers
+        return names, np.concatenate([self.basis.column_numbers(j), [NO_CATEGORY], random_effects])
 
-    def _pair_category_axis(self, j: int) -> tuple[tuple[float | str, ...], Floats]:
+    def _pair_category_axis(self, j: int) -> tuple[list[str], Floats]:
         """Return the categories of an input in its pairs, and a category number for each."""
         tables = self.basis.tables
-        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY).astype(np.float64)
+        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY)
         places = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
         levels = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(tables.pair_sizes[j]))])
         names = place_names(self.basis, j, "", self.categories[j])
-        return tuple(name.partition("=")[2] or OTHERS for name in names), numbers[levels]
+        return [name.partition("=")[2] or OTHERS for name in names], numbers[levels]
 
 
 def _curve_values(basis: Basis, j: int) -> Floats:
@@ -270,9 +328,9 @@ def _curve_values(basis: Basis, j: int) -> Floats:
     return np.unique([*knots, tables.scales[j, LOW], tables.scales[j, HIGH]])
 
 
-def _stack_columns(parts: Sequence[tuple[slice, Floats]], n_rows: int) -> csr_array:
+def _stack_columns(parts: Sequence[tuple[NDArray[np.int64], Floats]], n_rows: int) -> csr_array:
     """Return the sparse matrix whose columns have these numbers in these rows, and zeros elsewhere."""
-    rows = np.concatenate([np.empty(0, np.int64), *(np.arange(n_rows)[part] for part, _ in parts)])
+    rows = np.concatenate([np.empty(0, np.int64), *(part for part, _ in parts)])
     columns = np.repeat(np.arange(len(parts)), [numbers.size for _, numbers in parts])
     numbers = np.concatenate([np.empty(0), *(numbers for _, numbers in parts)])
     stacked = csr_array((numbers, (rows, columns)), shape=(n_rows, len(parts)))

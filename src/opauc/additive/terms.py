@@ -19,10 +19,12 @@ class Term:
     inputs : tuple of str
         The names of the columns that the term depends on.
     at : tuple of tuples of float or str
-        The values at which the term is given, numbers or categories: one tuple for a main effect, two for a pair. Empty
-        for trees, whose values depend on other columns too.
+        The values at which the term is given, numbers or categories, "missing" last: one tuple for a main effect, two
+        for a pair. Empty for trees, whose values depend on other columns too.
     value : ndarray
-        The values of the term, of shape `tuple(map(len, at))`, centered: their mean over the training rows is zero.
+        The values of the term, of shape `tuple(map(len, at))`, centered: their mean over the training rows is zero. So
+        is that of a pair or of trees along each of their columns: what one column does alone is its main effect. Rows
+        count with p (1 - p), the most where the model is least certain.
     error : ndarray
         The standard error of each value.
     importance : float
