@@ -195,7 +195,7 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
         ("--drop", "age", "with --drop income,name"),
         ("--numeric", "city", "without --numeric"),
         ("--delimiter", ";", "without --delimiter"),
-        ("--decimal", ",", "with --decimal ."),
+        ("--decimal", ",", "without --decimal"),
         ("--positive", "no", "without --positive"),
         ("--classes", "maybe,yes", "with --classes no,yes"),
         ("--seed", "4", "with --seed 3"),

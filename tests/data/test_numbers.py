@@ -1,5 +1,7 @@
 """One number grammar: the same text is the same number in every format and for every model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,8 +10,9 @@ from pyarrow import parquet
 
 from opauc.data import BadRows, DataStream, ReadOptions, open_stream, stream_of_memory
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.options import DEFAULTS
 from opauc.data.schema.numbers import MISSING_MARKERS
-from opauc.errors import MalformedRowError
+from opauc.errors import InputWarning, MalformedRowError
 
 # Enough other values that the column is no constant, no code and no counter.
 OTHERS = ["1", "2.5", "7", "7", "12"]
@@ -103,6 +106,74 @@ def test_a_number_format_inferred_first_reads_all_later_rows(tmp_path):
     for stream in (open_stream([path]), stream_of_memory(table)):
         rows = np.concatenate([chunk.rows for chunk in stream.batches()])
         np.testing.assert_array_equal(rows[:, 0], [0.5] * 2000 + [1200.0] * 2000)
+
+
+def semicolon_streams(folder, texts, options=DEFAULTS):
+    """Yield the streams of a text column of a table with semicolons, for a linear and for an additive model."""
+    path = folder / "semicolons.csv"
+    pd.DataFrame({"a": texts, "y": [0, 1] * (len(texts) // 2)}).to_csv(path, index=False, sep=";")
+    yield open_stream([path], options)
+    yield OrdinalReading(replace(options, numeric=("a",))).stream([path], labeled=True)
+
+
+def all_values(streams):
+    return [np.concatenate([batch.rows for batch in stream.batches()])[:, 0].tolist() for stream in streams]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["0,123", "1,999", "2", "12,500", "3", "1,250"], [0.123, 1.999, 2, 12.5, 3, 1.25]),
+        (["0.123", "1.999", "2", "12.500", "3", "1.250"], [0.123, 1.999, 2, 12.5, 3, 1.25]),
+        (["1,234.50", "1,999", "2", "12,500", "3", "7"], [1234.5, 1999, 2, 12500, 3, 7]),
+        (["1.234,50", "1.999", "2", "12.500", "3", "7"], [1234.5, 1999, 2, 12500, 3, 7]),
+        (["1,234,500", "1,999", "2", "12,500", "3", "7"], [1234500, 1999, 2, 12500, 3, 7]),
+        (["0,5 kg", "1,999 kg", "2 kg", "3 kg", "4 kg", "5 kg"], [0.5, 1.999, 2, 3, 4, 5]),
+    ],
+)
+def test_one_value_that_needs_a_separator_decides_for_its_column(tmp_path, texts, numbers):
+    streams = (*linear_streams(tmp_path, texts, ReadOptions(), BadRows()), *additive_streams(tmp_path, texts))
+    for values in all_values((*streams, *semicolon_streams(tmp_path, texts))):
+        assert values == numbers
+
+
+AMBIGUOUS = ["1,999", "2", "12,500", "3", "1,250", "700"]
+WITH_POINT, WITH_COMMA = [1999, 2, 12500, 3, 1250, 700], [1.999, 2, 12.5, 3, 1.25, 700]
+
+
+@pytest.mark.parametrize(
+    ("streams", "numbers", "shown"),
+    [
+        (lambda folder: linear_streams(folder, AMBIGUOUS, ReadOptions(), BadRows()), WITH_POINT, "1999"),
+        (lambda folder: additive_streams(folder, AMBIGUOUS), WITH_POINT, "1999"),
+        (lambda folder: semicolon_streams(folder, AMBIGUOUS), WITH_COMMA, "1.999"),
+    ],
+)
+def test_a_decimal_separator_that_nothing_decides_is_reported(tmp_path, streams, numbers, shown):
+    for stream in streams(tmp_path):
+        message = rf"in column a \('1,999' is read as {shown}\); name it \(decimal='.' or decimal=','\)$"
+        with pytest.warns(InputWarning, match=message):
+            [values] = all_values([stream])
+        assert values == numbers
+
+
+@pytest.mark.parametrize(("decimal", "numbers"), [(".", WITH_POINT), (",", WITH_COMMA)])
+def test_the_decimal_separator_can_be_named(tmp_path, decimal, numbers):
+    options = ReadOptions(decimal=decimal)
+    for values in all_values(semicolon_streams(tmp_path, AMBIGUOUS, options)):
+        assert values == numbers
+    streams = [*linear_streams(tmp_path, AMBIGUOUS, options, BadRows())]
+    reading = OrdinalReading(replace(options, numeric=("a",)))
+    streams += [reading.stream([write(tmp_path, AMBIGUOUS)], labeled=True) for write in (write_csv, write_parquet)]
+    for values in all_values(streams):
+        assert values == numbers
+
+
+def test_decimal_commas_are_no_delimiters(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("0,5;1,25;1\n0,7;2,5;0\n")
+    [batch] = open_stream([path], ReadOptions(label=-1)).batches()
+    assert batch.rows.tolist() == [[0.5, 1.25], [0.7, 2.5]]
 
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])

@@ -34,8 +34,8 @@ def test_an_amount_is_the_same_number_however_it_is_written(amount):
 
 @pytest.mark.parametrize(
     "word",
-    ["--5", "((5))", "(-5)", "()", "(5", "$", "%", "$ $5", "5 $ %", "1,23", "1'23", "12a", "5 kg", "1:60", "1:2",
-     "123:00", "1:30:60", "pm", "1e", "e5", "(True)", "(1:30)", "5 €€"],
+    ["--5", "((5))", "(-5)", "()", "(5", "$", "%", "$ $5", "5 $ %", "1,23", "1'23", "0,123", "012,345", "0'123",
+     "12a", "5 kg", "1:60", "1:2", "123:00", "1:30:60", "pm", "1e", "e5", "(True)", "(1:30)", "5 €€"],
 )  # fmt: skip
 def test_what_is_no_number_is_none(word):
     assert np.isnan(parse_number(word))

@@ -88,8 +88,8 @@ Groups = Annotated[
                  "It is not a feature.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 Decimal = Annotated[
-    str,
-    typer.Option("--decimal", help="Decimal separator of numbers in a text table: . or ,",
+    str | None,
+    typer.Option("--decimal", help="Decimal separator of numbers in text: . or , Default: inferred for each column.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Missing = Annotated[

@@ -161,7 +161,7 @@ def command(
     zero_based: shared.ZeroBased = False,
     delimiter: shared.Delimiter = None,
     header: shared.Header = None,
-    decimal: shared.Decimal = ".",
+    decimal: shared.Decimal = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,

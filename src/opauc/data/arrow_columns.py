@@ -16,14 +16,20 @@ from opauc.data.bad_rows import RowErrors
 from opauc.data.columns import about_columns, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
-from opauc.data.schema.numbers import POINT, infer_number_format, is_missing, parse_numbers
+from opauc.data.schema.numbers import (
+    MAX_SHOWN,
+    POINT,
+    NumberFormat,
+    infer_number_format,
+    is_missing,
+    parse_numbers,
+    warn_of_ambiguous_numbers,
+)
 from opauc.errors import InputError, Part
 from opauc.types import Array, DenseRows
 
 Table: TypeAlias = pa.RecordBatch | WideTable
 
-# Characters of a value that a message shows.
-MAX_SHOWN = 40
 # Types whose every value is exact in float32.
 NARROW = {pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.float16(), pa.float32()}
 
@@ -61,7 +67,14 @@ def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[Dens
     return rows, finite
 
 
-def parse_text_columns(table: Table, names: Sequence[str], number_formats: dict[str, str], errors: RowErrors) -> Table:
+def parse_text_columns(
+    table: Table,
+    names: Sequence[str],
+    number_formats: dict[str, str],
+    decimals: Sequence[str],
+    errors: RowErrors,
+    source: str,
+) -> Table:
     """Return a table with text columns of numbers parsed; new number formats are inferred and added to the dict.
 
     Text columns without a number format are left as they are. A value that is
@@ -69,6 +82,7 @@ def parse_text_columns(table: Table, names: Sequence[str], number_formats: dict[
     """
     if isinstance(table, WideTable):
         return table
+    new_formats = dict[str, NumberFormat]()
     for name in names:
         at = table.schema.get_field_index(name)
         if not is_text(table.schema.field(at).type):
@@ -76,15 +90,17 @@ def parse_text_columns(table: Table, names: Sequence[str], number_formats: dict[
         column = table.column(at)
         if name not in number_formats:
             strings, codes = encode_strings(column)
-            inferred = infer_number_format(strings, np.bincount(codes[codes >= 0], minlength=len(strings)))
+            counts = np.bincount(codes[codes >= 0], minlength=len(strings))
+            inferred = infer_number_format(strings, counts, decimals=decimals)
             if inferred is None and not all(map(is_missing, strings)):
                 continue
             if inferred is not None:
-                number_formats[name] = inferred.name
+                number_formats[name], new_formats[name] = inferred.name, inferred
         parsed = parse_numbers(column, number_formats.get(name, POINT))
         for row in np.flatnonzero(parsed.is_unreadable).tolist():
             errors.add_row(row, f"{column[row].as_py()[:MAX_SHOWN]!r} is not a number", name)
         table = table.set_column(at, name, pa.array(parsed.numbers))
+    warn_of_ambiguous_numbers(new_formats, source)
     return table
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
+from opauc.data.schema.numbers import DECIMALS
 from opauc.errors import InputError, Parameter
 
 # Names of the label column when none is given.
@@ -63,6 +64,7 @@ class TableColumns:
     groups: str | None = None
     numeric: Sequence[str | int] = ()  # columns of numbers, whatever would be inferred
     raw: bool = False  # whether text columns stay strings, for the schema to infer their types
+    decimals: Sequence[str] = DECIMALS  # decimal separators to try in text columns; the first where in doubt
 
     @property
     def passthrough_names(self) -> tuple[str, ...]:
@@ -120,7 +122,7 @@ class TableColumns:
         """Return the same request with the columns by name."""
         return TableColumns(
             label, features, categorical, self.labeled,
-            passthrough=self.passthrough, groups=self.groups, raw=self.raw,
+            passthrough=self.passthrough, groups=self.groups, raw=self.raw, decimals=self.decimals,
         )  # fmt: skip
 
     def _label_in(self, positions: Mapping[str, int], dropped: Container[int], source: str) -> int | None:

@@ -81,6 +81,7 @@ def encoder_of(
     """Return a new encoder for the options; `groups` is the column of groups, if it is read."""
     hashing = None if options.hash_bits is None else HashedFeatures(options.hash_bits)
     columns = TableColumns(
-        options.label, options.features, options.categorical, labeled, None, options.drop, passthrough, groups
-    )
+        options.label, options.features, options.categorical, labeled, None, options.drop, passthrough, groups,
+        decimals=options.decimals,
+    )  # fmt: skip
     return OneHotEncoder(columns, hashing, options.missing)

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import get_type_hints
 
 from opauc.core.json_schema import json_as
+from opauc.data.schema.numbers import DECIMALS
 from opauc.types import Json, Settings
 
 MISSING = ("error", "zero", "mean")
-DECIMALS = (".", ",")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ReadOptions:
     drop: tuple[str | int, ...] = ()  # columns to leave out
     groups: str | None = None  # name of the column with the groups of the rows; not a feature
     numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever would be inferred
-    decimal: str = "."  # the decimal separator of text tables
+    decimal: str | None = None  # the decimal separator of numbers in text
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:
@@ -45,10 +45,15 @@ class ReadOptions:
             raise ValueError(f"hash_bits must lie between 1 and 30, got {self.hash_bits}")
         if self.n_features is not None and not 1 <= self.n_features < 2**31:
             raise ValueError(f"n_features must lie between 1 and {2**31 - 1}, got {self.n_features}")
-        if self.decimal not in DECIMALS:
+        if self.decimal not in (None, *DECIMALS):
             raise ValueError(f"decimal must be a point or a comma, got {self.decimal!r}")
         if self.hash_bits is not None and self.n_features is not None:
             raise ValueError("hash_bits fixes the number of features; leave n_features out")
+
+    @property
+    def decimals(self) -> tuple[str, ...]:
+        """The decimal separators that numbers in text may have."""
+        return DECIMALS if self.decimal is None else (self.decimal,)
 
     def with_format(self, format_: str | None) -> ReadOptions:
         """Return the same options for data of another format, None to infer it."""

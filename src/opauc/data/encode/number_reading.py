@@ -122,7 +122,7 @@ class OrdinalReading:
         options = self.options
         return TableColumns(
             options.label if self.label is None else self.label, options.features, options.categorical, labeled,
-            drop=options.drop, passthrough=passthrough, numeric=options.numeric, raw=True,
+            drop=options.drop, passthrough=passthrough, numeric=options.numeric, raw=True, decimals=options.decimals,
         )  # fmt: skip
 
     def further(self, given: ReadOptions) -> OrdinalReading:

@@ -264,7 +264,8 @@ class OneHotEncoder:
         names = self._numeric or []
         if not names:
             return np.empty((batch.num_rows, 0), np.float32), True
-        return number_matrix(parse_text_columns(batch, names, self._number_formats, errors), names, source)
+        formats, decimals = self._number_formats, self.columns.decimals
+        return number_matrix(parse_text_columns(batch, names, formats, decimals, errors, source), names, source)
 
     def _categories(self, batch: RecordBatch | WideTable, source: str, errors: RowErrors) -> list[EncodedStrings]:
         from opauc.data.arrow_columns import encode_categories, is_boolean_column

@@ -142,14 +142,15 @@ class OrdinalEncoder:
         columns = columns or self.columns.resolve(batch.schema.names, source).by_name
         features = set(columns.features or ())
         names = [name for name in batch.schema.names if name in features]
-        overrides = TypeOverrides(frozenset(map(str, columns.categorical)), frozenset(map(str, columns.numeric)))
+        categorical, numeric = frozenset(map(str, columns.categorical)), frozenset(map(str, columns.numeric))
+        overrides = TypeOverrides(categorical, numeric, columns.decimals)
         self._label, positive = columns.label, None
         if self._label is not None and self.columns.labeled:
             from opauc.data.arrow_columns import label_values
 
             labels, _ = label_values(batch, str(self._label), source)
             positive = np.asarray(labels == labels[:1])
-        self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy)
+        self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy, source)
         self.schema = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
         if not self.schema.columns:
             raise all_dropped(self.column_profiles, source)

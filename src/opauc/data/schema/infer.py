@@ -13,11 +13,14 @@ from opauc.data.schema.column import CATEGORY, DATE, NUMBER, ColumnSchema, categ
 from opauc.data.schema.dates import PARTS, TIMED_PARTS, date_numbers, infer_date_layout, parse_dates, parts_of_type
 from opauc.data.schema.numbers import (
     BOOLEANS,
+    DECIMALS,
     MISSING_CATEGORIES,
     POINT,
+    NumberFormat,
     infer_number_format,
     is_missing,
     parse_number,
+    warn_of_ambiguous_numbers,
 )
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
@@ -45,6 +48,7 @@ class ColumnProfile(NamedTuple):
     kind: str
     column: ColumnSchema | None
     summary: str
+    number_format: NumberFormat = NumberFormat()  # of text
 
     def why_dropped(self) -> str:
         """Return the name of a dropped column with the reason."""
@@ -52,10 +56,11 @@ class ColumnProfile(NamedTuple):
 
 
 class TypeOverrides(NamedTuple):
-    """Names of the columns that a user declares categorical or numeric."""
+    """Names of the columns that a user declares categorical or numeric, and the decimal separators to try in text."""
 
     categorical: Collection[str] = ()
     numeric: Collection[str] = ()
+    decimals: Sequence[str] = DECIMALS
 
 
 NO_OVERRIDES = TypeOverrides()
@@ -67,6 +72,7 @@ def infer_column_types(
     overrides: TypeOverrides = NO_OVERRIDES,
     positive: Mask | None = None,
     policy: SchemaPolicy = DEFAULT_POLICY,
+    source: str = "memory",
 ) -> list[ColumnProfile]:
     """Return the profiles of the named columns; `positive` marks the positive rows where labels are given.
 
@@ -79,6 +85,7 @@ def infer_column_types(
     [('age', 'number'), ('city', 'category'), ('all', 'constant')]
     """
     profiles = [infer_column_type(name, batch.column(name), overrides, policy) for name in names]
+    warn_of_ambiguous_numbers({profile.name: profile.number_format for profile in profiles}, source)
     if positive is None:
         return profiles
     return [
@@ -108,7 +115,7 @@ def infer_column_type(
     if name in overrides.categorical or categories:
         return _category(name, plain)
     if is_text(plain.type):
-        return _infer_text_column(name, plain, values.type != plain.type, declared, policy)
+        return _infer_text_column(name, plain, values.type != plain.type, declared, overrides.decimals, policy)
     if (parts := parts_of_type(plain.type)) is not None:
         if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",))).any():
             parts = PARTS  # as the same dates are typed where they are text
@@ -213,7 +220,7 @@ def are_codes(numbers: Floats, positive: Mask, policy: SchemaPolicy = DEFAULT_PO
 
 
 def _infer_text_column(
-    name: str, values: Column, is_dictionary: bool, declared: bool, policy: SchemaPolicy
+    name: str, values: Column, is_dictionary: bool, declared: bool, decimals: Sequence[str], policy: SchemaPolicy
 ) -> ColumnProfile:
     """Return the profile of a text column; `declared` says that the user declares it numeric."""
     from opauc.data.arrow_columns import encode_strings
@@ -225,12 +232,14 @@ def _infer_text_column(
         return ColumnProfile(name, EMPTY, None, "no value")
     if is_dictionary and not declared:
         return _profile_strings(name, values, strings, counts, policy, is_dictionary=True)
-    if (number_format := infer_number_format(strings, counts, policy, force=declared)) is not None:
+    number_format = infer_number_format(strings, counts, policy, decimals=decimals, force=declared)
+    if number_format is not None:
         numbers = np.array([*(parse_number(string, number_format.name) for string in strings), np.nan])
         booleans = {string.strip().lower() for string in strings if not is_missing(string)} <= set(BOOLEANS)
         text_format = "" if number_format.name == POINT else number_format.name
         column = ColumnSchema(name, NUMBER, missing_markers=number_format.markers, text_format=text_format)
-        return _profile_numbers(BOOLEAN if booleans else NUMBER, column, numbers[codes], declared, policy)
+        profile = _profile_numbers(BOOLEAN if booleans else NUMBER, column, numbers[codes], declared, policy)
+        return profile._replace(number_format=number_format)
     if (layout := infer_date_layout(values, policy)) is not None:
         timed = _have_times(parse_dates(values, layout).times)
         column = ColumnSchema(name, DATE, TIMED_PARTS if timed else PARTS, text_format=layout)

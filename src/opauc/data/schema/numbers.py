@@ -8,13 +8,15 @@ separator, "." or ",", followed by the unit of the column, if it has one.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+import warnings
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.errors import InputWarning, Parameter
 from opauc.types import Floats
 
 if TYPE_CHECKING:
@@ -28,10 +30,12 @@ MISSING_MARKERS = (
 # Of these, the strings that mark a missing category too, as in pandas.
 MISSING_CATEGORIES = frozenset(MISSING_MARKERS) - {"?", "-", "--", ".", "na", "none", "NaT", "(null)", "Null", "\\N"}
 BOOLEANS = {"true": 1.0, "false": 0.0}
-POINT, COMMA = ".", ","
-# Thousands separators are read only where every group of digits but the first has three. Accountants write negative
-# amounts in brackets.
-MONEY, DIGITS = "[$€£¥₹]", r"(?:\d+|\d{1,3}(?:,\d{3})+|\d{1,3}(?:['’\xa0\u202f]\d{3})+|(?=\.\d))(?:\.\d*)?"
+POINT, COMMA = DECIMALS = (".", ",")
+# Characters of a value that a message shows.
+MAX_SHOWN = 40
+# Thousands separators are read only where every group of digits but the first has three and the first does not begin
+# with a zero. Accountants write negative amounts in brackets.
+MONEY, DIGITS = "[$€£¥₹]", r"(?:\d+|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:['’\xa0\u202f]\d{3})+|(?=\.\d))(?:\.\d*)?"
 SIGN = rf"(?:[+-]?(?:{MONEY} ?)?|{MONEY} ?[+-])"
 NUMBER = re.compile(rf"{SIGN}{DIGITS}(?:[eE][+-]?\d+)?(?: ?(?:%|{MONEY}))?")
 BRACKETS = re.compile(r"\(([^()+-]*)\)")
@@ -65,6 +69,7 @@ class NumberFormat(NamedTuple):
 
     name: str = POINT  # the decimal separator, then the unit
     markers: tuple[str, ...] = ()
+    ambiguous: str = ""  # a string that decides the decimal separator only by guess; none where others decide it
 
 
 def parse_numbers(column: Column, number_format: str = POINT, markers: Container[str] = ()) -> ParsedNumbers:
@@ -112,10 +117,18 @@ def parse_number(text: str, number_format: str = POINT) -> float:
     (1200.5, 1200.5, 45.0, 1.0)
     >>> parse_number("(3.5)"), parse_number("1:30 pm"), parse_number("7 days", ".day"), parse_number("7 weeks", ".day")
     (-3.5, 13.5, 7.0, nan)
-    >>> parse_number("2 days 01:30:00"), parse_number("12a")
-    (49.5, nan)
+    >>> parse_number("2 days 01:30:00"), parse_number("12a"), parse_number("0,123"), parse_number("0.123", ",")
+    (49.5, nan, nan, 0.123)
     """
-    plain, decimal, unit = text.strip(), number_format[:1], number_format[1:]
+    decimal, unit = number_format[:1], number_format[1:]
+    number = _parse(text, decimal, unit)
+    # With decimal commas, 0.25 can only have a decimal point.
+    return _parse(text, POINT, unit) if decimal == COMMA and np.isnan(number) else number
+
+
+def _parse(text: str, decimal: str, unit: str) -> float:
+    """Return the number that a string says with this decimal separator only, nan where it says none."""
+    plain = text.strip()
     if unit and (match := UNIT.fullmatch(plain)) and match[1].lower() == unit:
         plain = plain[: match.start(1)].rstrip()
     if plain.lower() in BOOLEANS:
@@ -128,8 +141,6 @@ def parse_number(text: str, number_format: str = POINT) -> float:
         return -float(NO_DIGITS.sub("", match[1]))
     if NUMBER.fullmatch(plain):
         return float(NO_DIGITS.sub("", plain))
-    if decimal == COMMA:
-        return parse_number(text, POINT + unit)  # 0.25 can only have a decimal point
     return float(plain) if INFINITE.fullmatch(plain) else np.nan
 
 
@@ -157,19 +168,64 @@ def infer_number_format(
 
     `counts` has the rows of each string. Some strings may be no numbers: a few
     that mark missing values, or, in columns without a unit, rare exceptions.
-    `force` falls back to the first format whatever the strings are.
+    The decimal separator is the one that more rows need: "0,5" needs a comma,
+    "1,200.5" a point. Where no row needs either, "1,200" is read with the first of
+    `decimals`, and is returned as `ambiguous`. `force` falls back to the first
+    format whatever the strings are.
 
     >>> import numpy as np
     >>> from opauc.data.schema.numbers import infer_number_format
-    >>> infer_number_format(["1,5", "12,75"], np.array([1, 1])), infer_number_format(["red", "1"], np.array([5, 1]))
-    (NumberFormat(name=',', markers=()), None)
+    >>> infer_number_format(["1,5", "12,750"], np.array([1, 1])), infer_number_format(["red", "1"], np.array([5, 1]))
+    (NumberFormat(name=',', markers=(), ambiguous=''), None)
+    >>> infer_number_format(["1,200", "7"], np.array([1, 1]))
+    NumberFormat(name='.', markers=(), ambiguous='1,200')
     """
-    unit = unit_of(string for string, count in zip(strings, counts.tolist(), strict=True) if count)
+    present = [(string, count) for string, count in zip(strings, counts.tolist(), strict=True) if count]
+    unit = unit_of(string for string, _ in present)
+    decimals, ambiguous = _order_decimals(present, unit, decimals)
     missing = np.array([is_missing(string) for string in strings], np.bool_)
     names = (*decimals, *((decimal + unit for decimal in decimals) if unit else ()))
     accepted = (_check_format(name, strings, counts, missing, policy) for name in names)
     best = next((number_format for number_format in accepted if number_format is not None), None)
-    return _check_format(names[0], strings, counts, missing, policy, force=True) if best is None and force else best
+    if best is None and force:
+        best = _check_format(names[0], strings, counts, missing, policy, force=True)
+    return None if best is None else best._replace(ambiguous=ambiguous)
+
+
+def _order_decimals(
+    strings: Sequence[tuple[str, int]], unit: str, decimals: Sequence[str]
+) -> tuple[Sequence[str], str]:
+    """Return the decimal separators, first the one that more rows need, and a string that either could explain."""
+    if len(decimals) == 1:
+        return decimals, ""
+    if not any(COMMA in string for string, _ in strings):
+        return (POINT, COMMA), ""
+    needed, ambiguous = {POINT: 0, COMMA: 0}, ""
+    for string, count in strings:
+        with_point, with_comma = _parse(string, POINT, unit), _parse(string, COMMA, unit)
+        if np.isnan(with_point) != np.isnan(with_comma):
+            needed[COMMA if np.isnan(with_point) else POINT] += count
+        elif COMMA in string and with_point != with_comma and not np.isnan(with_point):
+            ambiguous = ambiguous or string
+    if not any(needed.values()):
+        return decimals, ambiguous
+    return ((COMMA, POINT) if needed[COMMA] >= needed[POINT] else (POINT, COMMA)), ""
+
+
+def warn_of_ambiguous_numbers(formats: Mapping[str, NumberFormat], source: str) -> None:
+    """Warn of the columns whose decimal separator is a guess, all in one message."""
+    guesses = [
+        f"{name} ({number_format.ambiguous.strip()[:MAX_SHOWN]!r} is read as "
+        f"{parse_number(number_format.ambiguous, number_format.name):.15g})"
+        for name, number_format in formats.items() if number_format.ambiguous
+    ]  # fmt: skip
+    if guesses:
+        which = "column" if len(guesses) == 1 else "columns"
+        warning = InputWarning(
+            f"{source}: the decimal separator is not certain in {which} {', '.join(guesses)}; name it (",
+            Parameter("decimal", "."), " or ", Parameter("decimal", ","), ")",
+        )  # fmt: skip
+        warnings.warn(warning, stacklevel=2)
 
 
 def _check_format(

@@ -73,7 +73,7 @@ class TableSchema:
 
         batch = _one_batch(table, source)
         classes = None if labels is None else np.asarray(labels == labels[:1])
-        profiles, columns = infer_column_types(batch, batch.schema.names, positive=classes), []
+        profiles, columns = infer_column_types(batch, batch.schema.names, positive=classes, source=source), []
         for profile in profiles:
             if profile.column is not None:
                 columns.append(profile.column)

@@ -21,7 +21,15 @@ from opauc.data.formats.csv.values import (
     parse_columns,
     select_fields,
 )
-from opauc.data.schema.numbers import BOOLEANS, MISSING_MARKERS, parse_number
+from opauc.data.schema.numbers import (
+    BOOLEANS,
+    COMMA,
+    MISSING_MARKERS,
+    POINT,
+    NumberFormat,
+    parse_number,
+    warn_of_ambiguous_numbers,
+)
 from opauc.errors import InputError, Parameter, Part
 
 # Records in which boolean columns are looked for.
@@ -49,12 +57,19 @@ class FirstRecords:
     text: bytes
     records: CsvRecords
     delimiter: str
-    decimal: str
+    decimal: str | None  # None where it is inferred
 
     @classmethod
-    def of(cls, source: str, block: CsvBlock, records: CsvRecords, decimal: str) -> FirstRecords:
+    def of(cls, source: str, block: CsvBlock, records: CsvRecords, decimal: str | None) -> FirstRecords:
         """Return the records of the first block."""
         return cls(source, block.text, records, block.delimiter, decimal)
+
+    @property
+    def decimals(self) -> tuple[str, ...]:
+        """The decimal separators that numbers may have; semicolons between fields leave the comma free for decimals."""
+        if self.decimal is not None:
+            return (self.decimal,)
+        return (COMMA, POINT) if self.delimiter == ";" else (POINT, COMMA)
 
     def header(self, columns: TableColumns, header: bool | None, report_missing: bool) -> CsvHeader:
         """Resolve the columns; where none is the label, the error lists what else would be wrong."""
@@ -64,7 +79,7 @@ class FirstRecords:
         columns = self._drop_nameless(self._drop_index(columns, fields), fields) if header else columns
         names = self._names(fields, columns) if header else [str(position) for position in range(len(fields))]
         try:
-            return CsvHeader(names, columns.resolve(names, self.source), header)
+            return CsvHeader(names, replace(columns, decimals=self.decimals).resolve(names, self.source), header)
         except InputError as error:
             if len(names) == 1 and columns.labeled:
                 raise InputError(
@@ -83,13 +98,14 @@ class FirstRecords:
     def layout(self, header: CsvHeader, start: int) -> CsvLayout:
         """Infer from the rows, which begin at the byte `start`, how to read all of them."""
         names, (roles, by_name), _ = header
-        plain = CsvLayout.of(self.source, names, header.columns, self.delimiter, self.decimal)
+        decimal = self.decimal or POINT
+        plain = CsvLayout.of(self.source, names, header.columns, self.delimiter, decimal)
         rows = np.flatnonzero((self.records.fields == len(names)) & (self.records.edges[:-1] >= start))
         label_type = InferredTypes().label
         if roles.label is not None and rows.size:
             [labels] = select_fields(plain, self.text, self.records, rows, [roles.label])
-            label_type = infer_label_type(labels, self.decimal)
-        booleans, formats = frozenset[int](), dict[int, str]()
+            label_type = infer_label_type(labels, decimal)
+        booleans, formats = frozenset[int](), dict[int, NumberFormat]()
         if rows.size and not by_name.raw:
             sample = rows[: min(SAMPLE_ROWS, max(BOOLEAN_ROWS, SAMPLE_FIELDS // len(names)))]
             texts = select_fields(plain, self.text, self.records, sample, sorted(roles.numeric))
@@ -97,11 +113,12 @@ class FirstRecords:
             if not plain.matrix:
                 booleans = frozenset(at for at, column in columns.items() if are_booleans(column[:BOOLEAN_ROWS]))
             inferred = {
-                at: infer_text_format(column, self.decimal) for at, column in columns.items() if at not in booleans
+                at: infer_text_format(column, self.decimals) for at, column in columns.items() if at not in booleans
             }
             formats = {at: number_format for at, number_format in inferred.items() if number_format is not None}
-        types = InferredTypes(label_type, booleans, formats)
-        return CsvLayout.of(self.source, names, header.columns, self.delimiter, self.decimal, types)
+            warn_of_ambiguous_numbers({names[at]: one for at, one in formats.items()}, self.source)
+        types = InferredTypes(label_type, booleans, {at: one.name for at, one in formats.items()})
+        return CsvLayout.of(self.source, names, header.columns, self.delimiter, decimal, types)
 
     def _fields(self, record: int) -> list[bytes]:
         return split_record(self.records.text_of(self.text, record), self.delimiter)
@@ -130,7 +147,7 @@ class FirstRecords:
 
     def _can_be_name(self, field: str) -> bool:
         """Tell whether a field is neither a number nor a missing value."""
-        is_number = not np.isnan(parse_number(field, self.decimal)) and field.strip().lower() not in BOOLEANS
+        is_number = not np.isnan(parse_number(field, COMMA)) and field.strip().lower() not in BOOLEANS
         return not is_number and field.strip() not in NOT_NAMES
 
     def _repeated_below(self, fields: Sequence[str], positions: Sequence[int]) -> set[int]:
@@ -176,7 +193,7 @@ class FirstRecords:
             resolved = replace(columns, labeled=False, passthrough=(), groups=None).resolve(names, self.source)
         except InputError:
             return ()
-        layout = CsvLayout.of(self.source, names, resolved, self.delimiter, self.decimal)
+        layout = CsvLayout.of(self.source, names, resolved, self.delimiter, self.decimal or POINT)
         sample = self.records.between(int(header), SAMPLE_ROWS)
         errors = RecordErrors(self.source, sample.fields, names, sample.lines, report_missing)
         parse_columns(layout, self.text, sample, errors)

@@ -55,8 +55,9 @@ class CsvReader:
         Whether the first line names the columns; without names columns are called
         by their positions, from "0" on. None means that a line of strings is a
         header, a line of numbers is not, and any other is an error.
-    decimal : {".", ","}
-        The decimal separator.
+    decimal : {".", ","}, optional
+        The decimal separator. By default it is inferred for each column (see
+        `opauc.data.schema.numbers.infer_number_format`).
     missing : {"error", "zero", "mean"}
         How missing values are treated later: with "error", a message about text
         columns also names the columns with missing values.
@@ -78,7 +79,7 @@ class CsvReader:
     columns: TableColumns = field(default_factory=TableColumns)
     delimiter: str | None = None
     header: bool | None = True
-    decimal: str = "."
+    decimal: str | None = None
     missing: str = "error"
 
     def __post_init__(self) -> None:

@@ -62,6 +62,7 @@ def join_blanks(text: bytes) -> bytes:
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_RECORD = 64 * 2**20
 DELIMITERS = (",", "\t", ";", "|")
+DECIMAL_COMMA = re.compile(rb"(?<=\d),(?=\d)")
 TAB_ENDING = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
 
 
@@ -140,7 +141,7 @@ class CsvBlock(NamedTuple):
         return self._replace(header_bytes=len(self.text), header_lines=self.n_lines)
 
 
-def whole_records(source: ByteSource, delimiter: str | None, decimal: str = ".") -> Iterator[CsvBlock]:
+def whole_records(source: ByteSource, delimiter: str | None, decimal: str | None = None) -> Iterator[CsvBlock]:
     """Yield the text of a source from its beginning, a block at a time, or several where a quoted field spans them.
 
     So each one begins and ends where a block of the source does, whose hash is
@@ -175,16 +176,29 @@ def _csv_block(text: bytes, delimiter: str, block: Block) -> CsvBlock:
     return CsvBlock(text, delimiter, records, records.n_lines, block.end, block.sha256)
 
 
-def delimiter_of(text: bytes, path: str, decimal: str = ".") -> str:
-    """Return tab for tab-separated files by their names, else the delimiter the first line has most of, or blanks."""
+def delimiter_of(text: bytes, path: str, decimal: str | None = None) -> str:
+    """Return tab for tab-separated files by their names, else the delimiter the first line has most of, or blanks.
+
+    Where all commas are between digits and there is another delimiter, they are decimal commas.
+
+    >>> from opauc.data.formats.csv.records import delimiter_of
+    >>> delimiter_of(b"0,5;1,25;3", "a.csv"), delimiter_of(b"0,5,1,25,3", "a.csv")
+    (';', ',')
+    """
     if TAB_ENDING.search(path):
         return "\t"
     first = re.sub(rb'"[^"]*"', b"", text.lstrip(b"\r\n").split(b"\n", 1)[0])
-    best = max((mark for mark in DELIMITERS if mark != decimal), key=lambda mark: first.count(mark.encode()))
-    return best if best.encode() in first or not has_blank_runs(text) else BLANK_RUN
+    all_decimal = b"," not in DECIMAL_COMMA.sub(b"", first)
+    if re.search(rb"[;\t|]", first) and all_decimal:
+        decimal = ","
+    others = [mark for mark in DELIMITERS if mark.encode() in first and mark != decimal]
+    if others:
+        return max(others, key=lambda mark: first.count(mark.encode()))
+    # Quoted numbers may have decimal commas between commas.
+    return BLANK_RUN if all_decimal and has_blank_runs(text) else DELIMITERS[0]
 
 
-def delimiter_in(path: str, decimal: str = ".") -> str:
+def delimiter_in(path: str, decimal: str | None = None) -> str:
     """Return the delimiter of a file, by its name or its first line that is not empty."""
     for block in ByteSource(path).blocks():
         text = block.data.tobytes().removeprefix(BYTE_ORDER_MARK)

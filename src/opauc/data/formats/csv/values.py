@@ -30,6 +30,7 @@ from opauc.data.schema.numbers import (
     BOOLEANS,
     MISSING_MARKERS,
     POINT,
+    NumberFormat,
     cast_plain_numbers,
     infer_number_format,
     is_missing,
@@ -270,8 +271,9 @@ def are_booleans(fields: pa.BinaryArray) -> bool:
     return bool(present) and present <= {*TRUE_VALUES, *FALSE_VALUES}
 
 
-def infer_text_format(fields: pa.BinaryArray, decimal: str) -> str | None:
+def infer_text_format(fields: pa.BinaryArray, decimals: Sequence[str]) -> NumberFormat | None:
     """Return the number format of a column if pyarrow cannot parse its numbers, None if it can or there are none."""
+    decimal = decimals[0] if len(decimals) == 1 else POINT
     if decimal == POINT:
         with suppress(pa.ArrowInvalid):
             if cast_plain_numbers(pc.cast(fields, pa.string())) is not None:
@@ -281,8 +283,7 @@ def infer_text_format(fields: pa.BinaryArray, decimal: str) -> str | None:
     if all(is_missing(string) or is_plain_number(string.strip(), decimal) for string in strings):
         return None
     counts = np.bincount(np.asarray(encoded.indices), minlength=len(strings))
-    inferred = infer_number_format(strings, counts, decimals=(".", ",") if decimal == POINT else (decimal,))
-    return None if inferred is None else inferred.name
+    return infer_number_format(strings, counts, decimals=decimals)
 
 
 def _convert(
