@@ -16,8 +16,6 @@ from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIR
 from opauc.additive.state import AdditiveFit
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
-from opauc.data.encode.number_reading import OrdinalReading
-from opauc.linear.fit import LinearFit
 from opauc.linear.scorer import LinearScorer
 from opauc.report import CandidateRow, Contribution, ExplainedRow, PenaltyChoice, ShownTerm, TermsSection, WeightRow
 from opauc.report.page import MAX_WEIGHTS
@@ -110,9 +108,8 @@ def describe_fit(model: Model, examples: ExampleRows | None = None) -> FitDescri
 
 
 def _describe_linear(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001
-    shown, fit = largest_weights(model), model.fit
-    chosen = fit.chosen_settings if isinstance(fit, LinearFit) else {}
-    return FitDescription(shown.rows, shown.order, penalty_choice(model), chosen)
+    shown = largest_weights(model)
+    return FitDescription(shown.rows, shown.order, penalty_choice(model), dict(model.fit.chosen_settings))
 
 
 def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
@@ -136,7 +133,7 @@ def largest_weights(model: Model) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
     scorer = model.scorer
     assert isinstance(scorer, LinearScorer), "asked for by its family"
-    weights, spread = scorer.weights, feature_spread(model)
+    weights, spread = scorer.weights, model.fit.feature_spread
     effects = None if spread is None else weights * spread.deviations
     rows = [
         WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
@@ -144,11 +141,6 @@ def largest_weights(model: Model) -> ShownWeights:
         if weights[j]
     ]
     return ShownWeights(rows, weight_order(spread))
-
-
-def feature_spread(model: Model) -> FeatureSpread | None:
-    """Return how much the features varied among the training rows, None where the model does not know."""
-    return model.fit.feature_spread if isinstance(model.fit, LinearFit) else None
 
 
 def largest_indices(values: Floats, limit: int = MAX_WEIGHTS) -> list[int]:
@@ -175,12 +167,11 @@ def feature_name(model: Model, number: int) -> str:
 
 def penalty_choice(model: Model) -> PenaltyChoice | None:
     """Return the chosen penalty with the scores of the others; None for a model whose penalty was given."""
-    fit = model.fit
-    if not isinstance(fit, LinearFit) or (selection := fit.selection) is None:
+    path, spread = model.fit.penalty_path(), model.fit.feature_spread
+    if path is None:
         return None
-    spread = feature_spread(model)
-    path = fit.path(selection.alphas.tolist())
-    effects = path if spread is None else path * spread.deviations
+    selection, weights = path
+    effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
     sign = -1.0 if selection.criterion == "pair_loss" else 1.0
@@ -225,18 +216,15 @@ def penalty_as_json(choice: PenaltyChoice | None) -> Json | None:
 
 def input_names(model: Model) -> tuple[str, ...]:
     """Return the names of the inputs: the numbers that a row becomes."""
-    reading = model.reading
-    if isinstance(reading, OrdinalReading) and reading.columns is not None:
-        return reading.columns.inputs
-    return model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
+    names = None if model.reading is None else model.reading.input_names
+    return names or model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
 
 
 def terms_of(model: Model) -> Terms:
     """Return the terms of an additive model by the column names of its table, or by numbers."""
     assert isinstance(model.fit, AdditiveFit), "asked for by its family"
-    names, reading = input_names(model), model.reading
-    columns = reading.columns if isinstance(reading, OrdinalReading) else None
-    return Terms(model.fit, names, [{}] * len(names) if columns is None else columns.category_names())
+    names, categories = input_names(model), None if model.reading is None else model.reading.category_names()
+    return Terms(model.fit, names, categories or [{}] * len(names))
 
 
 def terms_section(terms: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:

@@ -81,7 +81,7 @@ def evaluate(
     data : path, sequence of paths, or table
         Files, glob patterns, folders or "-"; or a data frame with the label in a column.
     label : str or int, optional
-        The label column of a data frame; that of files is known to a model trained from files.
+        The label column, by default that of the training files; of files by its name.
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
@@ -112,7 +112,7 @@ def evaluate(
     source = model if isinstance(model, str | os.PathLike) else model._to_model()
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
-    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), purpose)
+    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), purpose, label=label)
     evaluation = evaluate_stream(scored, CallbackObserver(on_progress))
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.options import ReadOptions
-from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.errors import IncompatibleMomentsError, InputError, Parameter, ParameterError
 from opauc.types import Floats, Rows
 
 
@@ -46,10 +47,16 @@ class ScoredStream:
         bad_rows: BadRows,
         purpose: Purpose,
         passthrough: Sequence[str] = (),
+        label: str | int | None = None,
     ) -> None:
         can_train = purpose in (Purpose.REPORT, Purpose.FORGET)
         self.model = model if isinstance(model, Model) else load_model(model, can_train)
         self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
+        if label is not None:
+            if not isinstance(label, str):
+                raise ParameterError(Parameter("label", label), ": expected the name of a column of the files")
+            self.reading = self.reading.with_label(label)
+            self.model = replace(self.model, reading=self.reading)
         self.stream = self.reading.stream(
             paths, format_, bad_rows, labeled=purpose is not Purpose.PREDICT, passthrough=passthrough,
             grouped=purpose is Purpose.FORGET,

@@ -23,6 +23,9 @@ def command(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Label column, by name. Default: that of the training files.")
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -35,7 +38,7 @@ def command(
     if report is not None:
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose)
+    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose, label=label)
     reporter = Reporter(json, quiet)
     if engine is None and scheduler is None:
         evaluation = evaluate_stream(scored, reporter)

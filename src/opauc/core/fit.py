@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.core.labels import ClassLabels
+from opauc.core.mergeable import FeatureSpread
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Rollback
 from opauc.errors import UnsupportedOperationError
@@ -19,6 +20,13 @@ from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, Na
 if TYPE_CHECKING:
     from opauc.core.batch import ResumePosition
     from opauc.core.model import RowReading
+
+
+class PenaltyPath(NamedTuple):
+    """The choice among penalties, and the weights for each of them, one per row."""
+
+    selection: Any
+    weights: Floats
 
 
 class Fit(ABC):
@@ -51,6 +59,20 @@ class Fit(ABC):
     def fitted_attributes(self) -> Settings:
         """Resolved parameters and chosen settings, by the names of the estimator's attributes."""
         return {}
+
+    @property
+    def chosen_settings(self) -> Mapping[str, float]:
+        """Settings that were chosen inside the pass, by name."""
+        return {}
+
+    @property
+    def feature_spread(self) -> FeatureSpread | None:
+        """How much each feature varies among the rows so far; None where that is not known."""
+        return None
+
+    def penalty_path(self) -> PenaltyPath | None:
+        """Return the choice of the penalty and the weights for each candidate; None where none was chosen."""
+        return None
 
     @abstractmethod
     def align(self, rows: Rows) -> Rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, ClassVar, NamedTuple, Protocol, SupportsIndex, TypedDict
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,16 @@ class RowReading(Protocol):
 
     def feature_names(self) -> list[str] | None:
         """Return the names of the features, None where they have none."""
+
+    @property
+    def input_names(self) -> tuple[str, ...] | None:
+        """Names of the numbers that a row becomes, None where they have none."""
+
+    def category_names(self) -> Sequence[Mapping[int, str]] | None:
+        """Return the category that each number of an input stands for, None where there is no table."""
+
+    def with_label(self, label: str) -> Self:
+        """Return the reading of tables whose label has this name."""
 
     def stream(
         self,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from opauc.core.fit import BatchFit, Fit
+from opauc.core.fit import BatchFit, Fit, PenaltyPath
 from opauc.core.json_schema import json_as
 from opauc.core.mergeable import FeatureSpread, Statistic
 from opauc.core.model import plain, with_prefix
@@ -121,6 +121,11 @@ class LinearFit(Fit):
     def selection(self) -> Selection | None:
         """The choice of the penalty; None where the solver makes none."""
         return self.solver.selection(self.state) if isinstance(self.solver, PenaltySelector) else None
+
+    def penalty_path(self) -> PenaltyPath | None:
+        """Return the choice of the penalty and the weights for each candidate; None where none was chosen."""
+        chosen = self.selection
+        return None if chosen is None else PenaltyPath(chosen, self.path(chosen.alphas.tolist()))
 
     def align(self, rows: Rows) -> Rows:
         """Return the rows as wide as the fit: sparse rows may lack or add features, which have no weight."""

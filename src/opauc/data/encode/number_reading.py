@@ -78,6 +78,14 @@ class OrdinalReading:
         """Names of the numbers that a row becomes, None of arrays."""
         return None if self.columns is None else self.columns.inputs
 
+    def category_names(self) -> Sequence[Mapping[int, str]] | None:
+        """Return the category that each number of an input stands for, None of arrays."""
+        return None if self.columns is None else self.columns.category_names()
+
+    def with_label(self, label: str) -> Self:
+        """Return the reading of tables whose label has this name."""
+        return replace(self, label=label)
+
     def training_stream(
         self, paths: Sequence[Path], position: ResumePosition, bad_rows: BadRows | None = None
     ) -> DataStream:

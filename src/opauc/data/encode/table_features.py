@@ -85,6 +85,20 @@ class OneHotReading:
         """Return the names of the features, None where they have none."""
         return self._encoder(labeled=False).feature_names() if self._columns_known() else None
 
+    @property
+    def input_names(self) -> tuple[str, ...] | None:
+        """Names of the features: each is one number."""
+        names = self.feature_names()
+        return None if names is None else tuple(names)
+
+    def category_names(self) -> None:
+        """Return None: each category has a feature of its own."""
+
+    def with_label(self, label: str) -> Self:
+        """Return the reading of tables whose label has this name."""
+        encoding = None if self.encoding is None else cast(OneHotState, {**self.encoding, "label": label})
+        return replace(self, options=replace(self.options, label=label), encoding=encoding)
+
     def takes(self, data: object) -> bool:
         """Tell whether data is a file, or a table with the columns of the training, by name."""
         if isinstance(data, str | os.PathLike):
