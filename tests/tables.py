@@ -54,12 +54,6 @@ def write_csv(path, frame, **options):
     return path
 
 
-def small_bases(monkeypatch, rows=1500):
-    """Fix bases from few rows, and sample small files."""
-    monkeypatch.setattr("opauc.additive.settings.STREAM_INIT_SIZE", rows)
-    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
-
-
 @contextmanager
 def piped(name, frame):
     """Write rows into a pipe of that name, which has to be read to its end meanwhile."""

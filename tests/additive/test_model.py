@@ -1,7 +1,6 @@
 """Random effects and trees in one model: the weights of both solve one dense system."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +10,13 @@ from scipy.special import expit
 
 from opauc.additive import trees as tree_search
 from opauc.additive.explain import Terms
-from opauc.additive.initial_fit import fit_basis
-from opauc.additive.policy import SMOOTHING_POLICY
+from opauc.additive.policy import SMOOTHING_POLICY, AdditivePolicy
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
 
 CATEGORICAL = np.array([True, True, False, False, False])
 SETTINGS = AdditiveSettings(max_columns=260, init_size=4000, random_state=0)
+POLICY = AdditivePolicy(smoothing=replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700))
 SIZES = 2500, 40
 
 
@@ -39,15 +38,13 @@ TEST, _ = sample(1, 1000)
 @pytest.fixture(params=[False, True])
 def frozen(request, monkeypatch):
     """Whether leaves are to keep the values they were grown with while rows are few."""
-    policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
-    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=policy))
     evaluate = tree_search.evaluate_candidate
     monkeypatch.setattr(tree_search, "evaluate_candidate", lambda *rows: evaluate(*rows)._replace(frozen=request.param))
     return request.param
 
 
 def fit(n_rows):
-    fitted = AdditiveFit.start(SETTINGS, CATEGORICAL, 0).update(ROWS[:n_rows], LABELS[:n_rows])
+    fitted = AdditiveFit.start(SETTINGS, CATEGORICAL, 0, POLICY).update(ROWS[:n_rows], LABELS[:n_rows])
     basis = fitted.current.basis
     assert basis.trees is not None
     assert basis.random_effects.size > 500

@@ -6,12 +6,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from opauc import OnePassGAM
+from opauc.additive.settings import AdditiveSettings
 from opauc.api.methods import TABLE_METHODS, GamMethod, find_table_method
 from opauc.errors import OpaucError, UnsupportedOperationError
 from opauc.metrics import exact_auc
-from tests.tables import small_bases
 
 CATEGORICAL = np.array([False, True, False])
+SETTINGS = AdditiveSettings(init_size=1000)
 
 
 def table(n_rows, seed=0):
@@ -56,25 +57,23 @@ def test_few_rows_are_fitted_as_the_estimator_fits_them():
     assert_allclose(fit(GamMethod(None), (numbers, labels)).scores(numbers), expected, atol=1e-9)
 
 
-def test_the_initial_sample_is_drawn_from_all_rows_whatever_their_order(monkeypatch):
-    small_bases(monkeypatch, 1000)
+def test_the_initial_sample_is_drawn_from_all_rows_whatever_their_order():
     rows, labels = table(6000)
     others, truth = table(4000, seed=1)
     order = np.lexsort([rows[:, 1], labels])  # by label, and by a category within
     by_order = [
-        exact_auc(truth, fit(GamMethod(CATEGORICAL), (rows[at], labels[at])).scores(others))
+        exact_auc(truth, fit(GamMethod(CATEGORICAL, settings=SETTINGS), (rows[at], labels[at])).scores(others))
         for at in (np.arange(6000), order)
     ]
     assert abs(by_order[0] - by_order[1]) < 0.005
-    method = fit(GamMethod(CATEGORICAL), (rows[order], labels[order]))
+    method = fit(GamMethod(CATEGORICAL, settings=SETTINGS), (rows[order], labels[order]))
     assert method.fit.counts == (np.sum(labels == 0), np.sum(labels == 1))
-    assert method.fit.sampled.keys.size == 2000
+    assert method.fit.sampled.keys.size == 1000
 
 
-def test_beyond_the_memory_limit_the_basis_is_fitted_to_the_rows_in_memory(monkeypatch):
-    small_bases(monkeypatch, 1000)
+def test_beyond_the_memory_limit_the_basis_is_fitted_to_the_rows_in_memory():
     rows, labels = table(6000)
-    method = GamMethod(CATEGORICAL, max_bytes=rows[:2500].nbytes)
+    method = GamMethod(CATEGORICAL, max_bytes=rows[:2500].nbytes, settings=SETTINGS)
     for at in range(0, 6000, 1000):
         method.train(rows[at : at + 1000], labels[at : at + 1000])
         assert method.collected.bytes() <= rows[:3000].nbytes
@@ -82,16 +81,17 @@ def test_beyond_the_memory_limit_the_basis_is_fitted_to_the_rows_in_memory(monke
     method.finish()
     assert sum(method.fit.counts) == 6000
     others, truth = table(4000, seed=1)
-    whole = fit(GamMethod(CATEGORICAL), (rows, labels))
+    whole = fit(GamMethod(CATEGORICAL, settings=SETTINGS), (rows, labels))
     assert abs(exact_auc(truth, method.scores(others)) - exact_auc(truth, whole.scores(others))) < 0.01
 
 
-def test_the_model_of_compare_is_that_of_the_estimator(monkeypatch):
-    small_bases(monkeypatch, 1000)
+def test_the_model_of_compare_is_that_of_the_estimator():
     rows, labels = table(6000)
     numbers = rows[:, [0, 2]]
-    expected = OnePassGAM(random_state=0).fit(numbers, labels).decision_function(numbers)
-    assert_allclose(fit(GamMethod(None), (numbers, labels)).scores(numbers), expected, rtol=0, atol=1e-9)
+    expected = OnePassGAM(random_state=0, init_size=1000).fit(numbers, labels).decision_function(numbers)
+    assert_allclose(
+        fit(GamMethod(None, settings=SETTINGS), (numbers, labels)).scores(numbers), expected, rtol=0, atol=1e-9
+    )
 
 
 def test_rows_of_one_class_are_an_error():

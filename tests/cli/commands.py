@@ -20,6 +20,16 @@ def one_line(ran):
     return ran.err.removeprefix("opauc: ").strip()
 
 
+def with_init_size(opauc, rows):
+    """Return the command with initial samples of so many rows."""
+
+    def run(verb, *words):
+        own_basis = verb == "train" and not {"--solver", "--basis-from", "--alpha", "rows.svm"} & set(words)
+        return opauc(verb, *words, *(("--init-size", rows) if own_basis else ()))
+
+    return run
+
+
 class StopHereError(Exception):
     """Stands for a crash."""
 

@@ -7,16 +7,20 @@ from numpy.testing import assert_allclose
 
 import opauc as library
 from opauc.core.model import load_model
-from tests.tables import raw_table, small_bases, write_csv
+from tests.cli.commands import with_init_size
+from tests.tables import raw_table, write_csv
 
 ROWS, TEST = raw_table(4000), raw_table(1000, seed=1)
 TRAIN = ("train", "rows.csv", "--label", "bought")
 
 
+@pytest.fixture
+def opauc(opauc):
+    return with_init_size(opauc, 1000)
+
+
 @pytest.fixture(autouse=True)
 def _small(monkeypatch, tmp_path):
-    small_bases(monkeypatch, 1000)
-    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 500)
     monkeypatch.chdir(tmp_path)
     write_csv("rows.csv", ROWS)
 

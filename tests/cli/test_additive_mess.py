@@ -13,17 +13,21 @@ from pyarrow import parquet
 from sklearn.metrics import roc_auc_score
 
 import opauc as library
-from opauc.data.schema import column as table_column
-from tests.tables import piped, raw_table, small_bases, write_csv
+from tests.cli.commands import with_init_size
+from tests.tables import piped, raw_table, write_csv
 
 ROWS = raw_table(4000)[["age", "city", "grade", "bought"]]
 NUMBERS = ROWS.assign(age=pd.to_numeric(ROWS["age"], errors="coerce"))
 WORDS = ROWS.assign(age="old", city=np.arange(len(ROWS)) % 3)
 
 
+@pytest.fixture
+def opauc(opauc):
+    return with_init_size(opauc, 1000)
+
+
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch, tmp_path):
-    small_bases(monkeypatch, rows=1000)
     monkeypatch.chdir(tmp_path)
 
 
@@ -196,16 +200,6 @@ def test_a_first_line_of_words_and_numbers_that_may_be_either_asks_for_one_of_tw
 def test_nothing_to_learn_from_is_refused(opauc):
     write_csv("rows.csv", ROWS[["bought"]].assign(same=1))
     assert "every column is dropped: same (constant)" in refused(train(opauc, "rows.csv"))
-
-
-def test_a_column_of_very_many_words_stops_learning_new_ones(opauc, monkeypatch):
-    monkeypatch.setattr(table_column, "MAX_CATEGORIES", 500)
-    names = np.char.mod("n%d", np.arange(len(ROWS)) // 2)
-    write_csv("rows.csv", ROWS.assign(name=names))
-    ran = train(opauc, "rows.csv", "--categorical", "name")
-    assert ran.code == 0, ran.err
-    [name] = [column for column in library.load("model")._columns.columns if column.name == "name"]
-    assert len(name.categories) <= 500 + 1000
 
 
 def test_frames_of_text_are_typed_as_the_command_types_files(opauc):

@@ -13,41 +13,38 @@ from benchmarks.kill_and_resume import train
 from opauc.cli import main
 from opauc.data import sources as byte_source
 from tests.cli.commands import StopHereError, assert_killed_and_taken_up, stop_after
-from tests.tables import raw_table, small_bases, write_csv
+from tests.tables import raw_table, write_csv
 
 OPTIONS = ["--label", "bought"]
+SMALL = [*OPTIONS, "--init-size", "1500"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_training_taken_up_ends_in_the_same_bits(tmp_path, opauc, monkeypatch, suffix):
-    small_bases(monkeypatch)
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
     data = write_csv(tmp_path / f"rows{suffix}", raw_table(6000))
     whole, model = tmp_path / "whole", tmp_path / "model"
-    assert opauc("train", data, *OPTIONS, "-o", whole).code == 0
+    assert opauc("train", data, *SMALL, "-o", whole).code == 0
     for n_chunks in (1, 4, 8):
         with monkeypatch.context() as patched:
             stop_after(patched, n_chunks)
-            words = ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
+            words = ["opauc", "train", str(data), *SMALL, "-o", str(model), "--checkpoint-every", "1"]
             patched.setattr(sys, "argv", words)
             with pytest.raises(StopHereError):
                 main()
         assert not model.exists()
-        resumed = opauc("train", data, *OPTIONS, "-o", model, "--resume", "--json")
+        resumed = opauc("train", data, *SMALL, "-o", model, "--resume", "--json")
         assert json.loads(resumed.out.splitlines()[0])["event"] == "resumed"
         assert model.read_bytes() == whole.read_bytes()
         model.unlink()
 
 
 def test_a_checkpoint_of_another_solver_is_not_taken_up(tmp_path, opauc, monkeypatch):
-    small_bases(monkeypatch)
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
     data, model = write_csv(tmp_path / "rows.csv", raw_table(9000)[["grade", "age", "bought"]]), tmp_path / "model"
     with monkeypatch.context() as patched:
         stop_after(patched, 1)
-        patched.setattr(
-            sys, "argv", ["opauc", "train", str(data), *OPTIONS, "-o", str(model), "--checkpoint-every", "1"]
-        )
+        patched.setattr(sys, "argv", ["opauc", "train", str(data), *SMALL, "-o", str(model), "--checkpoint-every", "1"])
         with pytest.raises(StopHereError):
             main()
     other = opauc("train", data, *OPTIONS, "-o", model, "--solver", "exact", "--resume")

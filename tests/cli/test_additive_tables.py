@@ -12,15 +12,20 @@ from pyarrow import feather, parquet
 from sklearn.metrics import roc_auc_score
 
 import opauc as library
-from tests.tables import piped, raw_table, small_bases, write_csv
+from tests.cli.commands import with_init_size
+from tests.tables import piped, raw_table, write_csv
 
 ROWS = raw_table(6000)
 TEST = raw_table(3000, seed=1)
 
 
+@pytest.fixture
+def opauc(opauc):
+    return with_init_size(opauc, 1500)
+
+
 @pytest.fixture(autouse=True)
 def _small_cards(monkeypatch, tmp_path):
-    small_bases(monkeypatch)
     monkeypatch.chdir(tmp_path)
 
 
@@ -215,7 +220,7 @@ def test_the_options_of_a_model_may_be_repeated_beside_it_but_not_changed(opauc)
 @pytest.mark.parametrize("more", [(), ("--n-jobs", "2")])
 def test_a_model_of_python_is_begun_like_with_the_label_of_the_file(opauc, more):
     columns = ["age", "income", "city", "since"]
-    model = library.OnePassGAM().fit(ROWS[columns], ROWS["bought"])
+    model = library.OnePassGAM(init_size=1500).fit(ROWS[columns], ROWS["bought"])
     library.save(model, "basis")
     write_csv("rows.csv", ROWS)
     ran = opauc("train", "rows.csv", "--basis-from", "basis", "--label", "bought", *more, "-o", "again")

@@ -17,7 +17,7 @@ from opauc.data.encode.number_reading import OrdinalReading
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
-from tests.tables import raw_table, small_bases, write_csv
+from tests.tables import raw_table, write_csv
 
 dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
 da = pytest.importorskip("dask.array", reason="dask is not installed: opauc[dask]")
@@ -27,6 +27,9 @@ from dask.delayed import delayed  # noqa: E402
 from opauc.engines import fit_dask  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+# A basis of few rows, and shards no larger.
+SETTINGS = {"random_state": 0, "init_size": 500}
 
 
 def slow(path, part, rows, labels):
@@ -38,36 +41,34 @@ def slow(path, part, rows, labels):
 
 
 @pytest.fixture
-def table(monkeypatch):
+def table():
     """A raw table, of which a part makes a basis."""
-    small_bases(monkeypatch, 800)
-    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 
 
 def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client, table):
     words, labels = table.drop(columns="bought"), table["bought"].to_numpy()
-    frame, model = dd.from_pandas(table, npartitions=5), OnePassGAM(random_state=0)
+    frame, model = dd.from_pandas(table, npartitions=5), OnePassGAM(**SETTINGS)
     found = fit_dask(model, frame, "bought", client=client)
     assert found is model
     assert sum(found._fitted.counts) == len(table)
     assert found.feature_names_in_.tolist() == words.columns.tolist()
-    one = fit_dask(OnePassGAM(random_state=0), [delayed((words, labels))], client=client)
+    one = fit_dask(OnePassGAM(**SETTINGS), [delayed((words, labels))], client=client)
     parts = [delayed((words[a:b], labels[a:b])) for a, b in pairwise([0, 0, 5, 900, 2400])]
-    many = fit_dask(OnePassGAM(random_state=0), parts, client=client)
+    many = fit_dask(OnePassGAM(**SETTINGS), parts, client=client)
     for other in (one, many):
         assert_allclose(other.decision_function(words), found.decision_function(words), rtol=0, atol=1e-8)
         assert other.selection_ == found.selection_
     X = da.from_array(table[["grade"]].to_numpy(float), chunks=(700, 1))
-    narrow = fit_dask(OnePassGAM(random_state=0), X, da.from_array(labels.astype(str), chunks=100), client=client)
+    narrow = fit_dask(OnePassGAM(**SETTINGS), X, da.from_array(labels.astype(str), chunks=100), client=client)
     assert narrow.classes_.tolist() == ["no", "yes"]
 
 
 def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(client, table, tmp_path):
     path = write_csv(tmp_path / "a.csv", table)
-    found = fit_dask(OnePassGAM(random_state=0), [path], reading=ReadOptions(label="bought"), client=client)
+    found = fit_dask(OnePassGAM(**SETTINGS), [path], reading=ReadOptions(label="bought"), client=client)
     reading = OrdinalReading(ReadOptions(label="bought"))
-    plan = plan_training(AdditiveFactory({"random_state": 0}), [path], reading, ClassLabels())
+    plan = plan_training(AdditiveFactory(SETTINGS), [path], reading, ClassLabels())
     right = train_files(plan, ThreadScheduler(2)).model
     assert_array_equal(found._fitted.final.weights, right.fit.final.weights)
     assert found.selection_ == right.fit.final.selection
@@ -77,7 +78,7 @@ def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(client, t
 def test_a_worker_killed_in_the_middle_changes_nothing_of_an_additive_model(client, table, tmp_path):
     words, labels = table.drop(columns="bought"), table["bought"].to_numpy()
     edges = list(pairwise(range(0, 2401, 300)))
-    right = fit_dask(OnePassGAM(random_state=0), [delayed((words[a:b], labels[a:b])) for a, b in edges], client=client)
+    right = fit_dask(OnePassGAM(**SETTINGS), [delayed((words[a:b], labels[a:b])) for a, b in edges], client=client)
     chunks = [delayed(slow, pure=False)(str(tmp_path), a, words[a:b], labels[a:b]) for a, b in edges]
 
     def kill():
@@ -89,7 +90,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing_of_an_additive_model(clie
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = fit_dask(OnePassGAM(random_state=0), chunks, client=client)
+    found = fit_dask(OnePassGAM(**SETTINGS), chunks, client=client)
     killer.join()
     assert len((tmp_path / "900").read_text().split()) > 3, "the partition must have been read again"
     assert sum(found._fitted.counts) == 2400

@@ -27,17 +27,11 @@ from opauc.engines.shards import plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.types import random_key
-from tests.tables import raw_table, small_bases, write_csv
+from tests.tables import raw_table, write_csv
 
 N_ROWS = 5000
 READING = OrdinalReading(ReadOptions(label="bought"))
-FACTORY = AdditiveFactory({"random_state": 0})
-
-
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    small_bases(monkeypatch, 1000)
-    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 300)
+FACTORY = AdditiveFactory({"random_state": 0, "init_size": 500})
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from opauc.engines.scheduler import merge_in_pairs
 from opauc.engines.shards import TrainedShards
 from opauc.errors import InputError
 from opauc.types import random_key
-from tests.tables import raw_table, small_bases
+from tests.tables import raw_table
 
 N_ROWS = 3000
 
@@ -64,15 +64,10 @@ def literal(X, y, weight=None):
 CUTS = [[], [1000], [1, 1, 700, 2999], list(range(100, 3000, 100))]
 
 
-@pytest.fixture(autouse=True)
-def _small_bases(monkeypatch):
-    small_bases(monkeypatch, 1000)
-
-
 @pytest.mark.parametrize("edges", CUTS, ids=len)
 def test_however_rows_are_cut_the_model_is_that_of_all_of_them(table, edges):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
-    found, right = Cut(X, y, edges).fitted(OnePassGAM(random_state=0)), literal(X, y)
+    found, right = Cut(X, y, edges).fitted(OnePassGAM(random_state=0, init_size=1000)), literal(X, y)
     assert_allclose(found.decision_function(X), right.decision_function(X), rtol=0, atol=1e-8)
     assert found.selection_ == right.selection_
     assert sum(found.selection_.rows) > 1000, "rows that the basis was not made of are judged"
@@ -82,14 +77,17 @@ def test_however_rows_are_cut_the_model_is_that_of_all_of_them(table, edges):
 def test_where_all_rows_fix_the_basis_it_is_the_model_of_fit():
     frame = raw_table(900).drop(columns=["empty", "always", "name", "id"])
     X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
-    found, right = Cut(X, y, [300, 310]).fitted(OnePassGAM(random_state=0)), OnePassGAM(random_state=0).fit(X, y)
+    found, right = (
+        Cut(X, y, [300, 310]).fitted(OnePassGAM(random_state=0, init_size=1000)),
+        OnePassGAM(random_state=0, init_size=1000).fit(X, y),
+    )
     assert_allclose(found.decision_function(X), right.decision_function(X), rtol=0, atol=1e-8)
 
 
 def test_weights_of_rows_count(table):
     X, y = table.drop(columns="bought"), table["bought"].to_numpy()
     weight = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
-    found = Cut(X, y, [500, 2000], weight).fitted(OnePassGAM(random_state=0))
+    found = Cut(X, y, [500, 2000], weight).fitted(OnePassGAM(random_state=0, init_size=1000))
     assert sum(found._fitted.counts) == weight.sum()
     assert_allclose(found.decision_function(X), literal(X, y, weight).decision_function(X), rtol=0, atol=1e-8)
 
@@ -97,7 +95,7 @@ def test_weights_of_rows_count(table):
 def test_rows_sorted_by_their_label_give_a_basis_of_both_classes(table):
     frame = table.sort_values("bought", kind="stable")
     X, y = frame.drop(columns="bought"), frame["bought"].to_numpy()
-    found = Cut(X, y, [750, 1500, 2250]).fitted(OnePassGAM(random_state=0))
+    found = Cut(X, y, [750, 1500, 2250]).fitted(OnePassGAM(random_state=0, init_size=1000))
     assert found.score(X, y) > 0.78
 
 
@@ -146,4 +144,4 @@ def test_one_class_and_other_columns_are_refused(table):
     rows.parts[1] = (rows.parts[1][0].rename(columns={"city": "town"}), *rows.parts[1][1:])
     rows.take = lambda numbers: take_rows(rows.parts[0], numbers[numbers < 1500])
     with pytest.raises(ValueError, match=r"(?s)feature names should match.*town.*city"):
-        rows.fitted(OnePassGAM(random_state=0))
+        rows.fitted(OnePassGAM(random_state=0, init_size=1000))

@@ -22,7 +22,7 @@ from opauc.errors import EngineError, InputError, UnsupportedOperationError
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
 from tests.problems import problem
-from tests.tables import raw_table, small_bases, write_csv
+from tests.tables import raw_table, write_csv
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
 pytestmark = [
@@ -221,10 +221,8 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
 
 
 @pytest.fixture
-def table(monkeypatch):
+def table():
     """A raw table, of which a part makes a basis."""
-    small_bases(monkeypatch, 800)
-    monkeypatch.setattr("opauc.additive.factory.ROWS_PER_SHARD", 300)
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
 
 
@@ -233,12 +231,14 @@ def test_an_additive_model_of_raw_columns_does_not_depend_on_the_partitions_and_
 
     words = table.drop(columns="bought")
     frame = scheduler.session.createDataFrame(table).cache()
-    found, one = (fit_spark(OnePassGAM(random_state=0), cut, "bought") for cut in (frame, frame.coalesce(1)))
+    found, one = (
+        fit_spark(OnePassGAM(random_state=0, init_size=800), cut, "bought") for cut in (frame, frame.coalesce(1))
+    )
     assert frame.rdd.getNumPartitions() > 1
     assert sum(found._fitted.counts) == len(table)
     assert found.selection_ == one.selection_
     assert_allclose(found.decision_function(words), one.decision_function(words), rtol=0, atol=1e-8)
-    right = Cut(words, table["bought"].to_numpy(), [1000]).fitted(OnePassGAM(random_state=0))
+    right = Cut(words, table["bought"].to_numpy(), [1000]).fitted(OnePassGAM(random_state=0, init_size=800))
     assert_allclose(found.decision_function(words), right.decision_function(words), rtol=0, atol=1e-8)
     scored = score_spark(found, frame).select("score").collect()
     assert_allclose([row["score"] for row in scored], found.decision_function(words), rtol=1e-9, atol=1e-9)

@@ -1,17 +1,14 @@
 """What trees of a `OnePassGAM` do is divided among the features that they split on."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from opauc import OnePassGAM
 from opauc.additive.basis.leaf_indicators import LeafIndicators
-from opauc.additive.initial_fit import fit_basis
-from opauc.additive.policy import SMOOTHING_POLICY
+from opauc.additive.policy import SMOOTHING_POLICY, AdditivePolicy
 
 NAMES = ["x0", "x1", "x2", "x3", "x4"]
 
@@ -28,15 +25,12 @@ ROWS, LABELS = stream(0, 8000)
 TEST, _ = stream(1, 500)
 
 
-@pytest.fixture(autouse=True)
-def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
-    policy = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
-    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=policy))
+POLICY = AdditivePolicy(smoothing=replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700))
 
 
 def begun():
     model = OnePassGAM(init_size=3000, random_state=0, max_columns=400)
+    model._policy = POLICY
     model.partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     assert isinstance(model.basis_.trees, LeafIndicators)
     return model

@@ -46,16 +46,6 @@ def gam(**settings):
     return OnePassGAM(**{"init_size": 1500, "random_state": 0, "max_columns": 300} | settings)
 
 
-def allow_small_samples(monkeypatch):
-    """Let a basis be fixed from few rows."""
-    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
-
-
-@pytest.fixture(autouse=True)
-def _small_samples(monkeypatch):
-    allow_small_samples(monkeypatch)
-
-
 ROWS, LABELS = stream(0, 8000)
 TEST, TRUTH = stream(1)
 

@@ -17,11 +17,6 @@ from tests.estimators.test_one_pass_gam import gam, stream, table
 ROWS, LABELS = stream(0, 6000)
 
 
-@pytest.fixture(autouse=True)
-def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
-
-
 def test_all_missing_and_constant_columns_play_no_part():
     wide = np.column_stack([ROWS, np.full(6000, np.nan), np.full(6000, 7.0)])
     narrow = gam().fit(ROWS, LABELS).decision_function(ROWS)
@@ -128,7 +123,7 @@ def test_missing_values_in_a_fifth_of_a_feature_cost_little_and_tell_something()
 
 def test_a_stream_sorted_by_label_waits_for_both_classes():
     order = np.argsort(LABELS, kind="stable")
-    model = gam(init_size=1000)
+    model = gam(init_size=1600)  # of which 100 must be of the rarer class
     model.partial_fit(ROWS[order[:3500]], LABELS[order[:3500]], classes=[0, 1])
     with pytest.warns(FeatureDrift):  # all rows after the basis are of one class
         model.partial_fit(ROWS[order[3500:]], LABELS[order[3500:]])

@@ -1,22 +1,19 @@
 """`OnePassGAM` where three features act together: trees are grown, and all laws of the sums hold with their leaves."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import IncompatibleMomentsError, OnePassGAM
 from opauc.additive import trees as tree_search
 from opauc.additive.basis.leaf_indicators import LeafIndicators
-from opauc.additive.initial_fit import fit_basis
-from opauc.additive.policy import SMOOTHING_POLICY, TREE_POLICY
+from opauc.additive.policy import SMOOTHING_POLICY, TREE_POLICY, AdditivePolicy
 
 
 def stream(seed, n_rows=6000):
@@ -33,13 +30,7 @@ def stream(seed, n_rows=6000):
 
 ROWS, LABELS = stream(0, 8000)
 TEST, TRUTH = stream(1)
-SMALL = replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700)
-
-
-@pytest.fixture(autouse=True)
-def _small_samples(monkeypatch):
-    monkeypatch.setattr("opauc.additive.initial_sample.MIN_RARE_ROWS", 100)
-    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, smoothing_policy=SMALL))
+SMALL = AdditivePolicy(smoothing=replace(SMOOTHING_POLICY, many_rows=1500, min_subset=700))
 
 
 @pytest.fixture(params=[False, True])
@@ -50,8 +41,10 @@ def frozen(request, monkeypatch):
     return request.param
 
 
-def gam(**settings):
-    return OnePassGAM(**{"init_size": 3000, "random_state": 0, "max_columns": 400} | settings)
+def gam(policy=SMALL, **settings):
+    model = OnePassGAM(**{"init_size": 3000, "random_state": 0, "max_columns": 400} | settings)
+    model._policy = policy
+    return model
 
 
 def begun():
@@ -111,7 +104,7 @@ def test_forgetting_with_leaves_is_never_having_seen(frozen):
     model = begun()
     assert model.basis_.trees.frozen is frozen
     kept, gone = slice(3000, 5500), slice(5500, 8000)  # the line of twice the basis's rows is crossed and crossed back
-    never = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1]).partial_fit(ROWS[kept], LABELS[kept])
+    never = gam().partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1]).partial_fit(ROWS[kept], LABELS[kept])
     model.partial_fit(ROWS[3000:], LABELS[3000:])
     assert not np.array_equal(leaf_weights(model), grown_values(model))
     model.forget(ROWS[gone], LABELS[gone])
@@ -198,14 +191,13 @@ def test_models_with_and_without_leaves_do_not_merge():
         plain.merge(model)
 
 
-def test_models_that_differ_in_one_split_do_not_merge(monkeypatch):
+def test_models_that_differ_in_one_split_do_not_merge():
     model = begun()
-    other = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    other = gam().partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     model.empty_copy().merge(other.empty_copy())
-    few_leaves = partial(fit_basis, smoothing_policy=SMALL, tree_policy=replace(TREE_POLICY, max_leaf_columns=80))
-    monkeypatch.setattr("opauc.additive.state.fit_basis", few_leaves)
+    few_leaves = replace(SMALL, tree=replace(TREE_POLICY, max_leaf_columns=80))
     assert model.basis_.trees.n_entries > 4
-    fewer = clone(model).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
+    fewer = gam(few_leaves).partial_fit(ROWS[:3000], LABELS[:3000], classes=[0, 1])
     with pytest.raises(IncompatibleMomentsError, match="different bases"):
         model.merge(fewer)
 

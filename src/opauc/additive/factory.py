@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.settings import STREAM_INIT_SIZE, AdditiveSettings, fitted_whole, with_init_size, with_positions
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
 from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
@@ -22,9 +23,6 @@ from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Rows, Settings, random_key
 
 GAM = "OnePassGAM"
-# Rows of a shard at least: merging the sums of two costs as much as some hundred rows. A row costs far more to process
-# than to skip, so that row groups may be cut.
-ROWS_PER_SHARD, PIECES = 16_384, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +47,7 @@ class AdditiveFactory:
     n_rows: int = 0  # known to come, 0 where that is not known
     shards: bool = True  # whether shards of the rows can begin with the initial fit
     estimator: str = GAM
+    policy: AdditivePolicy = ADDITIVE_POLICY
 
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
@@ -56,8 +55,8 @@ class AdditiveFactory:
 
     def start(self, categorical: NDArray[np.bool_], inputs: Sequence[str]) -> AdditiveFit:
         """Return the fit before any row of such inputs."""
-        settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows)
-        return AdditiveFit.start(settings, categorical, random_key(self.parameters.get("random_state")))
+        settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample)
+        return AdditiveFit.start(settings, categorical, random_key(self.parameters.get("random_state")), self.policy)
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
         """Return the fit to begin with, or the fit under the parameters of now."""
@@ -89,15 +88,17 @@ class AdditiveFactory:
         assert isinstance(reading, OrdinalReading), "tables of this family are read so"
         return open_files(self, paths, reading, labels)
 
+        policy = self.policy.sample
+        init_size = int(with_init_size(self.settings(), 0, policy).init_size)
     def sharding(self, rows: Rows) -> Sharding:  # noqa: ARG002
         """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(STREAM_INIT_SIZE):,} rows, and rows that cannot be sampled before the pass "
+                f"up to {fitted_whole(init_size, policy):,} rows, and rows that cannot be sampled before the pass "
                 "(compressed files, labels of more than two classes), fix no basis for shards: they are processed by "
                 "one core"
             )
-        return Sharding(min_rows=ROWS_PER_SHARD, pieces=PIECES)
+        return Sharding(min_rows=min(policy.rows_per_shard, init_size), pieces=policy.shards_per_row_group)
 
     def for_shard(self, shard: ShardPosition) -> AdditiveFactory:  # noqa: ARG002
         """Return itself: whichever shard it is, it begins with the basis."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
 from opauc.additive.settings import fitted_whole, with_init_size
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.fit import Opening
@@ -41,8 +42,9 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     if files is None:
         return Opening(factory, reading, labels)
     n_rows, seed = files.n_rows, random_key(factory.parameters.get("random_state"))
-    init_size = int(with_init_size(factory.settings(), n_rows).init_size)
-    sample = read_initial_sample(files, reading, labels, init_size, seed)
+    policy = factory.policy.sample
+    init_size = int(with_init_size(factory.settings(), n_rows, policy).init_size)
+    sample = read_initial_sample(files, reading, labels, init_size, seed, policy)
     if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
         return Opening(factory, reading, labels)
     schema, width = sample.encoder.schema, sample.rows.shape[1]
@@ -50,7 +52,7 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     start = replace(
         replace(factory, n_rows=n_rows).start(categorical, tuple(sample.encoder.feature_names())), seed=seed
     )
-    if n_rows > fitted_whole(init_size):
+    if n_rows > fitted_whole(init_size, policy):
         start = start.of_sample(sample.rows, sample.labels)
         schema = None if schema is None else schema.keep_categories(start.current.basis.kept_numbers())
     label = sample.encoder.pinned_columns.label
@@ -61,7 +63,12 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
 
 
 def read_initial_sample(
-    files: RowFiles, reading: OrdinalReading, labels: ClassLabels, init_size: int, seed: int
+    files: RowFiles,
+    reading: OrdinalReading,
+    labels: ClassLabels,
+    init_size: int,
+    seed: int,
+    policy: SamplePolicy = SAMPLE_POLICY,
 ) -> EncodedSample | None:
     """Return the initial sample of files as numbers; None where some of its rows are errors when read in order."""
 
@@ -82,4 +89,4 @@ def read_initial_sample(
             np.concatenate([np.asarray(batch.rows) for batch in batches]), encoded, classes, sample.encoder
         )
 
-    return draw_initial_sample(files.n_rows, init_size, seed, take)
+    return draw_initial_sample(files.n_rows, init_size, seed, take, policy)

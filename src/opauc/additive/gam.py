@@ -17,6 +17,7 @@ from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
@@ -117,6 +118,7 @@ class OnePassGAM(ScoringClassifier):
     """
 
     _families: ClassVar[tuple[str, ...]] = ("additive",)
+    _policy: AdditivePolicy = ADDITIVE_POLICY
 
     _fitted: AdditiveFit
     _reading: OrdinalReading | None = None
@@ -178,8 +180,8 @@ class OnePassGAM(ScoringClassifier):
 
         The column types are inferred from the first batch, and the first rows are
         the initial sample: they wait in a warm-up buffer until there are `init_size`
-        of them, with a thousand of the rarer class. If this raises, or is
-        interrupted, the model is as it was before.
+        of them, of which 1,000, or a sixteenth if that is less, are of the rarer
+        class. If this raises, or is interrupted, the model is as it was before.
 
         Parameters
         ----------
@@ -509,7 +511,14 @@ class OnePassGAM(ScoringClassifier):
         """Return how the parameters become a fit, where so many rows are known to come."""
         parameters = self.get_params(deep=False)
         categorical = None if self._columns is None else self._columns.categorical
-        return AdditiveFactory(parameters, inputs=self._input_names(), categorical=categorical, n_rows=n_rows)
+        return AdditiveFactory(
+            parameters, inputs=self._input_names(), categorical=categorical, n_rows=n_rows, policy=self._policy
+        )
+
+    def _init_size(self, n_rows: int) -> int:
+        """Return how many of the rows the initial sample should have."""
+        settings = AdditiveFactory(self.get_params(deep=False)).settings()
+        return int(with_init_size(settings, n_rows, self._policy.sample).init_size)
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
@@ -522,7 +531,7 @@ class OnePassGAM(ScoringClassifier):
         def take(numbers: RowNumbers) -> EncodedRows:
             return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
 
-        many = n_rows > fitted_whole(int(with_init_size(self._factory(n_rows).settings(), n_rows).init_size))
+        many = n_rows > fitted_whole(self._init_size(n_rows), self._policy.sample)
         if many and self._sample_basis(n_rows, seed, take):
             trainer = Trainer(self._factory(n_rows), fit=self._fitted)
             trainer.train_rows(data.encode(self._columns).rows, labels, weight, within=transaction)
@@ -561,9 +570,7 @@ class OnePassGAM(ScoringClassifier):
 
     def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
         """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
-        settings = AdditiveFactory(self.get_params(deep=False)).settings()
-        init_size = int(with_init_size(settings, n_rows).init_size)
-        sample = draw_initial_sample(n_rows, init_size, seed, take)
+        sample = draw_initial_sample(n_rows, self._init_size(n_rows), seed, take, self._policy.sample)
         if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
             return False
         self._set_columns(sample.schema)
@@ -596,7 +603,7 @@ class OnePassGAM(ScoringClassifier):
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = random_key(self.random_state) % 2**32
         initial = self._fitted if self.__sklearn_is_fitted__() else None
-        return AdditiveFactory(parameters, initial)
+        return AdditiveFactory(parameters, initial, policy=self._policy)
 
     def _encode_shard(
         self,

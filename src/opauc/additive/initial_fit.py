@@ -17,20 +17,11 @@ from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
-from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
+from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import (
-    CODE_POLICY,
-    SEARCH_POLICY,
-    SMOOTHING_POLICY,
-    TREE_POLICY,
-    CodePolicy,
-    SearchPolicy,
-    SmoothingPolicy,
-    TreePolicy,
-)
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy
 from opauc.additive.search import InteractionSearch
-from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
+from opauc.additive.settings import AUTO, AdditiveSettings, smooth_columns, with_init_size
 from opauc.types import Floats, Labels
 
 
@@ -43,6 +34,7 @@ class BasisModel(NamedTuple):
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
         """Return a basis and the model that gave these arrays."""
+        check_model_arrays(arrays, basis.groups, basis.random_effects.size)  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
 
@@ -58,10 +50,7 @@ def fit_basis(
     settings: AdditiveSettings,
     categorical: NDArray[np.bool_],
     seed: int,
-    search_policy: SearchPolicy = SEARCH_POLICY,
-    tree_policy: TreePolicy = TREE_POLICY,
-    code_policy: CodePolicy = CODE_POLICY,
-    smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY,
+    policy: AdditivePolicy = ADDITIVE_POLICY,
 ) -> BasisModel:
     """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
 
@@ -78,19 +67,19 @@ def fit_basis(
     (True, True)
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
-    init_size = int(with_init_size(settings, 0).init_size)
-    drawn = buffer.sample(init_size, seed, categorical)
+    init_size = int(with_init_size(settings, 0, policy.sample).init_size)
+    drawn = buffer.sample(init_size, seed, categorical, policy.sample)
     at = drawn.rows
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    effects = _choose_main_effects(sample, settings, categorical, search_policy)
-    effects = _drop_weak_effects(effects, sample, settings.smooth_columns)
+    effects = _choose_main_effects(sample, settings, categorical, policy.search)
+    effects = _drop_weak_effects(effects, sample, smooth_columns(settings, policy.search))
     more_rows = labels.size >= init_size
     search = InteractionSearch(
-        Basis.of_effects(effects), effects, sample, settings, more_rows, search_policy, tree_policy, smoothing_policy
+        Basis.of_effects(effects), effects, sample, settings, more_rows, policy.search, policy.tree, policy.smoothing
     )
     basis, fit = search.fit()
-    coded = find_coded_inputs(effects, sample, fit.scores, code_policy)
+    coded = find_coded_inputs(effects, sample, fit.scores, policy.code)
     basis = replace(basis, random_effects=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
@@ -111,13 +100,14 @@ def _choose_main_effects(
     sample: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], policy: SearchPolicy
 ) -> tuple[MainEffect, ...]:
     """Return the main effects with as many knots as the rows and the column budget allow."""
-    max_levels = int(policy.category_share * settings.smooth_columns)
+    max_columns = smooth_columns(settings, policy)
+    max_levels = int(policy.category_share * max_columns)
     if settings.n_knots != AUTO:
         return main_effects(sample.numbers, sample.mass, sample.weight, categorical, int(settings.n_knots), max_levels)
     n_knots = int(np.clip(sample.rarer / policy.rows_per_knot, policy.min_knots, policy.max_knots))
     n_distinct = np.array([_count_distinct(values, n_knots) for values in sample.numbers.T])
     of_curves = n_distinct[(n_distinct > 2) & ~categorical]
-    budget = policy.curve_share * settings.smooth_columns - (n_distinct.size - of_curves.size)
+    budget = policy.curve_share * max_columns - (n_distinct.size - of_curves.size)
     while n_knots > 0 and (np.minimum(of_curves, n_knots) + 1).sum() > budget:
         n_knots -= 1
     return main_effects(sample.numbers, sample.mass, sample.weight, categorical, n_knots, max_levels)

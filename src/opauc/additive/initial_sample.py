@@ -9,21 +9,14 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
 from opauc.additive.settings import fitted_whole
 from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
-# Rows of the rarer class that an initial sample should have.
-MIN_RARE_ROWS = 1000
 # Rows are sorted by so many columns, where their order must not depend on that in which they came.
 SORTED_COLUMNS = 8
-# An initial sample takes no more memory than this.
-MAX_BYTES = 256 * 2**20
-# The rarer class is at most this share of the rows that the basis is fitted to.
-MAX_RARE_SHARE = 0.5
-# The second sample, drawn where one class is rare, has at most so many times the rows of the first.
-MAX_GROWTH = 64.0
 
 
 class LabeledRows(Protocol):
@@ -42,7 +35,11 @@ Drawn = TypeVar("Drawn", bound=LabeledRows)
 
 
 def draw_initial_sample(
-    n_rows: int, init_size: int, seed: int, take: Callable[[RowNumbers], Drawn | None]
+    n_rows: int,
+    init_size: int,
+    seed: int,
+    take: Callable[[RowNumbers], Drawn | None],
+    policy: SamplePolicy = SAMPLE_POLICY,
 ) -> Drawn | None:
     """Return the initial sample of `n_rows` rows, which `take` reads by their numbers; None where it gives none.
 
@@ -59,17 +56,17 @@ def draw_initial_sample(
     >>> [draw_initial_sample(n, 16_384, seed=0, take=take).labels.size for n in (20_000, 10**6)]
     [20000, 286069]
     """
-    if n_rows <= fitted_whole(init_size):
+    if n_rows <= fitted_whole(init_size, policy):
         return take(np.arange(n_rows))
     sample = take(sample_row_numbers(n_rows, init_size, seed))
     if sample is None:
         return None
     rarer = int(np.bincount(sample.labels, minlength=2).min())
-    size = enough_rows(init_size, rarer, n_rows, sample.rows.shape[1])
+    size = enough_rows(init_size, rarer, n_rows, sample.rows.shape[1], policy)
     return take(sample_row_numbers(n_rows, size, seed)) if size > init_size else sample
 
 
-def enough_rows(init_size: int, rarer: int, n_rows: int, width: int) -> int:
+def enough_rows(init_size: int, rarer: int, n_rows: int, width: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
     """Return how many of `n_rows` rows to draw, where `init_size` of them had `rarer` rows of the rarer class.
 
     Examples
@@ -78,14 +75,27 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int) -> int:
     >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
     (16384, 163840)
     """
-    if rarer >= MIN_RARE_ROWS:
+    needed = rare_rows_needed(init_size, policy)
+    if rarer >= needed:
         return init_size
-    room = MAX_BYTES / (8 * max(1, width) * init_size)
-    factor = min(MAX_GROWTH, room, n_rows / init_size, 1.1 * MIN_RARE_ROWS / max(1, rarer))
+    room = policy.max_bytes / (8 * max(1, width) * init_size)
+    factor = min(policy.max_growth, room, n_rows / init_size, policy.rare_margin * needed / max(1, rarer))
     return max(init_size, int(init_size * factor))
 
 
 class Sample(NamedTuple):
+def rare_rows_needed(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
+    """Return how many rows of the rarer class an initial sample should have.
+
+    Examples
+    --------
+    >>> from opauc.additive.initial_sample import rare_rows_needed
+    >>> rare_rows_needed(16_384), rare_rows_needed(1600)
+    (1000, 100)
+    """
+    return max(1, min(policy.rare_rows, int(policy.rare_share * init_size)))
+
+
     """The positions in the warm-up buffer of the rows that the basis is fitted to, and their share of each class."""
 
     rows: NDArray[np.int64]
@@ -104,7 +114,7 @@ class WarmUpBuffer:
     >>> import numpy as np
     >>> from opauc.additive.initial_sample import WarmUpBuffer
     >>> buffer = WarmUpBuffer.empty(2).with_rows(np.eye(2), np.array([0, 1], np.int8), None)
-    >>> buffer.counts, buffer.missing_rows(np.zeros(5, np.int8), init_size=4)
+    >>> buffer.counts, buffer.missing_rows(np.zeros(1, np.int8), init_size=4)
     (ClassCounts(negative=1.0, positive=1.0), None)
     """
 
@@ -145,15 +155,16 @@ class WarmUpBuffer:
         all_rows, all_labels, all_weights = zip(*parts, strict=True)
         return type(self)(all_rows, all_labels, all_weights, self.n_features)
 
-    def missing_rows(self, labels: Labels, init_size: int) -> int | None:
+    def missing_rows(self, labels: Labels, init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int | None:
         """Return how many of the next rows, with these labels, complete the buffer; None if more are needed.
 
-        It is complete with `init_size` rows of which 1,000 are of the rarer class, or when it is full.
+        It is complete with `init_size` rows, enough of them of the rarer class, or when it is full.
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
         positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
-        full = 8 * n_rows * max(1, self.n_features) >= MAX_BYTES
-        enough = full | ((n_rows >= init_size) & (np.minimum(positive, n_rows - positive) >= MIN_RARE_ROWS))
+        full = 8 * n_rows * max(1, self.n_features) >= policy.max_bytes
+        rarer = np.minimum(positive, n_rows - positive)
+        enough = full | ((n_rows >= init_size) & (rarer >= rare_rows_needed(init_size, policy)))
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
     def empty_copy(self) -> Self:
@@ -172,7 +183,13 @@ class WarmUpBuffer:
         """Return the weights as one array."""
         return np.concatenate([np.empty(0), *self.weights])
 
-    def sample(self, init_size: int, random_state: int, categorical: NDArray[np.bool_] | None = None) -> Sample:
+    def sample(
+        self,
+        init_size: int,
+        random_state: int,
+        categorical: NDArray[np.bool_] | None = None,
+        policy: SamplePolicy = SAMPLE_POLICY,
+    ) -> Sample:
         """Return `init_size` rows at random, up to half of them of the rarer class; all rows if there are fewer.
 
         They come in an order that depends on their content alone.
@@ -183,7 +200,7 @@ class WarmUpBuffer:
         random = np.random.default_rng(random_state)
         classes = [np.flatnonzero(labels == k) for k in (0, 1)]
         rarer = int(classes[1].size < classes[0].size)
-        n_rarer = min(classes[rarer].size, int(MAX_RARE_SHARE * init_size))
+        n_rarer = min(classes[rarer].size, int(policy.max_rare_share * init_size))
         sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
         chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
         shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])

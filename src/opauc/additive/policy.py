@@ -14,6 +14,32 @@ from opauc.additive.kernels.trees import TreeLimits
 
 
 @dataclass(frozen=True)
+class SamplePolicy:
+    """How many rows the initial sample has, and how many of each class.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from opauc.additive.policy import SAMPLE_POLICY
+    >>> replace(SAMPLE_POLICY, stream_init_size=2000).stream_init_size
+    2000
+    """
+
+    stream_init_size: int = 16_384  # rows, where it is not known how many come: their fit takes a few seconds
+    max_init_size: int = 65_536  # rows, however many come: memory and time of the fit grow with them
+    rows_per_sampled_row: int = 3  # rows known to come per row of the sample, between these two sizes
+    whole_factor: float = 1.25  # up to so many times the initial sample all rows are fitted at once: none is gained
+    rare_rows: int = 1000  # rows of the rarer class that a sample should have
+    rare_share: float = 1 / 16  # share of `init_size` that suffices for that where it is less
+    rare_margin: float = 1.1  # a second sample, drawn where there are fewer, aims at so many times that number
+    max_growth: float = 64.0  # times `init_size`: the rows of the second sample at most
+    max_bytes: int = 256 * 2**20  # memory of an initial sample at most
+    max_rare_share: float = 0.5  # share of the rarer class in the rows that the basis is fitted to, at most
+    rows_per_shard: int = 16_384  # of a shard, or `init_size` if that is less: merging two costs some hundred rows
+    shards_per_row_group: int = 4  # at most: a row costs far more to process than to skip
+
+
+@dataclass(frozen=True)
 class BasisPolicy:
     """How the initial sample decides the columns of a basis.
 
@@ -105,6 +131,7 @@ class DriftPolicy:
     min_rows: float = 500.0  # rows before and after that the index needs
 
 
+SAMPLE_POLICY = SamplePolicy()
 BASIS_POLICY = BasisPolicy()
 SMOOTHING_POLICY = SmoothingPolicy()
 SELECTION_POLICY = SelectionPolicy()
@@ -127,7 +154,8 @@ class SearchPolicy:
     rows_per_knot: float = 20.0  # weight of the rarer class; with fewer rows a knot follows noise
     min_knots: int = 8  # knots of a curve however few rows there are
     max_knots: int = 250  # knots of a curve however many rows there are
-    # Column budgets, as shares of `AdditiveSettings.smooth_columns`.
+    smooth_share: float = 0.75  # share of `max_columns` that is not kept for trees with interactions="auto"
+    # Column budgets, as shares of these columns.
     curve_share: float = 0.5  # all curves together; the rest is for categories and pairs
     category_share: float = 0.3  # all categories together
     # Outer steps of the penalized fit; each costs a Gram matrix and a Cholesky factor.
@@ -187,7 +215,7 @@ class TreePolicy:
     small_validation: int = 500  # validation rows below which that holds
     final_z_small_gain: float = 6.0  # a gain below `min_share` must be certain, since trees gain most from later rows
     # Which pairs trees compete with, and which stay with them.
-    reduced_pair_share: float = 0.35  # of `smooth_columns`: main effects and the best pairs, to leave room for leaves
+    reduced_pair_share: float = 0.35  # of the columns not kept for trees: main effects and the best pairs
     reduced_pair_saving: float = 0.7  # pairs are reduced if that leaves less than this share of the columns
     reduced_pair_min_rows: int = 10_000  # and the sample has this many rows
     stream_pair_z: float = 2.5  # pairs stay with trees if that gains this many standard errors: later rows favor trees
@@ -220,3 +248,26 @@ class CodePolicy:
 
 
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
+
+
+@dataclass(frozen=True)
+class AdditivePolicy:
+    """The policies by which a basis is fitted.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from opauc.additive.policy import ADDITIVE_POLICY, SAMPLE_POLICY
+    >>> policy = replace(ADDITIVE_POLICY, sample=replace(SAMPLE_POLICY, rare_rows=200))
+    >>> policy.sample.rare_rows, policy.tree == ADDITIVE_POLICY.tree
+    (200, True)
+    """
+
+    sample: SamplePolicy = SAMPLE_POLICY
+    search: SearchPolicy = SEARCH_POLICY
+    tree: TreePolicy = TREE_POLICY
+    smoothing: SmoothingPolicy = SMOOTHING_POLICY
+    code: CodePolicy = CODE_POLICY
+
+
+ADDITIVE_POLICY = AdditivePolicy()

@@ -29,7 +29,7 @@ from opauc.additive.policy import (
     SmoothingPolicy,
     TreePolicy,
 )
-from opauc.additive.settings import AUTO, AdditiveSettings
+from opauc.additive.settings import AUTO, AdditiveSettings, smooth_columns
 from opauc.additive.trees import TreeCandidate, TreeSearch, measure_gain
 from opauc.types import Floats, Labels
 
@@ -236,7 +236,7 @@ class InteractionSearch:
         )
         additive = main_fit.finish(self.sample)
         candidates = self._find_candidates(additive)
-        all_pairs = self._add_pairs(candidates, self.settings.smooth_columns)
+        all_pairs = self._add_pairs(candidates, self._smooth_columns)
         if not self._trees_may_join():
             return all_pairs, self._start_fit(all_pairs, additive).finish(self.sample)
         weights = main_fit.started.fit.weights
@@ -293,10 +293,14 @@ class InteractionSearch:
     def _reduce_pairs(self, candidates: Candidates, all_pairs: Basis) -> Basis:
         """Return the basis with the best pairs only, if that saves enough columns of a large sample."""
         policy = self.tree_policy
-        reduced = self._add_pairs(candidates, int(policy.reduced_pair_share * self.settings.smooth_columns))
+        reduced = self._add_pairs(candidates, int(policy.reduced_pair_share * self._smooth_columns))
         saves_enough = reduced.n_columns < policy.reduced_pair_saving * all_pairs.n_columns
         is_large = self.sample.labels.size >= policy.reduced_pair_min_rows
         return reduced if saves_enough and is_large else all_pairs
+
+    @property
+    def _smooth_columns(self) -> int:
+        return smooth_columns(self.settings, self.policy)
 
     def _trees_may_join(self) -> bool:
         """Tell whether trees are evaluated: interactions are automatic, and rows and columns suffice."""
@@ -335,7 +339,7 @@ class InteractionSearch:
     def _find_candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that pass the test, or the pairs of the settings."""
         requested = self.settings.interactions
-        if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self.settings.smooth_columns:
+        if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self._smooth_columns:
             pairs = np.array(requested if isinstance(requested, tuple) else [], np.int64).reshape(-1, 2)
             n_categories = np.full(len(self.effects), self.policy.pair_categories)
             return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), n_categories)

@@ -8,14 +8,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from opauc.additive.policy import SAMPLE_POLICY, SEARCH_POLICY, SamplePolicy, SearchPolicy
 from opauc.core.parameters import Count, Seed, is_whole, parameter
 from opauc.types import RandomState
 
 AUTO = "auto"
-# Rows that a basis is fitted to: of a stream, and of rows whose number is known.
-STREAM_INIT_SIZE, MAX_INIT_SIZE, ROWS_PER_SAMPLED_ROW = 16_384, 65_536, 3
-# Share of the columns that is not kept for trees.
-SMOOTH_SHARE = 0.75
 # Pairs of inputs by name or by position.
 InputPairs: TypeAlias = Sequence[tuple[str | int, str | int]]
 
@@ -75,13 +72,15 @@ class AdditiveSettings:
     init_size: int | str = parameter(AUTO, CountOrAuto(2))
     random_state: RandomState = parameter(None, Seed())
 
-    @property
-    def smooth_columns(self) -> int:
-        """Columns that curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
-        return int((SMOOTH_SHARE if self.interactions == AUTO else 1.0) * self.max_columns)
+
+def smooth_columns(settings: AdditiveSettings, policy: SearchPolicy = SEARCH_POLICY) -> int:
+    """Return how many columns curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
+    return int((policy.smooth_share if settings.interactions == AUTO else 1.0) * settings.max_columns)
 
 
-def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSettings:
+def with_init_size(
+    settings: AdditiveSettings, known_rows: int, policy: SamplePolicy = SAMPLE_POLICY
+) -> AdditiveSettings:
     """Return the settings with a number of rows for the basis: where many are known to come, a third of them.
 
     So few rows that all of them are fitted at once (`fitted_whole`) are all rows of the basis.
@@ -94,14 +93,15 @@ def with_init_size(settings: AdditiveSettings, known_rows: int) -> AdditiveSetti
     """
     if settings.init_size != AUTO:
         return settings
-    if STREAM_INIT_SIZE < known_rows <= fitted_whole(STREAM_INIT_SIZE):
-        return replace(settings, init_size=fitted_whole(STREAM_INIT_SIZE))
-    return replace(settings, init_size=min(max(STREAM_INIT_SIZE, known_rows // ROWS_PER_SAMPLED_ROW), MAX_INIT_SIZE))
+    few = policy.stream_init_size
+    if few < known_rows <= fitted_whole(few, policy):
+        return replace(settings, init_size=fitted_whole(few, policy))
+    return replace(settings, init_size=min(max(few, known_rows // policy.rows_per_sampled_row), policy.max_init_size))
 
 
-def fitted_whole(init_size: int) -> int:
+def fitted_whole(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
     """Return the largest number of rows that are all fitted at once, with no initial sample drawn from them."""
-    return init_size * 5 // 4
+    return int(init_size * policy.whole_factor)
 
 
 def with_positions(settings: AdditiveSettings, inputs: Sequence[str]) -> AdditiveSettings:

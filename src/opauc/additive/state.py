@@ -14,6 +14,7 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import BasisRows, FinalWeights
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.core.fit import Fit
@@ -63,12 +64,20 @@ class AdditiveFit(Fit):
     sampled: RowFingerprints | None = None  # of the initial sample, whose rows are processed again with all others
 
     @classmethod
-    def start(cls, settings: AdditiveSettings, categorical: NDArray[np.bool_], seed: int) -> AdditiveFit:
+    def start(
+        cls,
+        settings: AdditiveSettings,
+        categorical: NDArray[np.bool_],
+        seed: int,
+        policy: AdditivePolicy = ADDITIVE_POLICY,
+    ) -> AdditiveFit:
         """Return what is known before any row: which inputs are numbers of categories."""
-        return cls(with_init_size(settings, 0), categorical, seed, WarmUpBuffer.empty(categorical.size))
+        settings = with_init_size(settings, 0, policy.sample)
+        return cls(settings, categorical, seed, WarmUpBuffer.empty(categorical.size), policy=policy)
 
     @property
     def n_features(self) -> int:
+    policy: AdditivePolicy = ADDITIVE_POLICY
         """Inputs."""
         return self.categorical.size
 
@@ -156,7 +165,7 @@ class AdditiveFit(Fit):
     def _after(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         if self.fixed is not None:
             return self._with_later(self.fixed, rows, labels, weight)
-        wanted = self.waiting.missing_rows(labels, int(self.settings.init_size))
+        wanted = self.waiting.missing_rows(labels, int(self.settings.init_size), self.policy.sample)
         first, rest = slice(None, wanted), slice(wanted, None)
         first_weight = None if weight is None else weight[first]
         waiting = self.waiting.with_rows(rows[first], labels[first], first_weight, copied=wanted is None)
@@ -260,7 +269,7 @@ class AdditiveFit(Fit):
         return cls(settings, categorical, int(seed), waiting, fixed, sampled)
 
     def _fitted(self) -> BasisModel:
-        return fit_basis(self.waiting, self.settings, self.categorical, self.seed)
+        return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
         basis, model = fixed

@@ -115,12 +115,13 @@ class GamMethod:
     name: ClassVar[str] = "gam"
     categorical: Flags | None = None
     max_bytes: int = MAX_ROW_BYTES
+    settings: AdditiveSettings = field(default_factory=AdditiveSettings)
     collected: Collected = field(default_factory=Collected, repr=False)
     fit: AdditiveFit | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
         """Return the method, not fitted."""
-        return type(self)(self.categorical, self.max_bytes)
+        return type(self)(self.categorical, self.max_bytes, self.settings)
 
     def warm_up(self, rows: Rows) -> None:
         """Fit the first rows with alternating labels, so that all kernels are compiled."""
@@ -159,7 +160,7 @@ class GamMethod:
         """Return the fit of rows that are all in memory, as `OnePassGAM.fit` does."""
         n_rows, width = rows.shape
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
-        settings = with_init_size(AdditiveSettings(), n_rows)
+        settings = with_init_size(self.settings, n_rows)
         start = AdditiveFit.start(settings, categorical, random_key(SEED))
         init_size = int(settings.init_size)
         if n_rows <= fitted_whole(init_size):

@@ -24,6 +24,7 @@ LINEAR_OPTIONS = (
     "criterion", "one_standard_error",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
+ADDITIVE_OPTIONS = ("init_size",)
 # Options of choosing the penalty by cross-validation.
 CV_OPTIONS = ("cv", "criterion", "one_standard_error")
 
@@ -46,6 +47,8 @@ class TrainOptions:
         As in `OPAUC`.
     cv, criterion, one_standard_error
         As in `OPAUCCV`, with alpha="auto".
+    init_size : "auto" or int
+        Rows of the initial sample of "gam".
     random_state : int
         Seed of the initial sample, or of the random signs of a sketch.
     n_jobs : int
@@ -89,6 +92,7 @@ class TrainOptions:
     cv: int = 5
     criterion: str = "pair_loss"
     one_standard_error: bool = False
+    init_size: str | int = AUTO
     random_state: int = 0
     n_jobs: int = 1
     positive: str | None = None
@@ -147,8 +151,11 @@ class TrainOptions:
     def factory(self, additive: bool = False, given: Collection[str] = ()) -> FitFactory:
         """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
-            gam: FitFactory = FACTORIES["OnePassGAM"]({"random_state": self.random_state})
+            gam: FitFactory = FACTORIES["OnePassGAM"]({"init_size": self.init_size, "random_state": self.random_state})
             return gam
+        for name in ADDITIVE_OPTIONS:
+            if name in given:
+                raise ParameterError(Parameter(name), " is for additive models; this is a linear one")
         solver = self.solver or AUTO
         if "standardize" in given and (self.rank not in (AUTO, None) or solver == SELECTION):
             raise ParameterError(

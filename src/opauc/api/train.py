@@ -390,13 +390,13 @@ def _check_basis_options(
     known: Any = template.reading
     asked: Json = {name: getattr(reading, name) for name in BASIS_READING}
     asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist())}
-    asked["random_state"] = options.random_state
+    asked |= {"init_size": options.init_size, "random_state": options.random_state}
     settled: Json = {name: getattr(known.options, name) for name in BASIS_READING}
     label = asked["label"]
     if label not in (settled["label"], known.label) and (settled["label"], known.label) != (None, None):
         label = settled["label"] if known.label is None else known.label
     settled |= {"label": label, "positive": known.positive, "classes": tuple(template.classes.tolist())}
-    settled["random_state"] = template.parameters.get("random_state")
+    settled |= {name: template.parameters.get(name, "auto") for name in ("init_size", "random_state")}
     others = [name for name in asked if name in given and asked[name] != settled[name]]
     if others:
         parts: list[str | Parameter] = []

@@ -112,6 +112,16 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = False,
+    init_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            min=2,
+            help="Rows of the initial sample of an additive model. Default: all of few rows, else a third, up to "
+            "65,536; 16,384 of a pipe.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -185,8 +195,9 @@ def command(
         solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
-        criterion=criterion, one_standard_error=one_standard_error, random_state=seed, n_jobs=n_jobs,
-        positive=positive, classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
+        criterion=criterion, one_standard_error=one_standard_error,
+        init_size="auto" if init_size is None else init_size, random_state=seed, n_jobs=n_jobs, positive=positive,
+        classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
         checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
     )  # fmt: skip
     renamed = {"seed": "random_state", "format_": "format"}
