@@ -119,12 +119,12 @@ def _find_candidates(effects: Sequence[MainEffect], sample: SampleRows, policy: 
 
 
 def _pooled_categories(effects: Sequence[MainEffect], sample: SampleRows) -> list[RowsByValue]:
-    """Return the rows of each categorical input whose categories have no column."""
+    """Return the rows of each categorical input whose categories have a number and no column."""
     pooled = []
     for j, effect in enumerate(effects):
         if effect.kind == CATEGORICAL:
             values = sample.numbers[:, j]
-            pooled.append(RowsByValue.of(values, ~np.isnan(values) & ~np.isin(values, effect.kept)))
+            pooled.append(RowsByValue.of(values, (values >= 0) & ~np.isin(values, effect.kept)))
     return pooled
 
 

@@ -88,7 +88,7 @@ class MainEffect:
         policy: BasisPolicy,
     ) -> MainEffect:
         categories, counts = _count_categories(numbers, weight)
-        if categories.size < 2:
+        if categories.size + (numbers < 0).any() < 2:
             return cls(LEFT_OUT, missing=missing and categories.size > 0)
         kept = categories[counts >= policy.min_category_rows] if levels is None else levels
         if not kept.size and counts.max() > 1:  # keep the most frequent, so that all others can share a column
@@ -150,7 +150,11 @@ def _most_frequent(
 
 
 def _count_categories(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the category numbers that occur, in ascending order, and the sum of the weights of each."""
-    codes = numbers.astype(np.int64)
+    """Return the category numbers that occur, in ascending order, and the sum of the weights of each.
+
+    Rows of categories that have no number (UNSEEN) are left out.
+    """
+    is_known = numbers >= 0
+    codes = numbers[is_known].astype(np.int64)
     categories = np.flatnonzero(np.bincount(codes))
-    return categories, np.asarray(np.bincount(codes, weight)[categories], np.float64)
+    return categories, np.asarray(np.bincount(codes, weight[is_known])[categories], np.float64)

@@ -58,7 +58,8 @@ class RandomEffects:
             if effect.kind != CATEGORICAL and j not in coded:
                 continue
             values = sample[~np.isnan(sample[:, j]), j].astype(np.int64)
-            pooled, n_rows = np.unique(values[~np.isin(values, effect.kept)], return_counts=True)
+            has_number = (values >= 0) | (effect.kind != CATEGORICAL)
+            pooled, n_rows = np.unique(values[has_number & ~np.isin(values, effect.kept)], return_counts=True)
             frequent = n_rows >= policy.min_effect_rows
             if n_rows[frequent].sum() >= policy.min_effect_share * len(sample):
                 inputs.append(np.full(int(frequent.sum()), j))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.core.batch import RawBatch, RawLabels
-from opauc.data.bad_rows import MISSING_LABEL, BadRows, RowErrors
+from opauc.data.bad_rows import BadRows, RowErrors, missing_labels
 from opauc.data.columns import TableColumns
 from opauc.data.encode.categories import EXAMPLES
 from opauc.data.encode.encoder import EncodedRows, OrdinalState, UnknownCategories
@@ -24,9 +24,6 @@ from opauc.types import Floats
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
-
-# Rows in which new categories get codes; later ones are pooled.
-GROWING_ROWS = 2**20
 
 
 class OrdinalEncoder:
@@ -49,7 +46,7 @@ class OrdinalEncoder:
     --------
     >>> import pyarrow as pa
     >>> from opauc.data.encode.ordinal import OrdinalEncoder
-    >>> from opauc.data.bad_rows import MISSING_LABEL, BadRows, RowErrors
+    >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.core.batch import RawBatch, Position
     >>> from opauc.data.columns import TableColumns
     >>> batch = pa.record_batch({"size": ["1.5", "NA"], "color": ["red", "blue"], "y": ["no", "yes"]})
@@ -118,7 +115,7 @@ class OrdinalEncoder:
         errors = RowErrors(raw, source)
         labels, passthrough = raw.labels, None
         if labels is not None:
-            errors.add_missing_labels(labels, str(self._label or "y"))
+            errors.add_missing_labels(missing_labels(labels), str(self._label or "y"))
         if isinstance(raw.rows, np.ndarray):
             rows = self._array_rows(raw.rows, source)
         else:
@@ -148,7 +145,9 @@ class OrdinalEncoder:
         if self._label is not None and self.columns.labeled:
             from opauc.data.arrow_columns import label_values
 
-            labels, _ = label_values(batch, str(self._label), source)
+            labels, missing = label_values(batch, str(self._label), source)
+            if missing.any():
+                batch, labels = batch.take(np.flatnonzero(~missing)), labels[~missing]
             positive = np.asarray(labels == labels[:1])
         self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy, source)
         self.schema = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
@@ -163,10 +162,10 @@ class OrdinalEncoder:
                 return np.empty((0, 0))
             self.infer_schema(batch, columns, source)
         assert self.schema is not None
-        grow = not self._frozen and self._rows < GROWING_ROWS
+        grow = not self._frozen and self._rows < self.policy.growing_rows
         if self._label is None and columns is not None:
             self._label = columns.label
-        rows, self.schema, unreadable = self.schema.encode_batch(batch, grow, source)
+        rows, self.schema, unreadable = self.schema.encode_batch(batch, grow, source, self.policy)
         for name, count in unreadable.items():
             self.unreadable_values[name] = self.unreadable_values.get(name, 0) + count
         if self._frozen:
@@ -197,7 +196,7 @@ def _labels(batch: RecordBatch, name: str, source: str, errors: RowErrors) -> Ra
     from opauc.data.arrow_columns import label_values
 
     labels, missing = label_values(batch, name, source)
-    errors.add(missing, MISSING_LABEL, name)
+    errors.add_missing_labels(missing, name)
     return labels
 
 

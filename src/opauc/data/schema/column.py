@@ -13,6 +13,7 @@ from opauc.core.json_schema import json_as
 from opauc.data.schema.dates import ISO, are_layouts, date_numbers, infer_date_layout, parse_dates, parts_of_type
 from opauc.data.schema.numbers import MISSING_CATEGORIES, POINT, is_number_format, parse_numbers
 from opauc.errors import InputError
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.types import Floats, Json
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ NUMBER, CATEGORY, DATE = KINDS = ("number", "category", "date")
 UNSEEN = -1.0
 # Times of day and durations are read as hours, as clock times in text are.
 UNITS_PER_HOUR = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}
-# A column with more categories than this adds no further ones.
-MAX_CATEGORIES = 2**17
 
 
 class SavedColumn(TypedDict):
@@ -91,9 +90,9 @@ class ColumnSchema:
         """Names of the numbers that a value becomes."""
         return [f"{self.name} {part}" for part in self.parts] or [self.name]
 
-    def with_categories(self, values: Column, source: str) -> ColumnSchema:
+    def with_categories(self, values: Column, source: str, policy: SchemaPolicy = DEFAULT_POLICY) -> ColumnSchema:
         """Return the schema with new categories added, in the order of the rows."""
-        if self.kind != CATEGORY or len(self.categories) >= MAX_CATEGORIES:
+        if self.kind != CATEGORY or len(self.categories) >= policy.max_categories:
             return self
         strings, codes = self._codes(values, source)
         present, first = np.unique(codes[codes >= 0], return_index=True)

@@ -48,6 +48,9 @@ class SchemaPolicy:
     max_code_share: float = 0.5  # share of rows of the most frequent value, and of those left out as rare
     min_code_z: float = 20.0  # standard deviations by which positive rates differ between values
     min_neighbor_variance: float = 0.7  # variance between neighbors, relative to that between any two values
+    # Categories before the schema is frozen; later ones are pooled with the rare ones.
+    max_categories: int = 2**17  # of a column, from which on it adds none: memory
+    growing_rows: int = 2**20  # of a stream, in which categories are added: a schema grows with each checkpoint
 
 
 DEFAULT_POLICY = SchemaPolicy()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from opauc.core.json_schema import json_as
 from opauc.data.columns import listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
 from opauc.types import Floats, Json, Labels
 
@@ -135,11 +136,13 @@ class TableSchema:
             raise ValueError("columns: expected each name once")
         return cls(columns, table["frozen"])
 
-    def encode_batch(self, batch: RecordBatch, grow: bool, source: str) -> OrdinalRows:
+    def encode_batch(
+        self, batch: RecordBatch, grow: bool, source: str, policy: SchemaPolicy = DEFAULT_POLICY
+    ) -> OrdinalRows:
         """Encode the rows of one batch, infinite values included; `grow` gives codes to new categories."""
         columns = self.columns
         if grow and not self.frozen:
-            columns = tuple(column.with_categories(batch.column(column.name), source) for column in columns)
+            columns = tuple(column.with_categories(batch.column(column.name), source, policy) for column in columns)
         encoded = {column.name: column.encode(batch.column(column.name), source) for column in columns}
         unreadable = {name: column.unreadable for name, column in encoded.items() if column.unreadable}
         rows = (
