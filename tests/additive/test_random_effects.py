@@ -101,7 +101,7 @@ def test_sums_are_restored_from_their_arrays_bit_by_bit(seed):
 )
 def test_arrays_that_are_no_sums_of_rows_raise(name, change):
     arrays = RandomEffectSums.empty(N_CATEGORIES, N_COLUMNS).update_all([sample(0)], point(0)).to_arrays()
-    with pytest.raises(IncompatibleMomentsError, match="random effects"):
+    with pytest.raises(IncompatibleMomentsError, match=": expected"):
         RandomEffectSums.from_arrays({**arrays, name: change(arrays[name])})
 
 

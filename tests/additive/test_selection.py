@@ -74,5 +74,7 @@ def test_different_candidates_and_invalid_arrays_raise():
     _, _, weights, _ = scored(1)
     with pytest.raises(IncompatibleMomentsError, match="different candidate models"):
         CandidateModels.of(weights).merge(CandidateModels.of(weights + 1))
-    with pytest.raises(IncompatibleMomentsError, match="expected four or five models"):
+    with pytest.raises(IncompatibleMomentsError, match=r"counts: expected float64 numbers of shape"):
         CandidateModels.from_arrays({"weights": weights, "counts": np.full((4, 2, 7), 1.0)})
+    with pytest.raises(IncompatibleMomentsError, match="expected four or five candidate models, got 3"):
+        CandidateModels.from_arrays({"weights": weights[:3], "counts": CandidateModels.of(weights).counts[:3]})

@@ -133,10 +133,10 @@ def test_widen_adds_zero_features_and_restrict_keeps_the_others():
     [
         ({"gram": np.full((4, 4), -1.0)}, "positive semi-definite"),
         ({"gram": np.tril(np.full((4, 4), 9.0)) + np.diag(np.full(4, -8.0))}, "positive semi-definite"),
-        ({"rhs": np.zeros(3)}, "expected shapes"),
+        ({"rhs": np.zeros(3)}, r"rhs: expected float64 numbers of shape \(4,\)"),
         ({"rhs": np.full(4, np.nan)}, "finite"),
-        ({"class_counts": np.array([-1.0, 2.0])}, "positive semi-definite"),
-        ({"expansion_point": np.zeros(4, np.float32)}, "finite float64"),
+        ({"class_counts": np.array([-1.0, 2.0])}, "class_counts: expected numbers that are not negative"),
+        ({"expansion_point": np.zeros(4, np.float32)}, "expansion_point: expected float64"),
     ],
 )
 def test_arrays_that_are_no_sums_of_rows_raise(change, message):

@@ -13,6 +13,7 @@ from scipy.special import gammaincc
 
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
 from opauc.additive.policy import DRIFT_POLICY, DriftPolicy
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.mergeable import Mergeable
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Groups whose columns add up to one in every row with a value, or are a column and its complement.
 PARTITIONS = (GroupKind.SPLINE, GroupKind.CATEGORICAL, GroupKind.BINARY)
+BIN_COUNTS_SCHEMA = {"first": ArrayRule("float64", "columns"), "later": ArrayRule("float64", "columns")}
 
 
 class GroupDrift(NamedTuple):
@@ -100,11 +102,8 @@ class BinCounts(Mergeable):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the bin counts from `to_arrays`; raise IncompatibleMomentsError if they are invalid."""
-        first, later = (np.asarray(arrays[name]) for name in ("first", "later"))
-        sound = all(part.ndim == 1 and part.dtype == np.float64 and np.isfinite(part).all() for part in (first, later))
-        if not sound or first.shape != later.shape:
-            raise IncompatibleMomentsError("bin_counts: expected two vectors of finite numbers of one length")
-        return cls(first, later)
+        check_arrays(BIN_COUNTS_SCHEMA, arrays)
+        return cls(np.asarray(arrays["first"]), np.asarray(arrays["later"]))
 
     def _significant_psi(self, columns: slice, binary: bool, policy: DriftPolicy) -> float | None:
         """Return the population stability index of a group; None if it is small or may be random."""

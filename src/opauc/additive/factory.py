@@ -75,11 +75,9 @@ class AdditiveFactory:
 
     def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
         """Raise ValueError where the fit is of other columns than those read up to the position."""
-        schema = schema_at(position)
-        if not isinstance(fit, AdditiveFit) or (
-            schema is not None and not np.array_equal(schema.categorical, fit.categorical)
-        ):
-            raise ValueError("expected the same inputs to be categories in the table and in the fit")
+        if not isinstance(fit, AdditiveFit):
+            raise ValueError("expected an additive fit")
+        fit.check_schema(schema_at(position))
 
     def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
         """Return the basis of an initial sample of the files, where they can be sampled before the pass."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
 from opauc.additive.settings import fitted_whole
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
@@ -83,7 +84,6 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int, policy: Sam
     return max(init_size, int(init_size * factor))
 
 
-class Sample(NamedTuple):
 def rare_rows_needed(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
     """Return how many rows of the rarer class an initial sample should have.
 
@@ -96,10 +96,18 @@ def rare_rows_needed(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> in
     return max(1, min(policy.rare_rows, int(policy.rare_share * init_size)))
 
 
+class Sample(NamedTuple):
     """The positions in the warm-up buffer of the rows that the basis is fitted to, and their share of each class."""
 
     rows: NDArray[np.int64]
     shares: Floats  # (2,): of the negative and of the positive rows
+
+
+BUFFER_SCHEMA = {
+    "rows": ArrayRule("float64", "rows inputs", missing=True),
+    "labels": ArrayRule("int8", "rows", low=0, high=1),
+    "weights": ArrayRule("float64", "rows", low=np.nextafter(0.0, 1.0)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +236,8 @@ class WarmUpBuffer:
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the buffer that `to_arrays` gave, checked."""
-        rows, labels, weights = arrays["rows"], arrays["labels"], arrays["weights"]
-        kinds = [part.dtype.name for part in (rows, labels, weights)]
-        if kinds != ["float64", "int8", "float64"] or rows.ndim != 2 or np.isinf(rows).any():
-            raise ValueError("warm-up buffer: expected numbers, labels and weights")
-        if not labels.shape == weights.shape == (len(rows),) or not np.isin(labels, (0, 1)).all():
-            raise ValueError(f"warm-up buffer: expected {len(rows)} labels of 0 and 1 and as many weights")
-        if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError("warm-up buffer: expected weights above zero")
+        check_arrays(BUFFER_SCHEMA, arrays)
+        rows, labels, weights = (arrays[name] for name in BUFFER_SCHEMA)
         return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
 
 
@@ -320,13 +322,6 @@ class RowFingerprints:
         keys = row_keys(rows)
         places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
         return np.asarray(self.keys[places] != keys)
-
-    @classmethod
-    def of_array(cls, keys: Array) -> Self:
-        """Return the fingerprints with these keys, which must be sorted 64-bit numbers."""
-        if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
-            raise ValueError("fingerprints: expected sorted numbers of 64 bits")
-        return cls(keys)
 
 
 def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:

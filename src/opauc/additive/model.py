@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.groups import GroupKind
-from opauc.additive.drift import BinCounts
+from opauc.additive.basis.groups import ColumnGroups, GroupKind
+from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
 from opauc.additive.random_effects import (
+    EFFECTS_SCHEMA,
     BorderedSystem,
     MixedFit,
     RandomEffectAccumulator,
@@ -24,7 +25,10 @@ from opauc.additive.random_effects import (
     smooth_with_random_effects,
 )
 from opauc.additive.selection import (
+    CANDIDATES_SCHEMA,
     FULL,
+    MODELS,
+    MODELS_WITHOUT_TREES,
     SAMPLE,
     CandidateModels,
     ModelSelection,
@@ -32,10 +36,21 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import LabeledRows, LinearizedSums
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
+from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 NO_GROUPS = np.empty(0, np.int64)
+# The arrays of a model begin with these names.
+SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
+SCHEMA_WITHOUT_EFFECTS = {
+    "lambdas": ArrayRule("float64", "groups", low=0),
+    "first_counts": ArrayRule("float64", "2", low=0),
+    **add_prefix(SUMS, SUMS_SCHEMA),
+    **add_prefix(CANDIDATES, CANDIDATES_SCHEMA),
+    **add_prefix(BIN_COUNTS, BIN_COUNTS_SCHEMA),
+}
+SCHEMA = SCHEMA_WITHOUT_EFFECTS | add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA)
 
 
 class BasisRows(NamedTuple):
@@ -319,49 +334,30 @@ class AdditiveLogistic:
     def to_arrays(self) -> Arrays:
         """Return all arrays but those of the basis, under flat names."""
         arrays: Arrays = {"lambdas": self.lambdas.copy(), "first_counts": self.first_counts.copy()}
-        arrays |= _prefix("sums.", self.sums.to_arrays())
+        arrays |= add_prefix(SUMS, self.sums.to_arrays())
         if self.random_effects.size:
-            arrays |= _prefix("random_effects.", self.random_effects.to_arrays())
-        arrays |= _prefix("candidates.", self.candidates.to_arrays())
-        return arrays | _prefix("bin_counts.", self.bin_counts.to_arrays())
+            arrays |= add_prefix(RANDOM_EFFECTS, self.random_effects.to_arrays())
+        arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
+        return arrays | add_prefix(BIN_COUNTS, self.bin_counts.to_arrays())
 
     @classmethod
     def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
         """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
-        effects = _with_prefix("random_effects.", arrays)
-        model = cls(
+        effects = with_prefix(RANDOM_EFFECTS, arrays)
+        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size)
+        return cls(
             columns,
             arrays["lambdas"],
             arrays["first_counts"],
-            LinearizedSums.from_arrays(_with_prefix("sums.", arrays)),
+            LinearizedSums.from_arrays(with_prefix(SUMS, arrays)),
             RandomEffectSums.from_arrays(effects) if effects else RandomEffectSums.empty(0, columns.n_columns),
-            CandidateModels.from_arrays(_with_prefix("candidates.", arrays)),
-            BinCounts.from_arrays(_with_prefix("bin_counts.", arrays)),
+            CandidateModels.from_arrays(with_prefix(CANDIDATES, arrays)),
+            BinCounts.from_arrays(with_prefix(BIN_COUNTS, arrays)),
         )
-        model._check_shapes()
-        return model
-
-    def _check_shapes(self) -> None:
-        """Raise ValueError unless all arrays fit the columns of the basis."""
-        columns, n_columns, n_models = self.columns, self.columns.n_columns, len(self.columns.candidates())
-        widths = self.sums.n_features, self.candidates.weights.shape[1], self.bin_counts.first.size
-        n_effects = columns.group_index.size
-        if self.random_effects.products.shape != (n_effects, n_columns):
-            raise ValueError(f"random effects: expected {n_effects} of them, got {self.random_effects.size}")
-        if len(self.candidates.weights) != n_models:
-            raise ValueError(f"candidates: expected {n_models} models, got {len(self.candidates.weights)}")
-        if widths != (n_columns,) * 3 or self.lambdas.shape != columns.penalties.groups.kinds.shape:
-            raise ValueError(f"expected sums of {n_columns} columns, got {widths}")
-        if not (np.isfinite(self.lambdas).all() and (self.lambdas >= 0).all()):
-            raise ValueError("lambdas: expected finite numbers that are not negative")
-        counts = self.first_counts
-        if not (np.isfinite(counts).all() and (counts >= 0).all() and counts.shape == (2,)):
-            raise ValueError("first_counts: expected finite numbers that are not negative")
 
 
-def _prefix(prefix: str, arrays: Arrays) -> Arrays:
-    return {f"{prefix}{name}": array for name, array in arrays.items()}
-
-
-def _with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+def check_model_arrays(arrays: NamedArrays, groups: ColumnGroups, n_effects: int) -> None:
+    """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them."""
+    n_models = len(MODELS if GroupKind.LEAVES in groups.kinds else MODELS_WITHOUT_TREES)
+    sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
+    check_arrays(SCHEMA if n_effects else SCHEMA_WITHOUT_EFFECTS, arrays, sizes)

@@ -18,14 +18,23 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
 from opauc.additive.smoothing import factorize, smooth
 from opauc.additive.sums import LabeledRows, LinearizedSums, linearize_rows
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.mergeable import ROUNDING, Mergeable
 from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
-VECTORS = ("curvature", "rhs", "squares", "counts")
-SHARED = ("shared.data", "shared.indices", "shared.indptr")
+EFFECTS_SCHEMA = {
+    "products": ArrayRule("float64", "effects columns"),
+    "curvature": ArrayRule("float64", "effects", low=0),
+    "rhs": ArrayRule("float64", "effects"),
+    "squares": ArrayRule("float64", "effects"),
+    "counts": ArrayRule("float64", "effects", low=0),
+    "shared.data": ArrayRule("float64", "entries"),
+    "shared.indices": ArrayRule("int32", "entries", low=0, below="effects"),
+    "shared.indptr": ArrayRule("int32", "effects+1", ends="entries"),
+}
 # Labeled rows of a basis's columns, and the indicators of their categories.
 IndicatorRows: TypeAlias = tuple[LabeledRows, csr_array]
 
@@ -101,9 +110,9 @@ class RandomEffectSums(Mergeable):
         is_empty = counts <= ROUNDING * self.counts
         remaining = (
             self.products - other.products,
-            self.curvature - other.curvature,
+            np.maximum(self.curvature - other.curvature, 0.0),  # rounding may be more than certain rows had
             self.rhs - other.rhs,
-            self.squares - other.squares,
+            np.maximum(self.squares - other.squares, 0.0),
             counts,
         )
         for array in remaining:
@@ -122,36 +131,18 @@ class RandomEffectSums(Mergeable):
             "squares": self.squares.copy(),
             "counts": self.counts.copy(),
             "shared.data": np.array(self.shared.data),
-            "shared.indices": np.array(self.shared.indices),
-            "shared.indptr": np.array(self.shared.indptr),
+            "shared.indices": np.array(self.shared.indices, np.int32),
+            "shared.indptr": np.array(self.shared.indptr, np.int32),
         }
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the sums from `to_arrays`; raise IncompatibleMomentsError if they cannot be sums of rows."""
-        expected = {"products", *VECTORS, *SHARED}
-        if set(arrays) != expected:
-            raise IncompatibleMomentsError(
-                f"random effects: expected {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}"
-            )
-        products = np.array(arrays["products"])
-        curvature, rhs, squares, counts = vectors = tuple(np.array(arrays[name]) for name in VECTORS)
-        data, indices, indptr = (np.array(arrays[name]) for name in SHARED)
-        size = counts.size
-        if products.shape[:-1] != (size,) or any(vector.shape != (size,) for vector in vectors):
-            shapes = ", ".join(str(part.shape) for part in (products, *vectors))
-            raise IncompatibleMomentsError(f"random effects: expected sums of {size} categories, got shapes {shapes}")
-        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (products, *vectors, data)):
-            raise IncompatibleMomentsError("random effects: expected finite float64 numbers")
-        if (counts < 0).any() or (curvature < 0).any():
-            raise IncompatibleMomentsError("random effects: expected counts and curvature that are not negative")
-        try:
-            shared = csr_array((data, indices, indptr), shape=(size, size))
-            shared.check_format()
-        except ValueError as error:
-            raise IncompatibleMomentsError(f"random effects: shared: {error}") from error
+        n_effects = check_arrays(EFFECTS_SCHEMA, arrays)["effects"]
+        products, curvature, rhs, squares, counts, *shared_parts = (np.array(arrays[name]) for name in EFFECTS_SCHEMA)
+        shared = csr_array(tuple(shared_parts), shape=(n_effects, n_effects))
         if abs(shared - shared.T).max() > ROUNDING * max(1.0, float(curvature.max(initial=0.0))):
-            raise IncompatibleMomentsError("random effects: shared: expected a symmetric matrix")
+            raise IncompatibleMomentsError("shared: expected a symmetric matrix")
         return cls(products, curvature, rhs, squares, counts, shared)
 
     def _check_same_categories(self, other: Self) -> None:

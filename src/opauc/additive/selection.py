@@ -14,6 +14,7 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SELECTION_POLICY, SelectionPolicy
 from opauc.additive.smoothing import solve
 from opauc.additive.sums import LinearizedSums
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.mergeable import Mergeable
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, Labels, NamedArrays
@@ -25,6 +26,10 @@ MODELS_WITHOUT_TREES = (LINEAR, ADDITIVE, CERTAIN_PAIRS, FULL)
 SAMPLE = "sample"
 # Scores are counted in equal bins between plus and minus so many log-odds.
 N_BINS, MAX_SCORE = 4096, 16.0
+CANDIDATES_SCHEMA = {
+    "weights": ArrayRule("float64", "models columns"),
+    "counts": ArrayRule("float64", f"models 2 {N_BINS}", low=0),
+}
 
 
 def candidate_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> dict[str, NDArray[np.int64]]:
@@ -140,13 +145,10 @@ class CandidateModels(Mergeable):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the candidates from `to_arrays`; raise IncompatibleMomentsError if they are invalid."""
-        weights, counts = (np.asarray(arrays[name]) for name in ("weights", "counts"))
-        complete = weights.ndim == 2 and len(weights) in (len(MODELS), len(MODELS_WITHOUT_TREES))
-        fits = complete and counts.shape == (len(weights), 2, N_BINS)
-        sound = all(part.dtype == np.float64 and np.isfinite(part).all() for part in (weights, counts))
-        if not (fits and sound) or counts.min(initial=0.0) < 0:
-            raise IncompatibleMomentsError("candidates: expected four or five models and counts of their scores")
-        return cls(weights, counts)
+        n_models = check_arrays(CANDIDATES_SCHEMA, arrays)["models"]
+        if n_models not in (len(MODELS), len(MODELS_WITHOUT_TREES)):
+            raise IncompatibleMomentsError(f"weights: expected four or five candidate models, got {n_models}")
+        return cls(np.asarray(arrays["weights"]), np.asarray(arrays["counts"]))
 
     def _check_same_candidates(self, other: Self) -> None:
         if not np.array_equal(self.weights, other.weights):

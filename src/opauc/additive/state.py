@@ -17,13 +17,21 @@ from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
-from opauc.core.model import RowReading, plain, with_prefix
+from opauc.core.model import RowReading, plain
 from opauc.core.parameters import from_params
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+
+SCHEMA = {
+    "categorical": ArrayRule("bool", "inputs"),
+    "seed": ArrayRule("uint64"),
+    "sampled": ArrayRule("uint64", "keys", rising=True, optional=True),
+}
 
 
 class AdditiveHeader(TypedDict):
@@ -152,15 +160,20 @@ class AdditiveFit(Fit):
 
     def check_reading(self, reading: RowReading | None) -> None:
         """Raise ValueError unless the columns of the reading become the inputs of the basis."""
-        if reading is None:
-            return
-        if not isinstance(reading, OrdinalReading):
+        if reading is not None and not isinstance(reading, OrdinalReading):
             raise ValueError("reading: expected that of a table of numbers and categories")
-        columns = reading.columns
-        if columns is not None and len(columns.inputs) != self.n_features:
-            raise ValueError(f"expected {self.n_features} inputs, got {len(columns.inputs)}")
-        if columns is not None and (columns.categorical != self.categorical).any():
-            raise ValueError("columns: expected the same inputs to be categories as in the basis")
+        self.check_schema(None if reading is None else reading.columns)
+
+    def check_schema(self, schema: TableSchema | None) -> None:
+        """Raise ValueError unless tables of a schema, or arrays where that is None, become rows of this fit."""
+        categories = [] if schema is None else schema.category_names()
+        if schema is not None and not np.array_equal(schema.categorical, self.categorical):
+            raise ValueError(f"expected a table of {self.n_features} inputs, with the same categories as in the fit")
+        for j in np.flatnonzero(self.categorical).tolist() if self.waiting.n_rows else ():
+            values, n_categories = self.waiting.all_rows()[:, j], len(categories[j]) if categories else 0
+            numbers = values[~np.isnan(values)]
+            if not ((numbers >= UNSEEN) & (numbers < n_categories) & (numbers == np.floor(numbers))).all():
+                raise ValueError(f"waiting.rows: expected numbers of {n_categories} categories in column {j}")
 
     def _after(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         if self.fixed is not None:
@@ -254,19 +267,16 @@ class AdditiveFit(Fit):
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         settings = from_params("OnePassGAM", AdditiveSettings, json_as(AdditiveHeader, header, "fit")["settings"])
-        categorical, seed = arrays["categorical"], arrays["seed"]
-        if categorical.dtype != np.bool_ or categorical.ndim != 1 or seed.dtype != np.uint64 or seed.shape != ():
-            raise ValueError("expected which inputs are categories, and a seed")
-        waiting = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays))
-        fixed = None
-        if "basis.kinds" in arrays:
-            basis = Basis.from_arrays(with_prefix("basis.", arrays))
+        own = {name: array for name, array in arrays.items() if name in SCHEMA}
+        n_inputs = check_arrays(SCHEMA, own)["inputs"]
+        waiting, fixed = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays)), None
+        if basis_arrays := with_prefix("basis.", arrays):
+            basis = Basis.from_arrays(basis_arrays)
             fixed = BasisModel.of_parts(basis, with_prefix("model.", arrays))
-        width = waiting.n_features if fixed is None else fixed.basis.n_inputs
-        if not width == waiting.n_features == categorical.size:
-            raise ValueError(f"expected {categorical.size} inputs, got {width}")
-        sampled = RowFingerprints.of_array(arrays["sampled"]) if "sampled" in arrays else None
-        return cls(settings, categorical, int(seed), waiting, fixed, sampled)
+        if {waiting.n_features, n_inputs if fixed is None else fixed.basis.n_inputs} != {n_inputs}:
+            raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
+        sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
+        return cls(settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled)
 
     def _fitted(self) -> BasisModel:
         return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)

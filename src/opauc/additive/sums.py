@@ -20,6 +20,7 @@ from opauc.additive.kernels.gram import (
     write_split_rows,
 )
 from opauc.additive.kernels.rows import densify_rows
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
@@ -171,6 +172,12 @@ ROWS_PER_BLOCK = 1024
 # Below this margin the secant equals a quarter to the last bit; dividing by the margin would be dividing by zero.
 MIN_MARGIN = 1e-6
 ARRAYS = ("expansion_point", "gram", "rhs", "class_counts")
+SUMS_SCHEMA = {
+    "expansion_point": ArrayRule("float64", "columns"),
+    "gram": ArrayRule("float64", "columns columns"),
+    "rhs": ArrayRule("float64", "columns"),
+    "class_counts": ArrayRule("float64", "2", low=0),
+}
 # Rows, their labels, and their sample weights; None means one each.
 LabeledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
 
@@ -314,19 +321,10 @@ class LinearizedSums(FeatureSums):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the sums from `to_arrays`; raise IncompatibleMomentsError if they cannot be sums of rows."""
-        if set(arrays) != set(ARRAYS):
-            raise IncompatibleMomentsError(f"expected arrays {', '.join(ARRAYS)}, got {', '.join(sorted(arrays))}")
+        check_arrays(SUMS_SCHEMA, arrays)
         point, gram, rhs, counts = (np.array(arrays[name]) for name in ARRAYS)
-        size = point.size
-        shapes = tuple(part.shape for part in (point, gram, rhs, counts))
-        if shapes != ((size,), (size, size), (size,), (2,)):
-            raise IncompatibleMomentsError(
-                f"expected shapes (d,), (d, d), (d,) and (2,), got {', '.join(map(str, shapes))}"
-            )
-        if any(part.dtype != np.float64 or not np.isfinite(part).all() for part in (point, gram, rhs, counts)):
-            raise IncompatibleMomentsError(f"{', '.join(ARRAYS)}: expected finite float64 numbers")
         spread = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
-        possible = (np.diagonal(gram) >= 0).all() and not np.triu(gram, 1).any() and (counts >= 0).all()
+        possible = (np.diagonal(gram) >= 0).all() and not np.triu(gram, 1).any()
         if not possible or (np.abs(gram) > np.outer(spread, spread) * (1 + 1e-6) + 1e-300).any():
             raise IncompatibleMomentsError("gram: expected the lower triangle of a positive semi-definite matrix")
         return cls(point, gram, rhs, counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from safetensors import safe_open
@@ -22,7 +22,16 @@ Arrays = dict[str, Array]
 VERSION = 1
 # Where the header stands in the text part of the safetensors file.
 ENTRY = "opauc"
+# Characters of a message about the content of a file.
+MAX_MESSAGE = 400
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
+
+
+class Sealed(TypedDict):
+    """The text part of a file and its checksum."""
+
+    sha256: str
+    content: str
 
 
 class Described(TypedDict):
@@ -49,7 +58,9 @@ def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings,
     """
     # The format takes contiguous arrays only.
     solid = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    text = json.dumps({"format": ENTRY, "version": VERSION, "kind": kind, "header": header}, sort_keys=True)
+    text = json.dumps(
+        {"format": ENTRY, "version": VERSION, "kind": kind, "header": header}, sort_keys=True, allow_nan=False
+    )
     sealed = json.dumps({"sha256": _seal(text, solid), "content": text})
     with atomic_write(path) as temporary:
         try:
@@ -66,39 +77,63 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
         raise UnreadableFileError(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            content, seal = _content(path, metadata.get(ENTRY))
+            text, seal = _content(path, (file.metadata() or {}).get(ENTRY))
+            content = _parse(text)
+            _check_version(path, content)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        intact = _seal(content, arrays) == seal
-        described = json.loads(content)
+        intact = _seal(text, arrays) == seal
     except UnreadableFileError:
         raise
     except OSError as error:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
     except Exception as error:  # whatever the library makes of a broken file
-        raise UnreadableFileError(f"{path}: broken, or not a file of opauc ({error})") from error
+        raise UnreadableFileError(f"{path}: broken, or not a file of opauc ({one_line(error)})") from error
     if not intact:
         raise UnreadableFileError(f"{path}: damaged, its checksum does not match its content")
     try:
-        described = json_as(Described, described, "content")
+        described = json_as(Described, content, "content")
     except ValueError as error:
-        raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
+        raise UnreadableFileError(f"{path}: cannot be used: {one_line(error)}") from error
     return described["kind"], described["header"], arrays
 
 
+def one_line(error: BaseException) -> str:
+    """Return an error's message in one line, cut where a file made it long."""
+    return " ".join(str(error).split())[:MAX_MESSAGE]
+
+
 def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]:
-    """Return the text that describes the arrays, and the checksum; raise for a file that is not ours or too new."""
+    """Return the text that describes the arrays, and the checksum; raise for a file that is not ours."""
     if entry is None:
         raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
-    sealed = json.loads(entry)
-    described = json.loads(sealed["content"])
-    if described["format"] != ENTRY or not isinstance(described["version"], int):
-        raise UnreadableFileError(f"{path}: not a file of opauc")
-    if described["version"] > VERSION:
-        raise UnreadableFileError(
-            f"{path}: made by a newer opauc (file version {described['version']}, this one reads up to {VERSION})"
-        )
+    sealed = json_as(Sealed, _parse(entry), "checksum")
     return sealed["content"], sealed["sha256"]
+
+
+def _parse(text: str) -> Any:
+    """Return JSON as Python does, but for names that occur twice and numbers that JSON does not have."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    parts = dict(pairs)
+    if len(parts) < len(pairs):
+        raise ValueError(f"{len(pairs) - len(parts)} of its names occur twice")
+    return parts
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _check_version(path: str | os.PathLike[str], content: Json) -> None:
+    """Raise for a file that is not ours, or of a newer version."""
+    if content["format"] != ENTRY or not isinstance(content["version"], int):
+        raise UnreadableFileError(f"{path}: not a file of opauc")
+    if content["version"] > VERSION:
+        raise UnreadableFileError(
+            f"{path}: made by a newer opauc (file version {content['version']}, this one reads up to {VERSION})"
+        )
 
 
 def _seal(text: str, arrays: NamedArrays) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.batch import ResumePosition, SourceRecord
-from opauc.core.checksummed_file import read_checksummed, write_checksummed
+from opauc.core.checksummed_file import one_line, read_checksummed, write_checksummed
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
@@ -269,7 +269,8 @@ def model_from_parts(
     fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
     if reading is None and fit.n_features != width:
         raise ValueError(f"expected {fit.n_features} features, got {width}")
-    fit.check_reading(reading)
+    if kind is ModelHeader:  # the reading of a checkpoint is that of its position
+        fit.check_reading(reading)
     used = None if reading is None else reading.feature_names()
     # A table may have columns that the model does not use.
     if names is not None and used is not None and [*filter(set(used).__contains__, names)] != used:
@@ -310,15 +311,10 @@ def unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except KeyError as error:
         if isinstance(error, OpaucError):
-            raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
+            raise UnreadableFileError(f"{path}: cannot be used: {one_line(error)}") from error
         raise UnreadableFileError(f"{path}: cannot be used: it lacks {error}") from error
     except (OpaucError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError) as error:
-        raise UnreadableFileError(f"{path}: cannot be used: {error}") from error
-
-
-def with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        raise UnreadableFileError(f"{path}: cannot be used: {one_line(error)}") from error
 
 
 def plain(value: object) -> object:

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opauc.core.array_schema import with_prefix
 from opauc.core.fit import BatchFit, Fit, PenaltyPath
 from opauc.core.json_schema import json_as
 from opauc.core.mergeable import FeatureSpread, Statistic
-from opauc.core.model import plain, with_prefix
+from opauc.core.model import plain
 from opauc.core.parameters import from_params
 from opauc.core.registry import MAPS, SOLVERS
 from opauc.core.row_blocks import widen_rows

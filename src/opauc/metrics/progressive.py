@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.array_schema import with_prefix
 from opauc.core.fit import Fit
 from opauc.core.scorer import Scorer
 from opauc.errors import IncompatibleMomentsError
@@ -287,7 +288,7 @@ class ProgressiveValidation:
             raise ValueError("pace: expected increasing counts of rows scored and training rows")
         if not 0 < header["next_look"] < MAX_ROWS or pace[-1][1] >= MAX_ROWS:
             raise ValueError(f"next_look: expected a number of rows, got {header['next_look']}")
-        auc, look = ProgressiveAuc.from_arrays(_with_prefix("progress.", arrays)), _with_prefix("look.", arrays)
+        auc, look = ProgressiveAuc.from_arrays(with_prefix("progress.", arrays)), with_prefix("look.", arrays)
         scorer = fit.scorer_of(look) if look else None
         return cls(
             auc=auc,
@@ -298,10 +299,6 @@ class ProgressiveValidation:
             pace=tuple((scored, trained) for scored, trained in pace),
             running=_estimate(auc),
         )
-
-
-def _with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _estimate(auc: ProgressiveAuc) -> float | None:

@@ -159,7 +159,7 @@ def test_arrays_that_would_make_a_kernel_read_out_of_bounds_raise():
         if array.dtype.kind == "i" and name not in ("n_certain",):
             changes.append(array + np.array(100, array.dtype))
         for change in changes:
-            with pytest.raises(ValueError, match=r"basis|n_certain"):
+            with pytest.raises(ValueError, match=": expected"):
                 Basis.from_arrays(arrays | {name: change})
     with pytest.raises(ValueError, match="expected arrays"):
         Basis.from_arrays({name: array for name, array in arrays.items() if name != "cells"})

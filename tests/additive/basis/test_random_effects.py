@@ -79,9 +79,9 @@ def test_pooled_categories_of_few_rows_have_no_random_effects():
 def test_invalid_arrays_raise(inputs, numbers):
     kinds = np.array([3, 2, 3, 1], np.int8)
     arrays = {"inputs": np.array(inputs, np.int64), "numbers": np.array(numbers, np.int64)}
-    with pytest.raises(ValueError, match="random effects"):
+    with pytest.raises(ValueError, match=": expected"):
         RandomEffects.from_arrays(kinds, arrays)
-    with pytest.raises(ValueError, match="random effects"):
+    with pytest.raises(ValueError, match="expected arrays inputs, numbers"):
         RandomEffects.from_arrays(kinds, {})
 
 

@@ -18,8 +18,9 @@ from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
-from opauc.additive.basis.tables import BasisTables, check_tables, main_tables, with_pair_tables
+from opauc.additive.basis.tables import SCHEMA, BasisTables, check_tables, main_tables, with_pair_tables
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, write_basis_rows
+from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Rows are expanded in blocks of at most MAX_BLOCK_ROWS rows and about MAX_BLOCK_ENTRIES entries, which stay in the
@@ -29,6 +30,11 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
 N_CERTAIN, GAIN, LEAVES, RANDOM_EFFECTS = "n_certain", "validation_gain", "leaves.", "random_effects."
+BASIS_SCHEMA = {
+    **SCHEMA,
+    N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
+    GAIN: ArrayRule("float64", "2", optional=True),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +215,7 @@ class Basis:
 
     def to_arrays(self) -> Arrays:
         """Return all arrays of the basis under flat names, for a file or the network."""
-        arrays: Arrays = {**self.tables._asdict(), N_CERTAIN: np.array(self.n_certain)}
+        arrays: Arrays = {**self.tables._asdict(), N_CERTAIN: np.array(self.n_certain, np.int64)}
         if self.validation_gain is not None:
             arrays[GAIN] = np.array(self.validation_gain)
         if self.random_effects.size:
@@ -221,20 +227,16 @@ class Basis:
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the basis from `to_arrays`; raise ValueError if the arrays are not those of a basis."""
-        prefixed = (N_CERTAIN, GAIN, LEAVES, RANDOM_EFFECTS)
-        tables = check_tables({name: array for name, array in arrays.items() if not name.startswith(prefixed)})
-        n_certain = _read_n_certain(arrays[N_CERTAIN])
-        if not 0 <= n_certain <= len(tables.pairs):
-            raise ValueError(f"n_certain: expected at most {len(tables.pairs)} pairs, got {n_certain}")
-        gain = arrays.get(GAIN)
-        if gain is not None and (gain.shape != (2,) or not np.isfinite(gain).all()):
-            raise ValueError("validation_gain: expected two finite numbers")
-        leaves, effects = _with_prefix(LEAVES, arrays), _with_prefix(RANDOM_EFFECTS, arrays)
+        leaves, effects = with_prefix(LEAVES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith((LEAVES, RANDOM_EFFECTS))}
+        check_arrays(BASIS_SCHEMA, own)
+        tables = BasisTables(**{name: np.ascontiguousarray(own[name]) for name in SCHEMA})
+        check_tables(tables)
         return cls(
             tables,
-            n_certain,
+            int(own[N_CERTAIN]),
             LeafIndicators.from_arrays(tables, leaves) if leaves else None,
-            None if gain is None else ValidationGain(*gain.tolist()),
+            ValidationGain(*own[GAIN].tolist()) if GAIN in own else None,
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
         )
 
@@ -297,11 +299,3 @@ class Basis:
             shape = int(t.pair_sizes[one]), int(t.pair_sizes[two])
             smooth = tuple(bool(t.kinds[j] == NUMERIC and has_more_knots[j]) for j in (one, two))
             yield surface_roughness(shape, (smooth[0], smooth[1]), cells >= 0)
-
-
-def _read_n_certain(array: NDArray[np.generic]) -> int:
-    return int(array) if array.shape == () and array.dtype.kind in "iu" else -1
-
-
-def _with_prefix(prefix: str, arrays: NamedArrays) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.knots import OrderedValues, place_knots
-from opauc.additive.basis.tables import BasisTables
+from opauc.additive.basis.tables import BasisTables, rises
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, write_value_codes
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.types import Arrays, Floats, NamedArrays
 
 # Codes per input, including the code of missing values. Finer codes do not improve trees, and sums over 64 codes stay
@@ -20,6 +21,11 @@ MAX_CODES = 64
 # Rows that are coded at a time, so that they stay in the cache.
 ROWS_PER_BLOCK = 256
 ALL_VALUES = 0.0, 1.0
+SCHEMA = {
+    "cuts": ArrayRule("float64", "cuts"),
+    "cut_ends": ArrayRule("int64", "inputs+1", ends="cuts"),
+    "level_codes": ArrayRule("uint8", "levels", low=1, high=MAX_CODES - 1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +95,12 @@ class ValueCodes:
     @classmethod
     def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
         """Return the codes of the inputs of a basis from `to_arrays`; raise ValueError if they are invalid."""
-        cuts, ends, codes = (np.ascontiguousarray(arrays[name]) for name in ("cuts", "cut_ends", "level_codes"))
-        n_inputs, n_levels = tables.kinds.size, int(tables.n_levels.sum())
-        if cuts.dtype != np.float64 or cuts.ndim != 1 or not np.isfinite(cuts).all():
-            raise ValueError("cuts: expected finite float64 numbers")
-        if ends.dtype != np.int64 or ends.shape != (n_inputs + 1,) or ends[0] != 0 or ends[-1] != cuts.size:
-            raise ValueError(f"cut_ends: expected where the cuts of {n_inputs} inputs end")
-        if (np.diff(ends) < 0).any() or (np.diff(ends) > MAX_CODES - 2).any():
+        check_arrays(SCHEMA, arrays, {"inputs": tables.kinds.size, "levels": int(tables.n_levels.sum())})
+        cuts, ends, codes = (np.ascontiguousarray(arrays[name]) for name in SCHEMA)
+        if (np.diff(ends) > MAX_CODES - 2).any():
             raise ValueError(f"cut_ends: expected at most {MAX_CODES - 2} cuts of an input")
-        if any((np.diff(cuts[begin:end]) <= 0).any() for begin, end in pairwise(ends.tolist())):
+        if not all(rises(cuts[begin:end]) for begin, end in pairwise(ends.tolist())):
             raise ValueError("cuts: expected ascending numbers for each input")
-        if codes.dtype != np.uint8 or codes.shape != (n_levels,) or not ((codes > 0) & (codes < MAX_CODES)).all():
-            raise ValueError(
-                f"level_codes: expected a code between 1 and {MAX_CODES - 1} for each of {n_levels} levels"
-            )
         return cls(cuts, ends, codes)
 
 

@@ -12,6 +12,7 @@ from opauc.types import Floats, Labels
 
 # Quantiles of one input are read from about so many rows: more rows hardly move them.
 QUANTILE_ROWS = 4096
+SECOND_DIFFERENCE = 1.0, -2.0, 1.0
 
 
 class OrderedValues(NamedTuple):
@@ -105,7 +106,7 @@ def curve_roughness(size: int, ridge: float = BASIS_POLICY.curve_ridge) -> Float
     >>> [round(float(curve @ curve_roughness(3) @ curve), 2) for curve in (line, bend)]
     [0.28, 4.02]
     """
-    return _second_differences(size) + ridge * np.eye(size)
+    return _second_differences(size, np.arange(size)) + ridge * np.eye(size)
 
 
 def surface_roughness(
@@ -120,18 +121,23 @@ def surface_roughness(
     """
     if not any(smooth):
         return None
-    n_rows, n_columns = shape
-    matrix = ridge * np.eye(n_rows * n_columns)
-    if smooth[0]:
-        matrix += np.kron(_second_differences(n_rows), np.eye(n_columns))
-    if smooth[1]:
-        matrix += np.kron(np.eye(n_rows), _second_differences(n_columns))
-    at = np.flatnonzero(cells)
-    return matrix[np.ix_(at, at)]
+    at = np.divmod(np.flatnonzero(cells), shape[1])
+    matrix = ridge * np.eye(at[0].size)
+    for along, other, size, is_smooth in zip(at, at[::-1], shape, smooth, strict=True):
+        if is_smooth:
+            matrix += _second_differences(size, along) * (other[:, None] == other)
+    return matrix
 
 
-def _second_differences(size: int) -> Floats:
-    """Return the sum of squared second differences as a matrix; zero for two coefficients or fewer."""
-    differences = np.diff(np.eye(size), 2, axis=0) if size > 2 else np.zeros((1, size))
-    matrix: Floats = differences.T @ differences
+def _second_differences(size: int, at: NDArray[np.int64]) -> Floats:
+    """Return the sum of squared second differences of `size` coefficients as a matrix, of those at `at` only.
+
+    A difference takes three neighbors 1, -2, 1 times. No matrix of all coefficients is made: few may have a column.
+    """
+    matrix = np.zeros((at.size, at.size))
+    for offset, one in enumerate(SECOND_DIFFERENCE):
+        for other_offset, other in enumerate(SECOND_DIFFERENCE):
+            first = at - offset
+            inside = (first >= 0) & (first <= size - len(SECOND_DIFFERENCE))
+            matrix += one * other * (inside[:, None] & (first[:, None] == at - other_offset))
     return matrix

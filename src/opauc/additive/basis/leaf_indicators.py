@@ -8,12 +8,20 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.additive.basis.bins import SCHEMA as CODES
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.tables import BasisTables
 from opauc.additive.kernels.trees import TreeSplits, write_leaves
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.types import Arrays, Floats, NamedArrays
 
-SPLIT_ARRAYS = TreeSplits._fields
+SCHEMA = CODES | {
+    "inputs": ArrayRule("int32", "splits", low=0, below="inputs"),
+    "codes": ArrayRule("uint8", "splits"),
+    "children": ArrayRule("int32", "splits 2"),
+    "roots": ArrayRule("int32", "trees", low=0),
+    "frozen": ArrayRule("bool", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,24 +84,12 @@ class LeafIndicators:
     @classmethod
     def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
         """Return the leaves from `to_arrays`; raise ValueError if they are not trees on the inputs of the basis."""
-        expected = {"cuts", "cut_ends", "level_codes", "frozen", *SPLIT_ARRAYS}
-        if set(arrays) != expected:
-            raise ValueError(f"expected arrays {', '.join(sorted(expected))}, got {', '.join(sorted(arrays))}")
-        splits = TreeSplits(*(np.ascontiguousarray(arrays[name]) for name in SPLIT_ARRAYS))
-        n_splits, n_trees = splits.inputs.size, splits.roots.size
-        shapes = (n_splits,), (n_splits,), (n_splits, 2), (n_trees,)
-        for name, part, shape in zip(SPLIT_ARRAYS, splits, shapes, strict=True):
-            kind = np.dtype(np.uint8 if name == "codes" else np.int32)
-            if part.shape != shape or part.dtype != kind:
-                raise ValueError(f"{name}: expected {kind.name} numbers of shape {shape}")
-        if not n_trees or not _are_trees(splits):
+        check_arrays(SCHEMA, arrays, {"inputs": tables.kinds.size})
+        codes = {name: arrays[name] for name in CODES}
+        splits = TreeSplits(*(np.ascontiguousarray(arrays[name]) for name in TreeSplits._fields))
+        if not splits.roots.size or not _are_trees(splits):
             raise ValueError("expected one or more trees that each end in leaves")
-        if (splits.inputs < 0).any() or (splits.inputs >= tables.kinds.size).any():
-            raise ValueError(f"inputs: expected numbers below {tables.kinds.size}")
-        frozen = arrays["frozen"]
-        if frozen.shape != (1,) or frozen.dtype != np.bool_:
-            raise ValueError("frozen: expected true or false")
-        return cls(ValueCodes.from_arrays(tables, arrays), splits, bool(frozen[0]))
+        return cls(ValueCodes.from_arrays(tables, codes), splits, bool(arrays["frozen"][0]))
 
 
 def _are_trees(splits: TreeSplits) -> bool:

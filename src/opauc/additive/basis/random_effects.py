@@ -13,10 +13,15 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
 from opauc.additive.policy import BASIS_POLICY, BasisPolicy
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Integers are exact in float64 up to here.
 LARGEST_WHOLE = 2**53
+SCHEMA = {
+    "inputs": ArrayRule("int64", "effects", low=0, below="inputs"),
+    "numbers": ArrayRule("int64", "effects", low=-LARGEST_WHOLE, high=LARGEST_WHOLE),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,24 +117,20 @@ class RandomEffects:
     @classmethod
     def from_arrays(cls, kinds: NDArray[np.int8], arrays: NamedArrays) -> Self:
         """Return the random effects of inputs of these kinds from `to_arrays`; raise ValueError if invalid."""
-        if set(arrays) != {"inputs", "numbers"}:
-            raise ValueError(f"random effects: expected arrays inputs and numbers, got {', '.join(sorted(arrays))}")
-        inputs, numbers = (np.array(arrays[name]) for name in ("inputs", "numbers"))
-        integer = all(part.dtype == np.int64 and part.ndim == 1 and part.size for part in (inputs, numbers))
-        if not integer or inputs.size != numbers.size or not _ascending(inputs, numbers):
+        check_arrays(SCHEMA, arrays, {"inputs": kinds.size})
+        inputs, numbers = (np.array(arrays[name]) for name in SCHEMA)
+        if not inputs.size or not _ascending(inputs, numbers):
             raise ValueError("random effects: expected inputs and their numbers in ascending order")
-        if inputs[0] < 0 or inputs[-1] >= kinds.size or (kinds[inputs] < NUMERIC).any():
+        if (kinds[inputs] < NUMERIC).any():
             raise ValueError("random effects: expected numeric or categorical inputs")
-        if (numbers[kinds[inputs] == CATEGORICAL] < 0).any() or (
-            (numbers > LARGEST_WHOLE) | (numbers < -LARGEST_WHOLE)
-        ).any():
-            raise ValueError("random effects: expected category numbers from zero on, and integers exact in float64")
+        if (numbers[kinds[inputs] == CATEGORICAL] < 0).any():
+            raise ValueError("random effects: expected category numbers from zero on")
         return cls(inputs, numbers)
 
 
 def _ascending(inputs: NDArray[np.int64], numbers: NDArray[np.int64]) -> bool:
     steps = np.diff(inputs)
-    return bool(((steps > 0) | ((steps == 0) & (np.diff(numbers) > 0))).all())
+    return bool(((steps > 0) | ((steps == 0) & (numbers[1:] > numbers[:-1]))).all())
 
 
 NO_RANDOM_EFFECTS = RandomEffects(np.empty(0, np.int64), np.empty(0, np.int64))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +12,28 @@ from numpy.typing import NDArray
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, DEVIATION, FIRST, HIGH, LINEAR, LOW, MISSING, NUMERIC
-from opauc.types import Array, Floats, NamedArrays
+from opauc.core.array_schema import ArrayRule
+from opauc.types import Array, Floats
 
 NONE = -1
-DTYPES = {
-    "kinds": np.int8, "scales": np.float64, "columns": np.int32, "knots": np.float64, "knot_ends": np.int64,
-    "levels": np.int32, "level_ends": np.int64, "n_levels": np.int32, "pair_knots": np.float64,
-    "pair_knot_ends": np.int64, "pair_levels": np.int32, "pair_level_ends": np.int64, "pair_sizes": np.int32,
-    "pairs": np.int32, "cell_starts": np.int64, "cells": np.int32,
-}  # fmt: skip
+SCHEMA = {
+    "kinds": ArrayRule("int8", "inputs", low=0, high=CATEGORICAL),
+    "scales": ArrayRule("float64", "inputs 4"),
+    "columns": ArrayRule("int32", "inputs 3", low=NONE),
+    "knots": ArrayRule("float64", "knots"),
+    "knot_ends": ArrayRule("int64", "inputs+1", ends="knots"),
+    "levels": ArrayRule("int32", "numbers", low=0),
+    "level_ends": ArrayRule("int64", "inputs+1", ends="numbers"),
+    "n_levels": ArrayRule("int32", "inputs", low=0),
+    "pair_knots": ArrayRule("float64", "pair_knots"),
+    "pair_knot_ends": ArrayRule("int64", "inputs+1", ends="pair_knots"),
+    "pair_levels": ArrayRule("int32", "pair_levels", low=0),
+    "pair_level_ends": ArrayRule("int64", "inputs+1", ends="pair_levels"),
+    "pair_sizes": ArrayRule("int32", "inputs", low=0),
+    "pairs": ArrayRule("int32", "pairs 2", low=0, below="inputs"),
+    "cell_starts": ArrayRule("int64", "pairs", low=0),
+    "cells": ArrayRule("int32", "cells", low=NONE),
+}
 
 
 class BasisTables(NamedTuple):
@@ -108,95 +122,70 @@ def with_pair_tables(
     )
 
 
-def check_tables(arrays: NamedArrays) -> BasisTables:
-    """Return the tables of these arrays; raise ValueError if a kernel could read or write out of bounds with them."""
-    if set(arrays) != set(DTYPES):
-        raise ValueError(f"basis: expected arrays {', '.join(DTYPES)}, got {', '.join(sorted(arrays))}")
-    for name, kind in DTYPES.items():
-        _expect(arrays[name].dtype == kind, name, f"numbers of type {np.dtype(kind).name}")
-        _expect(bool(np.isfinite(arrays[name]).all()), name, "finite numbers")
-    tables = BasisTables(**{name: np.ascontiguousarray(arrays[name]) for name in DTYPES})
-    n_inputs, n_pairs = tables.kinds.size, len(tables.pairs)
-    for name, shape in {
-        "kinds": (n_inputs,), "scales": (n_inputs, 4), "columns": (n_inputs, 3), "n_levels": (n_inputs,),
-        "pair_sizes": (n_inputs,), "pairs": (n_pairs, 2), "cell_starts": (n_pairs,),
-    }.items():  # fmt: skip
-        _expect(arrays[name].shape == shape, name, f"the shape {shape}")
-    for ends, parts in (
-        ("knot_ends", tables.knots), ("level_ends", tables.levels),
-        ("pair_knot_ends", tables.pair_knots), ("pair_level_ends", tables.pair_levels),
-    ):  # fmt: skip
-        _check_ends(ends, arrays[ends], n_inputs, parts)
-    _check_inputs(tables)
-    _check_pairs(tables)
-    return tables
-
-
-def _check_inputs(tables: BasisTables) -> None:
-    """Raise unless the columns of the inputs are consecutive, and their knots and levels valid."""
-    kinds, n_knots = tables.kinds, np.diff(tables.knot_ends)
-    _expect(bool(((kinds >= 0) & (kinds <= CATEGORICAL)).all()), "kinds", f"numbers up to {CATEGORICAL}")
+def check_tables(tables: BasisTables) -> None:
+    """Raise ValueError if a kernel could read or write out of bounds with tables whose arrays follow `SCHEMA`."""
+    n_knots, n_numbers = np.diff(tables.knot_ends), np.diff(tables.level_ends)
+    categorical = tables.kinds == CATEGORICAL
     _expect(bool((tables.scales[:, HIGH] > tables.scales[:, LOW]).all()), "scales", "a low below a high")
     _expect(bool((tables.scales[:, DEVIATION] > 0).all()), "scales", "deviations above zero")
-    _expect(bool((n_knots[kinds != NUMERIC] == 0).all()), "knot_ends", "knots of numeric inputs only")
-    column, expected = 1, np.full_like(tables.columns, NONE)
-    for j, kind in enumerate(kinds.tolist()):
-        if kind in (BINARY, NUMERIC):
-            expected[j, LINEAR], column = column, column + 1
-        size = int(tables.n_levels[j]) if kind == CATEGORICAL else int(n_knots[j])
-        _expect(size > 0 if kind == CATEGORICAL else tables.n_levels[j] == 0, "n_levels", "levels of categories only")
-        if size:
-            expected[j, FIRST], column = column, column + size
-        if tables.columns[j, MISSING] != NONE:
-            expected[j, MISSING], column = column, column + 1
-        knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
-        _expect(knots.size != 1 and bool((np.diff(knots) > 0).all()), "knots", "two or more in ascending order")
-        levels = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
-        _expect(bool(((levels >= 0) & (levels < max(1, size))).all()), "levels", f"levels below {size}")
-    _expect(np.array_equal(expected, tables.columns), "columns", "columns that follow each other")
+    _expect(not n_knots[tables.kinds != NUMERIC].any(), "knot_ends", "knots of numeric inputs only")
+    _expect(not n_numbers[~categorical].any(), "level_ends", "levels of categories only")
+    _expect(bool(((tables.n_levels > 0) == categorical).all()), "n_levels", "levels of categories only")
+    for j, (knots, levels) in enumerate(zip(_parts(tables, "knot"), _parts(tables, "level"), strict=True)):
+        _expect(knots.size != 1 and rises(knots), "knots", "two or more in ascending order")
+        if categorical[j]:
+            # The last level pools all numbers that have none of their own.
+            own = np.sort(levels[levels < tables.n_levels[j] - 1])
+            fits = own.size == tables.n_levels[j] - 1 and np.array_equal(own, np.arange(own.size))
+            _expect(fits and levels.max(initial=0) < tables.n_levels[j], "levels", "one number for each level")
+    _check_columns(tables, n_knots)
+    _check_pairs(tables)
+
+
+def _check_columns(tables: BasisTables, n_knots: NDArray[np.int64]) -> None:
+    """Raise unless the columns of the inputs follow each other, after the intercept."""
+    sizes = np.zeros(tables.columns.shape, np.int64)
+    sizes[:, LINEAR] = np.isin(tables.kinds, (BINARY, NUMERIC))
+    sizes[:, FIRST] = n_knots + tables.n_levels
+    sizes[:, MISSING] = tables.columns[:, MISSING] != NONE
+    starts = 1 + np.cumsum(sizes).reshape(sizes.shape) - sizes
+    _expect(np.array_equal(tables.columns, np.where(sizes > 0, starts, NONE)), "columns", "columns in a row")
+    has_column = tables.cells >= 0
+    first = 1 + int(sizes.sum())
+    in_a_row = np.array_equal(tables.cells[has_column], np.arange(first, first + np.count_nonzero(has_column)))
+    _expect(in_a_row, "cells", "columns in a row")
 
 
 def _check_pairs(tables: BasisTables) -> None:
-    """Raise unless the cells of the pairs are complete, and their columns consecutive."""
-    sizes, pairs = tables.pair_sizes, tables.pairs
-    _expect(bool(((pairs >= 0) & (pairs < sizes.size)).all()), "pairs", "numbers of inputs")
-    _expect(
-        bool((sizes >= 0).all()) and bool((sizes[pairs] > 0).all()),
-        "pair_sizes",
-        "basis functions for every input in a pair",
-    )
-    for j in np.unique(pairs).tolist():
-        knots = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
-        levels = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
-        kind, size = tables.kinds[j], sizes[j]
+    """Raise unless inputs have the basis functions that pairs take, and each pair a cell per product and a column."""
+    sizes, pairs = tables.pair_sizes.astype(np.int64), tables.pairs
+    _expect(bool((sizes[pairs] > 0).all()), "pair_sizes", "basis functions for every input in a pair")
+    all_knots, all_levels = list(_parts(tables, "pair_knot")), list(_parts(tables, "pair_level"))
+    for j in np.flatnonzero(sizes).tolist():  # in a pair or not: kernels look them up
+        knots, levels = all_knots[j], all_levels[j]
         fits = {
-            BINARY: size == 1,
-            NUMERIC: knots.size == size >= 2 and bool((np.diff(knots) > 0).all()),
-            CATEGORICAL: levels.size == tables.n_levels[j] and bool(((levels >= 0) & (levels < size)).all()),
+            BINARY: sizes[j] == 1,
+            NUMERIC: knots.size == sizes[j] >= 2 and rises(knots),
+            CATEGORICAL: levels.max(initial=0) < sizes[j] <= levels.size == tables.n_levels[j],
         }
-        _expect(fits.get(kind, False), "pair_sizes", f"knots or levels for input {j}")
-    ends = np.append(0, np.cumsum(sizes[pairs[:, 0]].astype(np.int64) * sizes[pairs[:, 1]]))
-    _expect(
-        np.array_equal(tables.cell_starts, ends[:-1]) and tables.cells.size == ends[-1], "cells", "one cell per product"
-    )
-    with_column = tables.cells >= 0
-    first = 1 + int((tables.columns[:, :] >= 0).sum() + np.maximum(_term_sizes(tables) - 1, 0).sum())
-    columns = tables.cells[with_column]
-    _expect(np.array_equal(columns, np.arange(first, first + columns.size)), "cells", "columns that follow each other")
+        _expect(bool(fits.get(tables.kinds[j], False)), "pair_sizes", f"knots or levels for input {j}")
+    ends = np.append(0, np.cumsum(sizes[pairs[:, 0]] * sizes[pairs[:, 1]]))
+    complete = np.array_equal(tables.cell_starts, ends[:-1]) and tables.cells.size == ends[-1]
+    _expect(complete, "cells", "one cell per product")
     if len(pairs):
-        _expect(bool(np.logical_or.reduceat(with_column, ends[:-1]).all()), "cells", "a column or more for each pair")
+        has_column = np.logical_or.reduceat(tables.cells >= 0, ends[:-1])
+        _expect(bool(has_column.all()), "cells", "a column or more for each pair")
 
 
-def _term_sizes(tables: BasisTables) -> NDArray[np.int64]:
-    """Return the number of hat functions or levels of each input."""
-    return np.where(tables.kinds == CATEGORICAL, tables.n_levels, np.diff(tables.knot_ends))
+def _parts(tables: BasisTables, name: str) -> Iterator[Array]:
+    """Yield the part of each input of an array of knots or levels."""
+    values, ends = getattr(tables, f"{name}s"), getattr(tables, f"{name}_ends").tolist()
+    return (values[begin:end] for begin, end in pairwise(ends))
 
 
-def _check_ends(name: str, ends: Array, n_inputs: int, parts: Array) -> None:
-    ascending = ends.shape == (n_inputs + 1,) and ends[0] == 0 and bool((np.diff(ends) >= 0).all())
-    _expect(
-        ascending and ends[-1] == parts.size and parts.ndim == 1, name, "ascending ends up to the length of the values"
-    )
+def rises(numbers: Floats) -> bool:
+    """Tell whether each number is above the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _expect(holds: bool, name: str, what: str) -> None:

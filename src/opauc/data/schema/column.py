@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.core.batch import MAX_COUNT
 from opauc.core.json_schema import json_as
 from opauc.data.schema.dates import ISO, are_layouts, date_numbers, infer_date_layout, parse_dates, parts_of_type
 from opauc.data.schema.numbers import MISSING_CATEGORIES, POINT, is_number_format, parse_numbers
@@ -136,7 +137,7 @@ class ColumnSchema:
         if kind not in KINDS or (kind == DATE) != bool(column["parts"]):
             raise ValueError(f"column {name}: expected a number, a category or a date with its parts")
         codes = list(column["categories"].values())
-        if len(set(codes)) < len(codes) or min(codes, default=0) < 0:
+        if len(set(codes)) < len(codes) or min(codes, default=0) < 0 or max(codes, default=0) >= MAX_COUNT:
             raise ValueError(f"column {name}: expected categories with a number each")
         is_valid = {NUMBER: is_number_format(text_format), DATE: are_layouts(text_format), CATEGORY: False}
         if text_format and not is_valid[kind]:
