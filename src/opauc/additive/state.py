@@ -27,6 +27,7 @@ from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
+
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "seed": ArrayRule("uint64"),

@@ -62,8 +62,8 @@ def check_arrays(schema: ArraySchema, arrays: NamedArrays, sizes: Sizes | None =
     for name, rule, array in present:
         shape = _bind(rule.shape, array.shape, lengths)
         if array.dtype != rule.dtype or array.shape != shape:
-            expected = f"{rule.dtype} numbers of shape {_shown(rule.shape, lengths)}"
-            raise IncompatibleMomentsError(f"{name}: expected {expected}, got {array.dtype} of shape {array.shape}")
+            layout = f"{rule.dtype} numbers of shape {_shown(rule.shape, lengths)}"
+            raise IncompatibleMomentsError(f"{name}: expected {layout}, got {array.dtype} of shape {array.shape}")
     for name, rule, array in present:
         if (expected := _fault(rule, array, lengths)) is not None:
             raise IncompatibleMomentsError(f"{name}: expected {expected}")
