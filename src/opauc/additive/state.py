@@ -27,7 +27,6 @@ from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
-
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "seed": ArrayRule("uint64"),
@@ -38,7 +37,7 @@ SCHEMA = {
 class AdditiveHeader(TypedDict):
     """An additive fit in the header of a file."""
 
-    settings: dict[str, int | str | list[list[int | str]] | None]
+    settings: dict[str, int | str | list[list[int | str]] | list[int | str] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +70,7 @@ class AdditiveFit(Fit):
     waiting: WarmUpBuffer
     fixed: BasisModel | None = None
     sampled: RowFingerprints | None = None  # of the initial sample, whose rows are processed again with all others
+    policy: AdditivePolicy = ADDITIVE_POLICY
 
     @classmethod
     def start(
@@ -86,7 +86,6 @@ class AdditiveFit(Fit):
 
     @property
     def n_features(self) -> int:
-    policy: AdditivePolicy = ADDITIVE_POLICY
         """Inputs."""
         return self.categorical.size
 
