@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
-from opauc.core.mergeable import ROUNDING, FeatureSums
+from opauc.core.mergeable import ROUNDING, FeatureSums, add_rounding, subtraction_error
 from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Array, Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
@@ -177,6 +177,7 @@ SUMS_SCHEMA = {
     "gram": ArrayRule("float64", "columns columns"),
     "rhs": ArrayRule("float64", "columns"),
     "class_counts": ArrayRule("float64", "2", low=0),
+    "rounding": ArrayRule("float64", "columns", low=0, optional=True),
 }
 # Rows, their labels, and their sample weights; None means one each.
 LabeledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
@@ -207,6 +208,10 @@ class LinearizedSums(FeatureSums):
     gram: Floats
     rhs: Floats  # the right-hand side of the normal equations
     class_counts: Floats  # (2,): sums of the sample weights of the negative and of the positive rows
+    # A bound on the rounding error in the diagonal of `gram` from subtracting rows; None if none were subtracted.
+    rounding: Floats | None = None
+
+    optional_arrays: ClassVar[tuple[str, ...]] = ("rounding",)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(np.diagonal(self.gram)).all() and np.isfinite(self.rhs).all()):
@@ -264,7 +269,8 @@ class LinearizedSums(FeatureSums):
         """Return the sums of both sets of rows, which must have the same expansion point."""
         self._check_same_expansion(other)
         counts = self.class_counts + other.class_counts
-        return replace(self, gram=self.gram + other.gram, rhs=self.rhs + other.rhs, class_counts=counts)
+        rounding = add_rounding(self.rounding, other.rounding)
+        return type(self)(self.expansion_point, self.gram + other.gram, self.rhs + other.rhs, counts, rounding)
 
     def subtract(self, other: Self) -> Self:
         """Return the sums of the rows that are not in `other`: the inverse of `merge`."""
@@ -275,28 +281,34 @@ class LinearizedSums(FeatureSums):
                 f"cannot take out {other.counts.negative:g} negative and {other.counts.positive:g} positive rows: "
                 f"only {self.counts.negative:g} and {self.counts.positive:g} were seen"
             )
-        if (counts <= ROUNDING * self.class_counts).all():
+        counts[counts <= ROUNDING * self.class_counts] = 0.0
+        if not counts.any():
             return self.empty_copy()
-        gram = self.gram - other.gram
-        before, after = np.diagonal(self.gram), np.diagonal(gram)
-        if (after < -ROUNDING * before).any():
-            feature = int(np.argmin(after + ROUNDING * before))
+        gram, rhs = self.gram - other.gram, self.rhs - other.rhs
+        had, has = np.diagonal(self.gram), np.diagonal(gram)
+        lost = subtraction_error(float(self.class_counts.sum())) * (had + np.diagonal(other.gram))
+        lost = lost if (before := add_rounding(self.rounding, other.rounding)) is None else lost + before
+        if (has < -ROUNDING * had - lost).any():
+            feature = int(np.argmin(has + ROUNDING * had + lost))
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        return replace(self, gram=gram, rhs=self.rhs - other.rhs, class_counts=np.maximum(counts, 0.0))
+        # What rounding leaves of a column stays: if it were set to zero, rows subtracted later would lack what it held.
+        return type(self)(self.expansion_point, gram, rhs, counts, lost)
 
     def widen(self, n_features: int) -> Self:
         """Return the sums of the same rows with more features, zero in all rows and at the expansion point."""
         padding = 0, n_features - self.n_features
-        point = np.pad(self.expansion_point, padding)
-        return replace(self, expansion_point=point, gram=np.pad(self.gram, padding), rhs=np.pad(self.rhs, padding))
+        point, gram, rhs = (np.pad(part, padding) for part in (self.expansion_point, self.gram, self.rhs))
+        rounding = None if self.rounding is None else np.pad(self.rounding, padding)
+        return type(self)(point, gram, rhs, self.class_counts, rounding)
 
     def restrict(self, features: ArrayLike) -> Self:
         """Return the sums of the given features only, in the given order."""
         at = np.asarray(features)
         gram = np.tril(self.full_gram()[np.ix_(at, at)])
-        return replace(self, expansion_point=self.expansion_point[at], gram=gram, rhs=self.rhs[at])
+        rounding = None if self.rounding is None else self.rounding[at]
+        return type(self)(self.expansion_point[at], gram, self.rhs[at], self.class_counts, rounding)
 
     def full_gram(self) -> Floats:
         """Return the Gram matrix with both triangles."""
@@ -307,27 +319,25 @@ class LinearizedSums(FeatureSums):
     def __reduce__(self) -> tuple[Callable[..., LinearizedSums], tuple[Array | None, ...]]:
         """Pickle the lower triangle only, and no triangle if there are no rows."""
         triangle = self.gram[np.tril_indices(self.n_features)] if self.class_counts.any() else None
-        return _from_triangle, (self.expansion_point, triangle, self.rhs, self.class_counts)
+        return _from_triangle, (self.expansion_point, triangle, self.rhs, self.class_counts, self.rounding)
 
     def to_arrays(self) -> Arrays:
         """Return copies of the expansion point and the sums, for a file or the network."""
-        return {
-            "expansion_point": self.expansion_point.copy(),
-            "gram": self.gram.copy(),
-            "rhs": self.rhs.copy(),
-            "class_counts": self.class_counts.copy(),
-        }
+        sums = {name: getattr(self, name).copy() for name in ARRAYS}
+        return sums if self.rounding is None else {**sums, "rounding": self.rounding.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the sums from `to_arrays`; raise IncompatibleMomentsError if they cannot be sums of rows."""
         check_arrays(SUMS_SCHEMA, arrays)
         point, gram, rhs, counts = (np.array(arrays[name]) for name in ARRAYS)
-        spread = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
-        possible = (np.diagonal(gram) >= 0).all() and not np.triu(gram, 1).any()
+        rounding = np.array(arrays["rounding"]) if "rounding" in arrays else np.zeros(point.shape)
+        # True sums are at most diagonal + rounding, and their error is at most rounding.
+        spread = np.sqrt(np.maximum(np.diagonal(gram) + 2.0 * rounding, 0.0))
+        possible = (np.diagonal(gram) >= -rounding).all() and not np.triu(gram, 1).any()
         if not possible or (np.abs(gram) > np.outer(spread, spread) * (1 + 1e-6) + 1e-300).any():
             raise IncompatibleMomentsError("gram: expected the lower triangle of a positive semi-definite matrix")
-        return cls(point, gram, rhs, counts)
+        return cls(point, gram, rhs, counts, rounding if "rounding" in arrays else None)
 
     def _check_same_expansion(self, other: Self) -> None:
         """Raise unless both have the same expansion point."""
@@ -339,11 +349,13 @@ class LinearizedSums(FeatureSums):
             raise IncompatibleMomentsError("sums with different expansion points cannot be merged")
 
 
-def _from_triangle(point: Floats, triangle: Floats | None, rhs: Floats, counts: Floats) -> LinearizedSums:
+def _from_triangle(
+    point: Floats, triangle: Floats | None, rhs: Floats, counts: Floats, rounding: Floats | None
+) -> LinearizedSums:
     gram = np.zeros((point.size, point.size))
     if triangle is not None:
         gram[np.tril_indices(point.size)] = triangle
-    return LinearizedSums(point, gram, rhs, counts)
+    return LinearizedSums(point, gram, rhs, counts, rounding)
 
 
 def linearize(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:

@@ -28,7 +28,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     The file holds the weights and, for estimators with `partial_fit`,
     everything needed to continue training: `partial_fit`, `merge` and `forget`
     work on what `load` gives. It is a safetensors file; it appears whole or
-    not at all.
+    not at all, and is checked as `load` checks it before it is written.
 
     Examples
     --------
@@ -41,7 +41,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     array(['yes'], dtype='<U3')
     """
     if type(model) in STATISTICS.values():
-        write_checksummed(path, STATISTICS_FILE, {"statistics": type(model).__name__}, model.to_arrays())
+        arrays = model.to_arrays()
+        with unreadable(f"{path}: not written"):
+            type(model).from_arrays(arrays)
+        write_checksummed(path, STATISTICS_FILE, {"statistics": type(model).__name__}, arrays)
         return
     if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")

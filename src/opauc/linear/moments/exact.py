@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from opauc.core.mergeable import ROUNDING, FeatureSums
+from opauc.core.mergeable import ROUNDING, FeatureSums, add_rounding, subtraction_error
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.accumulate import GroupSums, accumulate
@@ -18,8 +18,6 @@ from opauc.types import Arrays, Floats, Rows
 
 # The weight of rows does not decay below this. Covariances are ratios and stay correct.
 UNDERFLOW_FLOOR = 1e-100
-# Relative rounding error of subtracting rows.
-SUBTRACT_ERROR = 8.0 * np.finfo(float).eps
 # Negative eigenvalue of a correlation matrix, per feature, that rounding may cause, above all of float32 products.
 MAX_NEGATIVE_EIGENVALUE = 1e-6
 # Up to this many features a scatter matrix is factored to check it, which takes about a second; beyond, only its
@@ -117,7 +115,7 @@ class ExactMoments(FeatureSums):
             scatter = _outer(self.count * share, away)
             scatter += self.scatter
             scatter += other.scatter
-            return ExactMoments(total, self.mean + share * away, scatter, _sum(self.rounding, other.rounding))
+            return ExactMoments(total, self.mean + share * away, scatter, add_rounding(self.rounding, other.rounding))
 
     def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Return the statistics as if `rows` had never been seen."""
@@ -144,8 +142,8 @@ class ExactMoments(FeatureSums):
         taken = np.diagonal(other.scatter)
         # The means have a relative rounding error too, which enters the scatter between the two sets of rows.
         size = np.abs(self.mean) + np.abs(other.mean)
-        lost = SUBTRACT_ERROR * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
-        lost = lost if (before := _sum(self.rounding, other.rounding)) is None else lost + before
+        lost = subtraction_error(self.count) * (had + taken + factor * np.abs(away) * (np.abs(away) + size))
+        lost = lost if (before := add_rounding(self.rounding, other.rounding)) is None else lost + before
         if (has < -ROUNDING * np.maximum(had, taken) - lost).any():
             feature = int(np.argmin(has + ROUNDING * had + lost))
             raise IncompatibleMomentsError(
@@ -211,14 +209,15 @@ class ExactMoments(FeatureSums):
             raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature")
         if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
             raise IncompatibleMomentsError("count, mean and scatter must be finite")
-        deviation = np.sqrt(np.abs(np.diagonal(scatter)))
+        # A true scatter of at most diagonal + rounding, and an error of at most rounding.
+        deviation = np.sqrt(np.abs(np.diagonal(scatter)) + 2.0 * rounding)
         bound = np.outer(deviation, deviation)
         impossible = (
             count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
         )
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
-        if impossible or _is_indefinite(scatter, deviation):
+        if impossible or _is_indefinite(scatter, deviation, rounding):
             raise IncompatibleMomentsError("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMomentsError("mean and scatter must be zero when count is")
@@ -232,13 +231,6 @@ class ExactMoments(FeatureSums):
             )
 
 
-def _sum(one: Floats | None, other: Floats | None) -> Floats | None:
-    """Return the sum of two arrays, where None counts as zero."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
-
-
 def _outer(factor: float, vector: Floats) -> Floats:
     """Return factor * vector vector^T, exactly symmetric."""
     product: Floats = np.multiply.outer(vector, vector)
@@ -246,7 +238,7 @@ def _outer(factor: float, vector: Floats) -> Floats:
     return product
 
 
-def _is_indefinite(scatter: Floats, deviation: Floats) -> bool:
+def _is_indefinite(scatter: Floats, deviation: Floats, rounding: Floats) -> bool:
     """Return whether the scatter matrix has a negative eigenvalue, beyond rounding."""
     varying = np.flatnonzero(deviation)
     if not 0 < varying.size <= MAX_FACTORED:
@@ -255,5 +247,6 @@ def _is_indefinite(scatter: Floats, deviation: Floats) -> bool:
     correlation = scatter.T[np.ix_(varying, varying)].copy(order="F")
     correlation *= scale
     correlation *= scale[:, None]
-    correlation.flat[:: varying.size + 1] += MAX_NEGATIVE_EIGENVALUE * varying.size
+    # Errors of sqrt(rounding_i rounding_j) in the entries lower no eigenvalue by more than this.
+    correlation.flat[:: varying.size + 1] += varying.size * (MAX_NEGATIVE_EIGENVALUE + rounding[varying] * scale**2)
     return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
+from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, add_rounding, or_one
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
@@ -31,6 +32,10 @@ class FeatureMoments(Statistic):
     totals: Floats  # (2,) total weight of the rows of each class
     means: Floats  # (2, d)
     scatters: Floats  # (2, d)
+    # (2, d): a bound on the rounding error in `scatters` from subtracting rows; None if none were subtracted.
+    rounding: Floats | None = None
+
+    optional_arrays: ClassVar[tuple[str, ...]] = ("rounding",)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.means).all() and np.isfinite(self.scatters).all()):
@@ -78,7 +83,8 @@ class FeatureMoments(Statistic):
         with np.errstate(over="ignore", invalid="ignore"):
             away = other.means - self.means
             scatters = self.scatters + (other.scatters + product[:, None] * away**2)
-            return FeatureMoments(totals, self.means + share[:, None] * away, scatters)
+            means, rounding = self.means + share[:, None] * away, add_rounding(self.rounding, other.rounding)
+            return FeatureMoments(totals, means, scatters, rounding)
 
     def subtract(self, other: FeatureMoments) -> FeatureMoments:
         """Return the statistics of the rows that are not in `other`: the inverse of `merge`."""
@@ -96,25 +102,27 @@ class FeatureMoments(Statistic):
         scatters = self.scatters - other.scatters - between
         with np.errstate(over="ignore"):  # sparse rows are summed without centering, which loses digits
             lost = ROUNDING * np.maximum(self.scatters, other.scatters) + 1e-14 * self.totals[:, None] * self.means**2
+        lost = lost if (before := add_rounding(self.rounding, other.rounding)) is None else lost + before
         if (scatters < -lost)[remains].any():
             feature = int(np.argmin((scatters + lost)[remains].min(axis=0)))
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
         keep = remains[:, None]
-        return FeatureMoments(
-            left, np.where(keep, self.means - away, 0.0), np.where(keep, np.maximum(scatters, 0.0), 0.0)
-        )
+        means, scatters = np.where(keep, self.means - away, 0.0), np.where(keep, np.maximum(scatters, 0.0), 0.0)
+        return FeatureMoments(left, means, scatters, np.where(keep, lost, 0.0))
 
     def widen(self, n_features: int) -> FeatureMoments:
         """Return the statistics with more features, which are zero in all rows so far."""
         more = ((0, 0), (0, n_features - self.n_features))
-        return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more))
+        rounding = None if self.rounding is None else np.pad(self.rounding, more)
+        return FeatureMoments(self.totals, np.pad(self.means, more), np.pad(self.scatters, more), rounding)
 
     def restrict(self, features: ArrayLike) -> FeatureMoments:
         """Return the statistics of the given features only, in the given order."""
         at = np.asarray(features)
-        return FeatureMoments(self.totals, self.means[:, at], self.scatters[:, at])
+        rounding = None if self.rounding is None else self.rounding[:, at]
+        return FeatureMoments(self.totals, self.means[:, at], self.scatters[:, at], rounding)
 
     def mean_difference(self) -> Floats:
         """Return mean of the positive rows - mean of the negative rows."""
@@ -131,8 +139,9 @@ class FeatureMoments(Statistic):
         return FeatureSpread.pooled(self.scatters.sum(axis=0), float(self.totals.sum()))
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the three sums, for a file or the network."""
-        return {"counts": self.totals.copy(), "means": self.means.copy(), "scatters": self.scatters.copy()}
+        """Return copies of the sums, for a file or the network; `rounding` only where rows were subtracted."""
+        sums = {"counts": self.totals.copy(), "means": self.means.copy(), "scatters": self.scatters.copy()}
+        return sums if self.rounding is None else {**sums, "rounding": self.rounding.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FeatureMoments:
@@ -145,13 +154,16 @@ class FeatureMoments(Statistic):
             raise IncompatibleMomentsError(
                 f"expected shapes (2,), (2, d) and (2, d), got {totals.shape}, {means.shape} and {scatters.shape}"
             )
-        if not all(np.isfinite(part).all() for part in (totals, means, scatters)):
+        rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(means.shape)
+        if rounding.shape != means.shape or not (rounding >= 0.0).all():
+            raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature and class")
+        if not all(np.isfinite(part).all() for part in (totals, means, scatters, rounding)):
             raise IncompatibleMomentsError("counts, means and scatters must be finite")
         if (totals < 0).any() or (scatters < 0).any():
             raise IncompatibleMomentsError("counts and scatters must not be negative")
         if means[totals == 0].any() or scatters[totals == 0].any():
             raise IncompatibleMomentsError("means and scatters must be zero when counts are")
-        return cls(totals, means, scatters)
+        return cls(totals, means, scatters, rounding if "rounding" in arrays else None)
 
     def _check_same_width(self, other: FeatureMoments) -> None:
         if other.n_features != self.n_features:
