@@ -213,3 +213,21 @@ def test_a_mistake_in_a_pipe_is_told_at_once_though_the_pipe_stays_open(tmp_path
     said = without_notice(done.stderr)
     assert (done.returncode, said.count("\n")) == (2, 1), said
     assert said.startswith("opauc: standard input, line 3: label 3 besides -1 and 1")
+
+
+def test_missing_labels_are_no_class_and_can_be_left_out(tmp_path, opauc):
+    path = tmp_path / "rows.csv"
+    path.write_text("age,bought\n" + "30,yes\n20,no\n40,NA\n" * 20)
+    model = tmp_path / "m.opauc"
+    for options in ((), ("--positive", "yes"), ("--solver", "exact", "--positive", "yes")):
+        ran = opauc("train", path, "--label", "bought", "-o", model, *options)
+        assert ran.code == 2
+        assert ran.err.endswith(
+            "line 4, column bought: the label is missing, as in 19 more of 60 rows; leave such rows out "
+            "(--drop-unlabeled)\n"
+        )
+        assert not model.exists()
+    ran = opauc("train", path, "--label", "bought", "-o", model, "--drop-unlabeled")
+    assert ran.code == 0
+    assert "left out 20 rows without a label\n" in ran.err
+    assert ": 40 rows (positive: yes)" in ran.err

@@ -84,7 +84,8 @@ def test_labels_stay_as_they_stand(column, wanted):
 def test_a_row_without_a_label_is_bad_always(column, missing):
     with pytest.raises(MalformedRowError) as error:
         encoded(OneHotEncoder(missing=missing), {"a": [1, 2], "y": column}, line=10)
-    assert str(error.value) == "t.parquet, line 12, column y: the label is missing"
+    message = "t.parquet, line 12, column y: the label is missing; leave such rows out (drop_unlabeled=True)"
+    assert str(error.value) == message
     bad = BadRows("skip")
     rows, labels, lines, *_ = encoded(OneHotEncoder(missing=missing), {"a": [1, 2], "y": column}, bad, line=10)
     assert rows.tolist() == [[1]]

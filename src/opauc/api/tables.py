@@ -10,6 +10,7 @@ import numpy as np
 
 from opauc.api.saving import load
 from opauc.core.labels import ClassLabels
+from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
 from opauc.data.columns import TableColumns
 from opauc.data.frames import PandasTable
 from opauc.errors import InputError
@@ -17,9 +18,15 @@ from opauc.types import Array, Floats, Labels
 
 
 def split_label(
-    table: Any, label: str | int | None, features: Sequence[str | int] | None = None, drop: Sequence[str | int] = ()
+    table: Any,
+    label: str | int | None,
+    features: Sequence[str | int] | None = None,
+    drop: Sequence[str | int] = (),
+    drop_unlabeled: bool = False,
 ) -> tuple[Any, Array]:
     """Return the feature columns of a table, by default all but the label, and the labels.
+
+    Rows without a label are an error, or left out.
 
     Examples
     --------
@@ -36,13 +43,25 @@ def split_label(
         raise InputError(f"expected paths or a table with a label column, got {type(table).__name__}")
     columns = TableColumns(label=label, features=features, drop=drop).resolve(names, "the table").by_name
     name, chosen = str(columns.label), [str(feature) for feature in columns.features or ()]
+    rows: Any
     if isinstance(table, PandasTable):
         frame: Any = table
-        return frame[chosen], label_array(frame[name])
-    import pyarrow as pa
+        rows, labels = frame[chosen], label_array(frame[name])
+    else:
+        import pyarrow as pa
 
-    arrow = pa.table(table)
-    return arrow.select(chosen), label_array(arrow[name].to_pandas())
+        arrow = pa.table(table)
+        rows, labels = arrow.select(chosen), label_array(arrow[name].to_pandas())
+    missing = missing_labels(labels)
+    if not missing.any():
+        return rows, labels
+    if not drop_unlabeled:
+        raise InputError(
+            f"column {name}: the label is missing in {missing.sum():,} of {missing.size:,} rows; leave such rows out (",
+            DROP_UNLABELED, ")",
+        )  # fmt: skip
+    labeled = np.flatnonzero(~missing)
+    return (rows.iloc[labeled] if isinstance(table, PandasTable) else rows.take(labeled)), labels[labeled]
 
 
 def fitted_estimator(model: Any) -> Any:

@@ -22,9 +22,10 @@ from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
 from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.columns import quoted_list
+from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.find_sources import find_sources
+from opauc.data.formats.memory import table_names
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
 from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError
@@ -135,7 +136,7 @@ def _train_table(
         if name in given:
             raise ParameterError(Parameter(name), " is for files; this is a table in memory")
     if options.is_additive_table(given):
-        model = _fit_additive_table(table, reading, options, given)
+        model = _fit_additive_table(table, reading, options)
     else:
         factory, labels = options.factory(given=given), options.labels()
         trainer, rows = Trainer(factory, labels), OneHotReading(reading, positive=labels.positive)
@@ -150,16 +151,16 @@ def _train_table(
     return model
 
 
-def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions, given: Collection[str]) -> Any:
+def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions) -> Any:
     """Fit an additive model to a table in memory."""
-    for name in ("categorical", "numeric"):
-        if name in given:
-            raise ParameterError(
-                Parameter(name), " is for files; in a data frame give the column a categorical or a numeric type"
-            )
     factory, labels = options.factory(additive=True), options.labels()
-    X, y = split_label(table, reading.label, reading.features, reading.drop)
-    model = ESTIMATORS[factory.estimator](**factory.parameters)
+    X, y = split_label(table, reading.label, reading.features, reading.drop, reading.drop_unlabeled)
+    requested = TableColumns(
+        reading.label, reading.features, reading.categorical, drop=reading.drop, numeric=reading.numeric
+    )
+    columns = requested.resolve(table_names(table) or (), "the table").by_name
+    declared = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
+    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared)
     if labels.positive is None:
         model.fit(X, y)
     else:

@@ -43,6 +43,7 @@ def command(
     delimiter: shared.Delimiter = None,
     header: shared.Header = None,
     decimal: shared.Decimal = None,
+    drop_unlabeled: shared.DropUnlabeled = False,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
@@ -58,7 +59,7 @@ def command(
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
         missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based, delimiter=delimiter,
-        header=header, decimal=decimal,
+        header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
     )  # fmt: skip
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     reporter = Reporter(json, quiet)

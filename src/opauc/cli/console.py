@@ -51,6 +51,11 @@ class Reporter:
             text = f"skipped {number_of(rows, 'bad row')}, the first of them:"
             self.say("skipped", text, first, rows=rows, first=list(first))
 
+    def unlabeled(self, rows: int) -> None:
+        """Report how many rows were left out because they have no label."""
+        if rows:
+            self.say("unlabeled", f"left out {number_of(rows, 'row')} without a label", rows=rows)
+
     def compiling(self, sentence: str) -> None:
         """Report, once, that kernels are being compiled."""
         if not self._compiling:

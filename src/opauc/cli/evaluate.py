@@ -29,6 +29,7 @@ def command(
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
+    drop_unlabeled: shared.DropUnlabeled = False,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
@@ -38,7 +39,8 @@ def command(
     if report is not None:
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), purpose, label=label)
+    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
+    scored = ScoredStream(model, data, format_, bad_rows, purpose, label=label)
     reporter = Reporter(json, quiet)
     if engine is None and scheduler is None:
         evaluation = evaluate_stream(scored, reporter)
@@ -46,6 +48,7 @@ def command(
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
         evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter)
+    reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
         write_report(report, model.name, scored, evaluation)
     ranking = evaluation.ranking

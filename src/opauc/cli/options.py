@@ -119,6 +119,11 @@ Header = Annotated[
     typer.Option("--header/--no-header", help="Whether the first line of a text table is a header. Default: inferred.",
                  rich_help_panel=READING),
 ]  # fmt: skip
+DropUnlabeled = Annotated[
+    bool,
+    typer.Option("--drop-unlabeled", help="Leave out rows without a label, and say how many there were.",
+                 rich_help_panel=ROWS),
+]  # fmt: skip
 OnBadRow = Annotated[
     str,
     typer.Option(
@@ -200,10 +205,10 @@ class SkippableRows(BadRows):
         super().handle(row)
 
 
-def bad_rows(policy: str, most: int | None) -> BadRows:
+def bad_rows(policy: str, most: int | None, drop_unlabeled: bool = False) -> BadRows:
     """Return the policy for bad rows."""
     try:
-        return SkippableRows(policy, most)
+        return SkippableRows(policy, most, drop_unlabeled=drop_unlabeled)
     except ValueError as error:
         raise InputError(f"--on-bad-row: {error}") from error
 

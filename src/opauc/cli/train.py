@@ -172,6 +172,7 @@ def command(
     delimiter: shared.Delimiter = None,
     header: shared.Header = None,
     decimal: shared.Decimal = None,
+    drop_unlabeled: shared.DropUnlabeled = False,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
@@ -189,7 +190,7 @@ def command(
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
         groups=groups, missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based,
-        delimiter=delimiter, header=header, decimal=decimal,
+        delimiter=delimiter, header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
     )  # fmt: skip
     options = TrainOptions(
         solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
@@ -202,7 +203,7 @@ def command(
     )  # fmt: skip
     renamed = {"seed": "random_state", "format_": "format"}
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
-    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
+    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
     result = run_training(data, reading, options, target, asked, bad_rows, reporter)
     if result.model is None:
         saved = checkpoint or Path(f"{target}.checkpoint")
@@ -215,5 +216,6 @@ def command(
     if explain_columns:
         show_columns(result.column_profiles, reporter)
     report_unreadable(result.unreadable, reporter)
+    reporter.unlabeled(bad_rows.unlabeled)
     report_training(result, target, reporter)
     return 0

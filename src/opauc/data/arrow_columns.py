@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from opauc.core.batch import RawLabels
-from opauc.data.bad_rows import RowErrors
+from opauc.data.bad_rows import RowErrors, missing_labels
 from opauc.data.columns import about_columns, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
@@ -105,7 +105,7 @@ def parse_text_columns(
 
 
 def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArray[np.bool_]]:
-    """Return labels as numbers or strings, and which of them are missing."""
+    """Return labels as numbers or strings, and which of them are missing, whatever is in their place."""
     batch = _narrow(table)
     kind = _plain_type(batch.schema.field(name).type)
     if not (is_text(kind) or _is_number(kind)):
@@ -113,14 +113,16 @@ def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArr
     column = batch.column(name)
     if is_text(kind):
         strings, codes = encode_strings(column)
-        return np.array([*strings, ""])[codes], codes < 0
+        labels = np.array([*strings, ""])
+        return labels[codes], missing_labels(labels)[codes]
     missing = numbers_in(column.is_null(nan_is_null=True)).astype(np.bool_)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if types.is_decimal(kind) or column.null_count:
-        column = pc.cast(column, pa.float64())
-    values = numbers_in(column)
-    return values.astype(np.bool_) if types.is_boolean(column.type) else values, missing
+    if types.is_decimal(kind) or types.is_boolean(kind):
+        column = pc.cast(column, pa.float64() if types.is_decimal(kind) else pa.uint8())
+    # A cast to float64 would not keep integers beyond 2**53 apart.
+    values = numbers_in(column if types.is_floating(column.type) else column.fill_null(0))
+    return values.astype(np.bool_) if types.is_boolean(kind) else values, missing
 
 
 def encode_categories(table: Table, name: str, source: str) -> EncodedStrings:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.batch import RawBatch, RawLabels
+from opauc.data.schema.numbers import MISSING_LABELS
 from opauc.errors import MalformedRowError, Parameter, Part, TooManyBadRowsError
 
 LISTED = 20
 Mask = NDArray[np.bool_]
 FILL_MISSING = Parameter("missing", ...)
 ZERO_OR_MEAN: tuple[Part, ...] = (Parameter("missing", "zero"), " or ", Parameter("missing", "mean"))
-MISSING_LABEL = "the label is missing"
+MISSING_LABEL, DROP_UNLABELED = "the label is missing", Parameter("drop_unlabeled", True)
 # What a model that was trained without missing values says of them.
 TRAINED_WITHOUT: tuple[Part, ...] = (
     ", and the model was trained to refuse missing values; to score such rows, train it with missing values taken as "
@@ -42,16 +43,22 @@ class BadRows:
     """
 
     def __init__(
-        self, policy: str = "error", most: int | None = None, total: int = 0, first: Sequence[str] = ()
+        self,
+        policy: str = "error",
+        most: int | None = None,
+        total: int = 0,
+        first: Sequence[str] = (),
+        drop_unlabeled: bool = False,
     ) -> None:
         if policy not in ("error", "skip"):
             raise ValueError(f"bad rows can be 'error' or 'skip', got {policy!r}")
         self.policy, self.most = policy, most
         self.total, self.first = total, list(first)
+        self.drop_unlabeled, self.unlabeled = drop_unlabeled, 0  # whether rows without a label are left out; how many
 
     def fresh_copy(self) -> Self:
         """Return the same policy before any row."""
-        return type(self)(self.policy, self.most)
+        return type(self)(self.policy, self.most, drop_unlabeled=self.drop_unlabeled)
 
     def handle(self, row: MalformedRowError) -> None:
         """Raise a bad row, or count it; raise if there are too many."""
@@ -59,10 +66,23 @@ class BadRows:
             raise row
         self.total += 1
         if len(self.first) < LISTED:
-            self.first.append(str(row))
+            self.first.append(str(row.parts[0]))  # without advice
         if self.most is not None and self.total > self.most:
             message = f"{self.total} bad rows, at most {self.most} may be skipped; the last: "
             raise TooManyBadRowsError(message, *row.parts) from row
+
+
+def missing_labels(labels: RawLabels) -> Mask:
+    """Return which labels are missing: nan among numbers, a missing-value marker among strings.
+
+    >>> import numpy as np
+    >>> from opauc.data.bad_rows import missing_labels
+    >>> missing_labels(np.array(["yes", "NA", "-"])), missing_labels(np.array([1.0, np.nan]))
+    (array([False,  True, False]), array([False,  True]))
+    """
+    if labels.dtype.kind == "U":
+        return np.isin(np.char.strip(labels), list(MISSING_LABELS))
+    return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.shape, np.bool_)
 
 
 class RowErrors:
@@ -107,12 +127,11 @@ class RowErrors:
         else:
             self.add_row(row, "the value is missing", name, *(TRAINED_WITHOUT if self._trained else FILL))
 
-    def add_missing_labels(self, labels: RawLabels, column: str) -> None:
-        """Record rows without a label: nan among numbers, the empty string among strings."""
-        if labels.dtype.kind == "f":
-            self.add(np.isnan(labels), MISSING_LABEL, column)
-        elif labels.dtype.kind == "U":
-            self.add(labels == "", MISSING_LABEL, column)
+    def add_missing_labels(self, missing: Mask, column: str) -> None:
+        """Record rows without a label."""
+        n_others = int(missing.sum()) - 1
+        others = f", as in {n_others:,} more of {missing.size:,} rows" if n_others else ""
+        self.add(missing, MISSING_LABEL, column, others, "; leave such rows out (", DROP_UNLABELED, ")")
 
     def add_missing_categories(self, missing: Mask, column: str) -> None:
         """Record rows that have no category in a column."""
@@ -126,8 +145,11 @@ class RowErrors:
         good = np.ones(n_rows, dtype=bool)
         for row in sorted(self._errors):
             reason, column, advice = self._errors[row]
-            bad_rows.handle(MalformedRowError(self._source, self._line(row), reason, *advice, column=column))
             good[row] = False
+            if reason == MISSING_LABEL and bad_rows.drop_unlabeled:
+                bad_rows.unlabeled += 1
+            else:
+                bad_rows.handle(MalformedRowError(self._source, self._line(row), reason, *advice, column=column))
         return good
 
     def lines_of(self, good: Mask | None) -> NDArray[np.int64] | None:

@@ -37,6 +37,7 @@ class ReadOptions:
     groups: str | None = None  # name of the column with the groups of the rows; not a feature
     numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever would be inferred
     decimal: str | None = None  # the decimal separator of numbers in text
+    drop_unlabeled: bool = False  # whether rows without a label are left out; they are an error otherwise
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.core.batch import RawBatch, RawLabels
-from opauc.data.bad_rows import MISSING_LABEL, BadRows, Mask, RowErrors
+from opauc.data.bad_rows import BadRows, Mask, RowErrors, missing_labels
 from opauc.data.columns import TableColumns, listed
 from opauc.data.encode.categories import (
     UNKNOWN,
@@ -71,7 +71,7 @@ class OneHotEncoder:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from opauc.data.bad_rows import MISSING_LABEL, BadRows, Mask, RowErrors
+    >>> from opauc.data.bad_rows import BadRows
     >>> from opauc.core.batch import RawBatch, Position
     >>> from opauc.data.columns import TableColumns
     >>> from opauc.data.encode.onehot import OneHotEncoder
@@ -179,7 +179,7 @@ class OneHotEncoder:
         errors = RowErrors(raw, source, self._frozen)
         labels = raw.labels
         if labels is not None:
-            errors.add_missing_labels(labels, self._label or "y")
+            errors.add_missing_labels(missing_labels(labels), self._label or "y")
         if isinstance(raw.rows, csr_array):
             rows, good = check_sparse(raw.rows, self.missing, errors, bad_rows)
             return EncodedRows(rows, _select(raw.labels, good), errors.lines_of(good))
@@ -255,7 +255,7 @@ class OneHotEncoder:
         from opauc.data.arrow_columns import label_values
 
         labels, missing = label_values(batch, name, source)
-        errors.add(missing, MISSING_LABEL, name)
+        errors.add_missing_labels(missing, name)
         return labels
 
     def _numbers(self, batch: RecordBatch | WideTable, source: str, errors: RowErrors) -> tuple[DenseRows, bool]:

@@ -146,7 +146,7 @@ class OrdinalEncoder:
             from opauc.data.arrow_columns import label_values
 
             labels, missing = label_values(batch, str(self._label), source)
-            if missing.any():
+            if missing.any() and not missing.all():
                 batch, labels = batch.take(np.flatnonzero(~missing)), labels[~missing]
             positive = np.asarray(labels == labels[:1])
         self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy, source)

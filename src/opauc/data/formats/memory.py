@@ -204,9 +204,10 @@ def label_array(labels: object) -> RawLabels:
         return given.reshape(-1)
     try:
         column = pa.array(given.reshape(-1), from_pandas=True)
-        return label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)[0]
+        labels, missing = label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)
     except pa.ArrowException as error:
         raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all strings") from error
+    return labels if labels.dtype.kind == "U" or not missing.any() else np.where(missing, np.nan, labels)
 
 
 def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:

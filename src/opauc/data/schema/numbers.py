@@ -29,6 +29,8 @@ MISSING_MARKERS = (
 )  # fmt: skip
 # Of these, the strings that mark a missing category too, as in pandas.
 MISSING_CATEGORIES = frozenset(MISSING_MARKERS) - {"?", "-", "--", ".", "na", "none", "NaT", "(null)", "Null", "\\N"}
+# Of these, the strings that mark a missing label too; "-" may be a class beside "+", and "none" beside others.
+MISSING_LABELS = frozenset(MISSING_MARKERS) - {"-", "none"}
 BOOLEANS = {"true": 1.0, "false": 0.0}
 POINT, COMMA = DECIMALS = (".", ",")
 # Characters of a value that a message shows.
