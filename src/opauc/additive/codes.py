@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +61,15 @@ class RowsByValue(NamedTuple):
 
 
 def find_coded_inputs(
-    effects: Sequence[MainEffect], sample: SampleRows, scores: Floats, policy: CodePolicy = CODE_POLICY
+    effects: Sequence[MainEffect],
+    sample: SampleRows,
+    scores: Floats,
+    policy: CodePolicy = CODE_POLICY,
+    numeric: Collection[int | str] = (),
 ) -> list[int]:
     """Return the numeric inputs whose values act as codes, given scores that include their curves.
+
+    Inputs in `numeric` are none: the user declares them numeric.
 
     If values had no effects beyond the curve, the product of the residuals of
     two rows of one value would be zero on average: the sum of these products is
@@ -88,9 +94,10 @@ def find_coded_inputs(
     residuals = sample.weight * (sample.labels - probabilities)
     curvatures = sample.weight * probabilities * (1.0 - probabilities)
     variances = sample.weight * curvatures
-    candidates = _find_candidates(effects, sample, policy)
     candidates = {
-        j: values for j, values in candidates.items() if values.agreement(residuals, variances) > policy.min_z
+        j: values
+        for j, values in _find_candidates(effects, sample, policy).items()
+        if j not in numeric and values.agreement(residuals, variances) > policy.min_z
     }
     if candidates:
         for pooled in _pooled_categories(effects, sample):

@@ -104,6 +104,13 @@ class Terms:
         """Return the standard deviation of each term over the rows."""
         return dict(zip(self.names, self._deviations.tolist(), strict=True))
 
+    def input_importances(self) -> Floats:
+        """Return the importance of each input: the sum over its terms, that of a pair shared evenly by its two."""
+        importances = np.zeros(len(self.inputs))
+        for term, deviation in zip(self.term_columns, self._deviations.tolist(), strict=True):
+            importances[list(term.inputs)] += deviation / len(term.inputs)
+        return importances
+
     def list_terms(self) -> list[Term]:
         """Return all terms, the most important first."""
         return list(self._terms)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
-from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size, with_positions
+from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
 from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
@@ -42,8 +39,7 @@ class AdditiveFactory:
 
     parameters: Settings
     initial: AdditiveFit | None = None
-    inputs: Sequence[str] | None = None
-    categorical: NDArray[np.bool_] | None = None
+    inputs: Inputs | None = None
     n_rows: int = 0  # known to come, 0 where that is not known
     shards: bool = True  # whether shards of the rows can begin with the initial fit
     estimator: str = GAM
@@ -53,10 +49,11 @@ class AdditiveFactory:
         """Return the parameters, checked."""
         return from_params(self.estimator, AdditiveSettings, dict(self.parameters))
 
-    def start(self, categorical: NDArray[np.bool_], inputs: Sequence[str]) -> AdditiveFit:
+    def start(self, inputs: Inputs) -> AdditiveFit:
         """Return the fit before any row of such inputs."""
         settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample)
-        return AdditiveFit.start(settings, categorical, random_key(self.parameters.get("random_state")), self.policy)
+        seed = random_key(self.parameters.get("random_state"))
+        return AdditiveFit.start(settings, inputs.categorical, seed, self.policy)
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
         """Return the fit to begin with, or the fit under the parameters of now."""
@@ -67,11 +64,10 @@ class AdditiveFactory:
             return fit.with_settings(with_positions(self.settings(), self.inputs))
         if self.initial is not None:
             return self.initial
-        schema, width = None if position is None else schema_at(position), rows.shape[1]
-        if schema is not None:
-            return self.start(schema.categorical, schema.inputs)
-        categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
-        return self.start(categorical, self.inputs or tuple(f"x{j}" for j in range(width)))
+        schema = None if position is None else schema_at(position)
+        if schema is None and self.inputs is not None:
+            return self.start(self.inputs)
+        return self.start(Inputs.of(schema, [f"x{j}" for j in range(rows.shape[1])]))
 
     def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
         """Raise ValueError where the fit is of other columns than those read up to the position."""
@@ -86,10 +82,10 @@ class AdditiveFactory:
         assert isinstance(reading, OrdinalReading), "tables of this family are read so"
         return open_files(self, paths, reading, labels)
 
-        policy = self.policy.sample
-        init_size = int(with_init_size(self.settings(), 0, policy).init_size)
     def sharding(self, rows: Rows) -> Sharding:  # noqa: ARG002
         """Return how large shards should be; raise UnsupportedOperationError where there is no basis to begin with."""
+        policy = self.policy.sample
+        init_size = int(with_init_size(self.settings(), 0, policy).init_size)
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
                 f"up to {fitted_whole(init_size, policy):,} rows, and rows that cannot be sampled before the pass "

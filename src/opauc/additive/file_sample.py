@@ -10,7 +10,7 @@ import numpy as np
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
-from opauc.additive.settings import fitted_whole, with_init_size
+from opauc.additive.settings import Inputs, fitted_whole, with_init_size
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.fit import Opening
 from opauc.core.labels import ClassLabels
@@ -47,11 +47,9 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     sample = read_initial_sample(files, reading, labels, init_size, seed, policy)
     if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
         return Opening(factory, reading, labels)
-    schema, width = sample.encoder.schema, sample.rows.shape[1]
-    categorical = np.zeros(width, np.bool_) if schema is None else schema.categorical
-    start = replace(
-        replace(factory, n_rows=n_rows).start(categorical, tuple(sample.encoder.feature_names())), seed=seed
-    )
+    schema = sample.encoder.schema
+    inputs = Inputs.of(schema, sample.encoder.feature_names())
+    start = replace(replace(factory, n_rows=n_rows).start(inputs), seed=seed)
     if n_rows > fitted_whole(init_size, policy):
         start = start.of_sample(sample.rows, sample.labels)
         schema = None if schema is None else schema.keep_categories(start.current.basis.kept_numbers())

@@ -19,7 +19,7 @@ from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.selection import ModelSelection
-from opauc.additive.settings import fitted_whole, with_init_size
+from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer
@@ -80,6 +80,12 @@ class OnePassGAM(ScoringClassifier):
     init_size : "auto" or int, default="auto"
         Rows of the initial sample: with "auto" 16,384 in `partial_fit`; in `fit` all of up to 20,480 rows, else a
         third of them, from 16,384 to 65,536. Where one class is rare, more rows are drawn.
+    categorical : list of str or int, default=None
+        Columns whose values are categories, by name or position, whatever would be inferred.
+    numeric : list of str or int, default=None
+        Columns whose values are numbers, whatever would be inferred; their values are no codes either.
+    drop : list of str or int, default=None
+        Columns to leave out.
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
 
@@ -99,6 +105,9 @@ class OnePassGAM(ScoringClassifier):
         what each whole number of a column does by itself, where such numbers turn out to be codes.
     term_importances_ : dict of str to float
         Standard deviation of each term over the rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
+        for each of its two columns. All add up to the sum of `term_importances_`.
     selection_ : ModelSelection
         Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
         sample better.
@@ -130,12 +139,18 @@ class OnePassGAM(ScoringClassifier):
         interactions: str | int | Sequence[tuple[str | int, str | int]] = "auto",
         n_knots: str | int = "auto",
         init_size: str | int = "auto",
+        categorical: Sequence[str | int] | None = None,
+        numeric: Sequence[str | int] | None = None,
+        drop: Sequence[str | int] | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.max_columns = max_columns
         self.interactions = interactions
         self.n_knots = n_knots
         self.init_size = init_size
+        self.categorical = categorical
+        self.numeric = numeric
+        self.drop = drop
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -463,6 +478,19 @@ class OnePassGAM(ScoringClassifier):
             return self._terms().importances()
 
     @property
+    def feature_importances_(self) -> Floats:
+        """Importance of each column of X: the sum of those of its terms, each of a pair having one half."""
+        with reading(self):
+            importances, schema, names = self._terms().input_importances(), self._columns, self._column_names()
+        if schema is None:
+            return importances
+        of_columns = dict.fromkeys(names, 0.0)
+        inputs = [column.name for column in schema.columns for _ in column.inputs]
+        for name, importance in zip(inputs, importances.tolist(), strict=True):
+            of_columns[name] += importance
+        return np.array(list(of_columns.values()))
+
+    @property
     def selection_(self) -> ModelSelection:
         """Which candidate model was selected, and how each ranked the rows after the initial sample."""
         with reading(self):
@@ -478,10 +506,8 @@ class OnePassGAM(ScoringClassifier):
     def dropped_columns_(self) -> tuple[str, ...]:
         """Columns the model does not use, such as identifiers, free text and constants."""
         with reading(self):
-            names, columns = self._feature_names(), self._columns
-        if names is None or columns is None:
-            return ()
-        used = {column.name for column in columns.columns}
+            names, columns = self._column_names(), self._columns
+        used = set(names if columns is None else (column.name for column in columns.columns))
         return tuple(name for name in names if name not in used)
 
     @property
@@ -499,6 +525,10 @@ class OnePassGAM(ScoringClassifier):
     def _input_names(self) -> tuple[str, ...]:
         if self._columns is not None:
             return self._columns.inputs
+        return self._column_names()
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Return the names of the columns of X, those of an array by position."""
         return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
 
     def _terms(self) -> Terms:
@@ -509,20 +539,20 @@ class OnePassGAM(ScoringClassifier):
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:
         """Return how the parameters become a fit, where so many rows are known to come."""
-        parameters = self.get_params(deep=False)
-        categorical = None if self._columns is None else self._columns.categorical
-        return AdditiveFactory(
-            parameters, inputs=self._input_names(), categorical=categorical, n_rows=n_rows, policy=self._policy
-        )
+        inputs = Inputs.of(self._columns, self._input_names())
+        return AdditiveFactory(self.get_params(deep=False), inputs=inputs, n_rows=n_rows, policy=self._policy)
+
+    def _settings(self) -> AdditiveSettings:
+        """Return the parameters, checked."""
+        return AdditiveFactory(self.get_params(deep=False)).settings()
 
     def _init_size(self, n_rows: int) -> int:
         """Return how many of the rows the initial sample should have."""
-        settings = AdditiveFactory(self.get_params(deep=False)).settings()
-        return int(with_init_size(settings, n_rows, self._policy.sample).init_size)
+        return int(with_init_size(self._settings(), n_rows, self._policy.sample).init_size)
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
-        data = InMemoryRows.of(self, X)
+        data = InMemoryRows.of(self, X, self._settings())
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
@@ -557,7 +587,7 @@ class OnePassGAM(ScoringClassifier):
             fit = self._fitted
             batch = self._check(rows, y, classes, sample_weight)
         else:
-            data = InMemoryRows.of(self, X)
+            data = InMemoryRows.of(self, X, self._settings())
             labeled = self._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
             rows, columns = data.encode(data.infer_schema(labeled.labels, keep_constant=True))
             batch = labeled._replace(rows=rows)
@@ -624,7 +654,7 @@ class OnePassGAM(ScoringClassifier):
 
         def take(numbers: RowNumbers) -> EncodedRows:
             X, y, sample_weight = rows.take(numbers)
-            data = InMemoryRows.of(begun, X)
+            data = InMemoryRows.of(begun, X, begun._settings())
             labeled = begun._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
             return EncodedRows.of(data, labeled.labels, labeled.sample_weight)
 

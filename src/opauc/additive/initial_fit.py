@@ -79,7 +79,7 @@ def fit_basis(
         Basis.of_effects(effects), effects, sample, settings, more_rows, policy.search, policy.tree, policy.smoothing
     )
     basis, fit = search.fit()
-    coded = find_coded_inputs(effects, sample, fit.scores, policy.code)
+    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
     basis = replace(basis, random_effects=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
+from opauc.additive.settings import AdditiveSettings
 from opauc.data import ReadOptions
+from opauc.data.columns import TableColumns
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import with_text_names
 from opauc.data.sample import RowNumbers
-from opauc.data.schema.table import OrdinalRows, TableSchema, table_of
+from opauc.data.schema.column import CATEGORY, NUMBER, ColumnSchema
+from opauc.data.schema.table import UNLABELED, OrdinalRows, TableSchema, table_of
 from opauc.errors import InputError
 from opauc.types import Floats, Labels
 
@@ -39,16 +42,20 @@ class InMemoryRows:
     """The rows of an array or a table in memory, checked, to be taken by number and encoded."""
 
     data: Floats | Table
+    requested: TableColumns = UNLABELED  # those that a user drops, or declares categorical or numeric
+    is_array: bool = True  # or a table made of one: its columns are not inferred
 
     @classmethod
-    def of(cls, estimator: BaseEstimator, X: ArrayLike) -> InMemoryRows:
+    def of(cls, estimator: BaseEstimator, X: ArrayLike, settings: AdditiveSettings) -> InMemoryRows:
         """Return the rows that an estimator is fitted to; they fix the number and the names of its features."""
+        requested = replace(UNLABELED, categorical=settings.categorical, numeric=settings.numeric, drop=settings.drop)
         if not is_table(X):
-            return cls(_array_rows(estimator, X, reset=True))
+            rows = _array_rows(estimator, X, reset=True)
+            return cls(rows if requested == UNLABELED else _table_of_array(rows), requested)
         _check_feature_names(estimator, X, reset=True)
         table = table_of(with_text_names(X))
         estimator.n_features_in_ = len(table.schema.names)
-        return cls(table)
+        return cls(table, requested, is_array=False)
 
     @property
     def n_rows(self) -> int:
@@ -58,7 +65,7 @@ class InMemoryRows:
     def take(self, numbers: RowNumbers) -> InMemoryRows:
         """Return the rows of these sorted numbers."""
         if isinstance(self.data, np.ndarray):
-            return InMemoryRows(self.data[numbers])
+            return replace(self, data=self.data[numbers])
         if numbers.size == self.n_rows:
             return self
         batches, first = [], 0
@@ -66,11 +73,18 @@ class InMemoryRows:
             here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.num_rows]))]
             batches.append(batch.take(here - first))
             first += batch.num_rows
-        return InMemoryRows(type(self.data).from_batches(batches, self.data.schema))
+        return replace(self, data=type(self.data).from_batches(batches, self.data.schema))
 
     def infer_schema(self, labels: Labels, keep_constant: bool = False) -> TableSchema | None:
         """Return the column types inferred from the rows and their labels; None for an array, all of numbers."""
-        return None if isinstance(self.data, np.ndarray) else TableSchema.infer(self.data, labels, keep_constant)
+        if isinstance(self.data, np.ndarray):
+            return None
+        if not self.is_array:
+            return TableSchema.infer(self.data, labels, keep_constant, requested=self.requested)
+        columns = self.requested.resolve(self.data.schema.names, "X").by_name
+        kinds = {name: CATEGORY if name in columns.categorical else NUMBER for name in self.data.schema.names}
+        used = [name for name in kinds if name in (columns.features or ())]
+        return TableSchema(tuple(ColumnSchema(name, kinds[name], declared=name in columns.numeric) for name in used))
 
     def encode(self, schema: TableSchema | None) -> InputRows:
         """Return the rows as numbers; new categories are numbered unless the schema is frozen."""
@@ -86,6 +100,9 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
         return InputRows(_file_rows(estimator, os.fspath(X), columns), columns)
     if columns is None:
         return InputRows(_array_rows(estimator, X, reset=False), None)
+    if not is_table(X) and _fitted_to_array(estimator, columns):
+        table = _table_of_array(_array_rows(estimator, X, reset=False))
+        return _warned(columns.learn(table) if learn else columns.read(table))
     if not is_table(X):
         if columns.categorical.any() or not len(columns.inputs) == len(columns.columns) == estimator.n_features_in_:
             raise ValueError(
@@ -126,6 +143,19 @@ def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
         )
     unpacked: Floats = checked.toarray()
     return unpacked
+
+
+def _fitted_to_array(estimator: BaseEstimator, schema: TableSchema) -> bool:
+    """Tell whether a schema is that of an array, whose columns have the names of their positions."""
+    positions = {f"x{j}" for j in range(estimator.n_features_in_)}
+    return "feature_names_in_" not in vars(estimator) and {column.name for column in schema.columns} <= positions
+
+
+def _table_of_array(rows: Floats) -> Table:
+    """Return the columns of an array as a table, whose categories can be numbered."""
+    import pyarrow as pa
+
+    return pa.table({f"x{j}": pa.array(column, from_pandas=True) for j, column in enumerate(rows.T)})
 
 
 def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None) -> Floats:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opauc.additive.policy import SAMPLE_POLICY, SEARCH_POLICY, SamplePolicy, SearchPolicy
 from opauc.core.parameters import Count, Seed, is_whole, parameter
+from opauc.data.schema.table import TableSchema
 from opauc.types import RandomState
 
 AUTO = "auto"
@@ -53,6 +55,18 @@ class Interactions:
 
 
 @dataclass(frozen=True)
+class ColumnList:
+    """Columns by name or position; None for none."""
+
+    def check(self, value: object) -> tuple[str | int, ...]:
+        """Return the names and positions."""
+        columns = () if value is None else tuple(value) if isinstance(value, Iterable) else (None,)
+        if isinstance(value, str) or not all(isinstance(column, str) or is_whole(column) for column in columns):
+            raise ValueError("None or a list of names or positions of columns")
+        return tuple(column if isinstance(column, str) else int(column) for column in columns)
+
+
+@dataclass(frozen=True)
 class AdditiveSettings:
     """The settings of `OnePassGAM`, checked.
 
@@ -70,6 +84,9 @@ class AdditiveSettings:
     interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
     n_knots: int | str = parameter(AUTO, CountOrAuto(3))
     init_size: int | str = parameter(AUTO, CountOrAuto(2))
+    categorical: tuple[str | int, ...] = parameter((), ColumnList())
+    numeric: tuple[str | int, ...] = parameter((), ColumnList())
+    drop: tuple[str | int, ...] = parameter((), ColumnList())
     random_state: RandomState = parameter(None, Seed())
 
 
@@ -104,15 +121,33 @@ def fitted_whole(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
     return int(init_size * policy.whole_factor)
 
 
-def with_positions(settings: AdditiveSettings, inputs: Sequence[str]) -> AdditiveSettings:
-    """Return the settings with pairs by position, refused unless there are such inputs and two different ones.
+class Inputs(NamedTuple):
+    """The names of inputs, which of them are category codes, and which of them a user declares numeric."""
+
+    names: tuple[str, ...]
+    categorical: NDArray[np.bool_]
+    declared: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, schema: TableSchema | None, names: Sequence[str]) -> Inputs:
+        """Return the inputs of a table, or the columns of an array with these names, all of them numbers."""
+        if schema is not None:
+            return cls(schema.inputs, schema.categorical, schema.declared)
+        return cls(tuple(names), np.zeros(len(names), np.bool_), np.zeros(len(names), np.bool_))
+
+
+def with_positions(settings: AdditiveSettings, columns: Inputs) -> AdditiveSettings:
+    """Return the settings with inputs by position: pairs, which must be of two inputs, and those declared numeric.
 
     Examples
     --------
-    >>> from opauc.additive.settings import AdditiveSettings, with_positions
-    >>> with_positions(AdditiveSettings(interactions=(("age", "sex"),)), ["sex", "age"]).interactions
+    >>> from opauc.additive.settings import AdditiveSettings, Inputs, with_positions
+    >>> inputs = Inputs.of(None, ["sex", "age"])
+    >>> with_positions(AdditiveSettings(interactions=(("age", "sex"),)), inputs).interactions
     ((1, 0),)
     """
+    numeric = tuple(np.flatnonzero(columns.declared).tolist())
+    settings, inputs = replace(settings, categorical=(), numeric=numeric, drop=()), columns.names
     if not isinstance(settings.interactions, tuple):
         return settings
     places = {name: place for place, name in enumerate(inputs)}

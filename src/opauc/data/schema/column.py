@@ -13,8 +13,8 @@ from opauc.core.batch import MAX_COUNT
 from opauc.core.json_schema import json_as
 from opauc.data.schema.dates import ISO, are_layouts, date_numbers, infer_date_layout, parse_dates, parts_of_type
 from opauc.data.schema.numbers import MISSING_CATEGORIES, POINT, is_number_format, parse_numbers
-from opauc.errors import InputError
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.errors import InputError
 from opauc.types import Floats, Json
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class SavedTextColumn(SavedColumn, total=False):
 
     missing_markers: list[str]
     text_format: str
+    declared: bool
 
 
 class EncodedColumn(NamedTuple):
@@ -70,6 +71,7 @@ class ColumnSchema:
     categories: Mapping[str, int] = field(default_factory=dict)  # the code of each category
     missing_markers: tuple[str, ...] = ()  # of a number: strings that mark missing values beside the general ones
     text_format: str = ""  # of text: the number format or the date layout
+    declared: bool = False  # whether the user declares it numeric: its numbers are no codes
 
     @classmethod
     def of_type(cls, name: str, kind: DataType, source: str) -> ColumnSchema:
@@ -127,6 +129,8 @@ class ColumnSchema:
         }  # fmt: skip
         if self.missing_markers:
             saved["missing_markers"] = list(self.missing_markers)
+        if self.declared:
+            saved["declared"] = True
         return {**saved, "text_format": self.text_format} if self.text_format else saved
 
     @classmethod
@@ -143,7 +147,8 @@ class ColumnSchema:
         if text_format and not is_valid[kind]:
             raise ValueError(f"column {name}: expected a number format or a date layout, got {text_format[:40]!r}")
         markers = tuple(column.get("missing_markers", ()))
-        return cls(name, kind, tuple(column["parts"]), dict(column["categories"]), markers, text_format)
+        parts, categories, declared = tuple(column["parts"]), dict(column["categories"]), column.get("declared", False)
+        return cls(name, kind, parts, categories, markers, text_format, declared)
 
     def _encode_numbers(self, plain: Column, source: str) -> EncodedColumn:
         import pyarrow as pa

@@ -86,12 +86,8 @@ def infer_column_types(
     """
     profiles = [infer_column_type(name, batch.column(name), overrides, policy) for name in names]
     warn_of_ambiguous_numbers({profile.name: profile.number_format for profile in profiles}, source)
-    if positive is None:
-        return profiles
     return [
-        profile
-        if profile.name in overrides.numeric
-        else _unless_codes(profile, batch.column(profile.name), positive, policy)
+        profile if positive is None else _unless_codes(profile, batch.column(profile.name), positive, policy)
         for profile in profiles
     ]
 
@@ -123,7 +119,7 @@ def infer_column_type(
         column = ColumnSchema(name, DATE, parts) if kind == DATE else None
         return ColumnProfile(name, kind, column, _missing_share(plain))
     if is_number(plain.type):
-        column = ColumnSchema(name, NUMBER)
+        column = ColumnSchema(name, NUMBER, declared=declared)
         kind = BOOLEAN if types.is_boolean(plain.type) else NUMBER
         return _profile_numbers(kind, column, column.encode(plain, "").rows[:, 0], declared, policy)
     return ColumnProfile(name, OTHER, None, f"holds {plain.type}")
@@ -176,7 +172,7 @@ def are_whole(numbers: Floats) -> bool:
 
 def _unless_codes(profile: ColumnProfile, values: Column, positive: Mask, policy: SchemaPolicy) -> ColumnProfile:
     """Return the profile, as a category where its numbers are codes."""
-    if profile.kind != NUMBER or profile.column is None:
+    if profile.kind != NUMBER or profile.column is None or profile.column.declared:
         return profile
     numbers = profile.column.encode(values, "").rows[:, 0]
     if not are_codes(numbers, positive, policy):
@@ -237,7 +233,9 @@ def _infer_text_column(
         numbers = np.array([*(parse_number(string, number_format.name) for string in strings), np.nan])
         booleans = {string.strip().lower() for string in strings if not is_missing(string)} <= set(BOOLEANS)
         text_format = "" if number_format.name == POINT else number_format.name
-        column = ColumnSchema(name, NUMBER, missing_markers=number_format.markers, text_format=text_format)
+        column = ColumnSchema(
+            name, NUMBER, missing_markers=number_format.markers, text_format=text_format, declared=declared
+        )
         profile = _profile_numbers(BOOLEAN if booleans else NUMBER, column, numbers[codes], declared, policy)
         return profile._replace(number_format=number_format)
     if (layout := infer_date_layout(values, policy)) is not None:

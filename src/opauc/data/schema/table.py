@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.core.json_schema import json_as
-from opauc.data.columns import listed
+from opauc.data.columns import TableColumns, listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
@@ -18,6 +18,8 @@ from opauc.types import Floats, Json, Labels
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
+
+UNLABELED = TableColumns(labeled=False)
 
 __all__ = ["UNSEEN", "OrdinalRows", "TableSchema", "table_of"]
 
@@ -63,18 +65,27 @@ class TableSchema:
 
     @classmethod
     def infer(
-        cls, table: object, labels: Labels | None = None, keep_constant: bool = False, source: str = "memory"
+        cls,
+        table: object,
+        labels: Labels | None = None,
+        keep_constant: bool = False,
+        source: str = "memory",
+        requested: TableColumns = UNLABELED,
     ) -> TableSchema:
         """Return the schema inferred from the rows of a table, as that of files is; without categories.
 
         With labels, 0 or 1, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
-        and empty columns are dropped; where more rows follow, `keep_constant` keeps the last two.
+        and empty columns are dropped; where more rows follow, `keep_constant` keeps the last two. `requested` names
+        the columns that a user drops, or declares categorical or numeric.
         """
-        from opauc.data.schema.infer import CONSTANT, EMPTY, all_dropped, infer_column_types
+        from opauc.data.schema.infer import CONSTANT, EMPTY, TypeOverrides, all_dropped, infer_column_types
 
         batch = _one_batch(table, source)
         classes = None if labels is None else np.asarray(labels == labels[:1])
-        profiles, columns = infer_column_types(batch, batch.schema.names, positive=classes, source=source), []
+        resolved = requested.resolve(batch.schema.names, source).by_name
+        names = [name for name in batch.schema.names if name in set(resolved.features or ())]
+        overrides = TypeOverrides(frozenset(map(str, resolved.categorical)), frozenset(map(str, resolved.numeric)))
+        profiles, columns = infer_column_types(batch, names, overrides, classes, source=source), []
         for profile in profiles:
             if profile.column is not None:
                 columns.append(profile.column)
@@ -93,6 +104,11 @@ class TableSchema:
     def categorical(self) -> NDArray[np.bool_]:
         """Which inputs are category codes."""
         return np.array([column.kind == CATEGORY for column in self.columns for _ in column.inputs], np.bool_)
+
+    @property
+    def declared(self) -> NDArray[np.bool_]:
+        """Which inputs a user declares numeric."""
+        return np.array([column.declared for column in self.columns for _ in column.inputs], np.bool_)
 
     def category_names(self) -> list[dict[int, str]]:
         """Return the categories of each input by their codes, none for inputs that are not categorical."""
@@ -188,7 +204,6 @@ def _batches(table: object, names: list[str] | None, source: str) -> Iterator[Re
 
     from opauc.core.batch import BEGINNING
     from opauc.data.bad_rows import BadRows
-    from opauc.data.columns import TableColumns
     from opauc.data.formats.memory import MemoryReader, table_names
 
     present = frozenset(table_names(table) or ())
