@@ -154,7 +154,7 @@ def _train_table(
 def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions) -> Any:
     """Fit an additive model to a table in memory."""
     factory, labels = options.factory(additive=True), options.labels()
-    X, y = split_label(table, reading.label, reading.features, reading.drop)
+    X, y = split_label(table, reading.label, reading.features, reading.drop, reading.drop_unlabeled)
     requested = TableColumns(
         reading.label, reading.features, reading.categorical, drop=reading.drop, numeric=reading.numeric
     )
