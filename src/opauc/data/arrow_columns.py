@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from opauc.core.batch import RawLabels
+from opauc.core.batch import MAX_COUNT, RawLabels
 from opauc.data.bad_rows import RowErrors, missing_labels
-from opauc.data.columns import about_columns, listed
+from opauc.data.columns import about_columns, check_integers, listed
 from opauc.data.formats.csv.wide import WideTable
 from opauc.data.kernels.rows import write_rows
 from opauc.data.schema.numbers import (
@@ -22,9 +22,11 @@ from opauc.data.schema.numbers import (
     NumberFormat,
     infer_number_format,
     is_missing,
+    merges_integers,
     parse_numbers,
     warn_of_ambiguous_numbers,
 )
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError, Part
 from opauc.types import Array, DenseRows
 
@@ -59,6 +61,7 @@ def number_matrix(table: Table, names: Sequence[str], source: str) -> tuple[Dens
         return _chosen(table, names), False
     kinds = [_plain_type(table.schema.field(name).type) for name in names]
     _check_numeric(dict(zip(names, kinds, strict=True)), source)
+    check_integers([name for name in names if are_merged(table.column(name))], source)
     narrow = all(kind in NARROW for kind in kinds)
     shape = table.num_rows, len(names)
     rows: DenseRows = np.empty(shape, np.float32) if narrow else np.empty(shape)
@@ -175,6 +178,22 @@ def numbers_in(column: pa.Array) -> Array:
     if not len(column):
         return np.empty(0, kind)
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
+
+
+def are_merged(column: pa.Array, policy: SchemaPolicy = DEFAULT_POLICY) -> bool:
+    """Tell whether distinct integers of a column become equal in float64 (see `merges_integers`).
+
+    >>> import pyarrow as pa
+    >>> from opauc.data.arrow_columns import are_merged
+    >>> are_merged(pa.array([2**53, 2**53 + 1])), are_merged(pa.array([7, None]))
+    (True, False)
+    """
+    if not types.is_integer(column.type) or column.type.bit_width < 64 or column.null_count == len(column):
+        return False
+    limits = pc.min_max(column).as_py()
+    if max(-limits["min"], limits["max"]) <= MAX_COUNT:
+        return False
+    return merges_integers(pc.cast(pc.unique(column.drop_null()), pa.string()).to_pylist(), policy)
 
 
 def is_text(kind: pa.DataType) -> bool:

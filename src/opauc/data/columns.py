@@ -202,6 +202,16 @@ def listed(names: Sequence[str | int]) -> str:
     return ", ".join(map(str, names[:LISTED])) + (f" and {more} more" if more > 0 else "")
 
 
+def check_integers(merged: Sequence[str], source: str) -> None:
+    """Raise for columns of integers that would become equal as numbers."""
+    if merged:
+        which = "column" if len(merged) == 1 else "columns"
+        raise InputError(
+            f"{source}: {which} {listed(merged)}: integers beyond 2**53 become equal as numbers; declare such a column "
+            "categorical (", about_columns("categorical", merged), ") or drop it (", about_columns("drop", merged), ")",
+        )  # fmt: skip
+
+
 # Other formats, by how they begin.
 OTHER_FORMATS = {
     "JSON": rb'\s*(\{\s*"|\[\s*\{)',

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 from opauc.core.batch import Position, RawBatch, RawLabels
 from opauc.data.arrays import Values, canonical_rows, float_type
-from opauc.data.arrow_columns import label_values
+from opauc.data.arrow_columns import are_merged, label_values
 from opauc.data.bad_rows import BadRows
-from opauc.data.columns import ResolvedColumns, TableColumns
+from opauc.data.columns import ResolvedColumns, TableColumns, check_integers
 from opauc.data.frames import PandasTable, with_plain_values
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
@@ -94,6 +94,8 @@ class MemoryReader:
         roles, _ = self._resolve([str(position) for position in range(array.shape[1])])
         if roles.categorical:
             raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
+        if array.dtype.kind in "iu":
+            check_integers([str(at) for at in roles.numeric if are_merged(pa.array(array[:, at]))], IN_MEMORY)
         dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
         for first in range(start, array.shape[0], MAX_ROWS):
             block = array[first : first + MAX_ROWS]

@@ -19,6 +19,7 @@ from opauc.data.schema.numbers import (
     NumberFormat,
     infer_number_format,
     is_missing,
+    merges_integers,
     parse_number,
     warn_of_ambiguous_numbers,
 )
@@ -103,10 +104,12 @@ def infer_column_type(
     """Return the profile of a column."""
     from pyarrow import types
 
-    from opauc.data.arrow_columns import is_text
+    from opauc.data.arrow_columns import are_merged, is_text
 
     plain = values.dictionary_decode() if types.is_dictionary(values.type) else values
     declared = name in overrides.numeric
+    if not declared and are_merged(plain, policy):
+        values = plain = plain.cast("string")
     categories = types.is_dictionary(values.type) and not is_text(plain.type) and not declared
     if name in overrides.categorical or categories:
         return _category(name, plain)
@@ -229,7 +232,7 @@ def _infer_text_column(
     if is_dictionary and not declared:
         return _profile_strings(name, values, strings, counts, policy, is_dictionary=True)
     number_format = infer_number_format(strings, counts, policy, decimals=decimals, force=declared)
-    if number_format is not None:
+    if number_format is not None and (declared or not merges_integers(present, policy)):
         numbers = np.array([*(parse_number(string, number_format.name) for string in strings), np.nan])
         booleans = {string.strip().lower() for string in strings if not is_missing(string)} <= set(BOOLEANS)
         text_format = "" if number_format.name == POINT else number_format.name

@@ -45,6 +45,8 @@ NO_DIGITS = re.compile(r"[^\d.eE+-]")
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 NOT_A_NUMBER = re.compile(r"[+-]?nan(?:\(\w*\))?", re.IGNORECASE | re.ASCII)
 PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# The first integer that is not exact in float64 is 2**53 + 1, of sixteen digits.
+LARGE_INTEGER = re.compile(r"[+-]?[1-9][0-9]{15,}")
 SWAP_SEPARATORS = str.maketrans(",.", ".,")
 # Clock times, with days before them or not, are read as hours.
 CLOCK = re.compile(
@@ -251,6 +253,17 @@ def _check_format(
         return None
     markers = [strings[at] for at in np.flatnonzero(others)[: policy.max_missing_markers].tolist()] if few else []
     return NumberFormat(name, tuple(markers))
+
+
+def merges_integers(strings: Iterable[str], policy: SchemaPolicy = DEFAULT_POLICY) -> bool:
+    """Tell whether distinct integers among strings become equal in float64, so that they must be identifiers.
+
+    >>> from opauc.data.schema.numbers import merges_integers
+    >>> merges_integers(["9007199254740992", "9007199254740993"]), merges_integers(["1700000000123456789", "-7"])
+    (True, False)
+    """
+    integers = {string.strip() for string in strings if LARGE_INTEGER.fullmatch(string.strip())}
+    return len({float(integer) for integer in integers}) < (1.0 - policy.max_merged_share) * len(integers)
 
 
 def unit_of(strings: Iterable[str]) -> str:

@@ -37,6 +37,8 @@ class SchemaPolicy:
     max_missing_markers: int = 3  # distinct strings beside the numbers, each taken as a missing-value marker
     min_number_share: float = 0.5  # share of values that must be numbers where there are such markers
     max_unreadable_share: float = 0.005  # unreadable values per number that are tolerated and count as missing
+    # Integers beyond 2**53, which float64 does not tell apart.
+    max_merged_share: float = 0.01  # share of distinct ones that become equal; times in nanoseconds stay far below it
     # Text columns of dates.
     max_date_layouts: int = 3  # layouts that may be mixed in one column
     min_layout_share: float = 0.05  # share of values that each of several layouts must read

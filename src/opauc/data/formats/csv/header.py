@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.data.columns import NAME_LABEL, ResolvedColumns, TableColumns, check_table_text, listed, unique_names
+from opauc.data.columns import (
+    NAME_LABEL,
+    ResolvedColumns,
+    TableColumns,
+    check_integers,
+    check_table_text,
+    listed,
+    unique_names,
+)
 from opauc.data.formats.csv.fields import RecordErrors, decode_field, split_record
 from opauc.data.formats.csv.records import CsvBlock, CsvRecords
 from opauc.data.formats.csv.values import (
@@ -27,6 +35,7 @@ from opauc.data.schema.numbers import (
     MISSING_MARKERS,
     POINT,
     NumberFormat,
+    merges_integers,
     parse_number,
     warn_of_ambiguous_numbers,
 )
@@ -112,6 +121,8 @@ class FirstRecords:
             columns = dict(zip(sorted(roles.numeric), texts, strict=True))
             if not plain.matrix:
                 booleans = frozenset(at for at, column in columns.items() if are_booleans(column[:BOOLEAN_ROWS]))
+            merged = [at for at, column in columns.items() if merges_integers(map(decode_field, column.to_pylist()))]
+            check_integers([names[at] for at in merged], self.source)
             inferred = {
                 at: infer_text_format(column, self.decimals) for at, column in columns.items() if at not in booleans
             }
