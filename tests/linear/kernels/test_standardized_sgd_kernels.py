@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from opauc.core.kernels.compile import kernel
 from opauc.core.row_blocks import NO_WEIGHTS, kernel_rows, read_only
-from opauc.linear.kernels.sgd import scaled_csr_pass, scaled_dense_pass
+from opauc.linear.kernels.sgd import scaled_csr_pass, scaled_dense_pass, train_on_scaled_row
 from opauc.linear.sgd import LEARNING_RATES, SGD
 from tests import literal
 from tests.problems import problem
@@ -54,3 +55,33 @@ def test_chunks_give_the_bits_of_the_whole():
         scaled_dense_pass(kernel_rows(rows[part]), labels[part], NO_WEIGHTS, steps[part], True, 0.1, 0.99, parts)
     for a, b in zip(whole, parts, strict=True):
         assert_array_equal(a, b)
+
+
+@kernel
+def train(rows, labels, step_sizes, state, product, inverse):
+    for i in range(rows.shape[0]):
+        train_on_scaled_row(rows[i], labels[i], 1.0, 1e-4, step_sizes[i], True, 1.0, state, product, inverse)
+
+
+def place_close_together(arrays, rng):
+    """Copies of the arrays in one buffer: in any order, with up to two numbers in between, from any offset."""
+    buffer, at, placed = np.empty(sum(array.size + 2 for array in arrays) + 16), int(rng.integers(16)), list(arrays)
+    for i in rng.permutation(len(arrays)):
+        placed[i] = buffer[at : at + arrays[i].size].view(arrays[i].dtype).reshape(arrays[i].shape)
+        placed[i][...] = arrays[i]
+        at += arrays[i].size + int(rng.integers(3))
+    return placed
+
+
+@pytest.mark.parametrize("n_features", [5, 7, 8, 12])
+def test_the_last_bit_does_not_depend_on_where_arrays_lie_in_memory(n_features):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(60, n_features)), (np.arange(60) % 2).astype(np.int8)
+    solver, results = SGD(standardize=True), set()
+    half = solver.step(solver.start(n_features), rows[:30], labels[:30])
+    for _ in range(40):
+        product, inverse, later, *parts = place_close_together([*np.zeros((2, n_features)), rows[30:], *half], rng)
+        state = type(half)(*parts)
+        train(later, labels[30:], 1.0 / np.arange(30.0, 60.0), state, product, inverse)
+        results.add(state.weights.tobytes())
+    assert len(results) == 1

@@ -243,13 +243,16 @@ def scaled_step_on(row, k, weight, alpha, step_size, relative, state, product, i
         beyond += max(0.0, gap * gap - LARGEST_GAP_MARGIN * largest[j])
     if beyond > 0.0:
         update_largest_gaps(row, mean, state)
+    # A loop that writes does not sum: where arrays lie close together in memory the compiler's overlap check fails, the
+    # loop runs without vectors, and the sum would be added up in another order.
+    for j in range(row.size):
+        both = share * squares[j] + own_share * own_squares[j]
+        inverse[j] = 1.0 / (0.5 * both + prior * largest[j] + TINY_SQUARE)
     for j in range(row.size):
         gap, apart = row[j] - mean[j], own_mean[j] - mean[j]
         excess += weights[j] * gap
         variance = share * squares[j]
-        both = variance + own_share * own_squares[j]
-        inverse[j] = 1.0 / (0.5 * both + prior * largest[j] + TINY_SQUARE)
-        typical += (both + apart * apart) * inverse[j]
+        typical += (variance + own_share * own_squares[j] + apart * apart) * inverse[j]
         own += (gap * gap + variance) * inverse[j]
     symmetric_product(state.lowers[other], weights, product)
     add_low_rank_product(state.pending[other, : state.filled[other]], weights, product)
