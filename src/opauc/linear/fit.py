@@ -257,8 +257,8 @@ class LinearFit(Fit):
         mapped: LinearMap | None = None
         if "map" in checked:
             mapped = MAPS[checked["map"]].from_arrays(with_prefix("map.", arrays))
-            if mapped.n_inputs != n_features:
-                raise ValueError(f"expected a map of {n_features} features, got one of {mapped.n_inputs}")
+            if mapped.n_inputs != n_features or scorer is None:  # nothing else in the file is as long as a row
+                raise ValueError(f"expected a map and weights of {n_features} features, got one of {mapped.n_inputs}")
         width = n_features if mapped is None else mapped.n_features
         state = solver.from_arrays(width, with_prefix("state.", arrays))
         # The scorer is not computed again: scoring needs no statistics.

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from opauc.core.parameters import NON_NEGATIVE, Count, Seed, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.core.transaction import Rollback, touched_features
-from opauc.linear.moments.sketch import ClassSketch, SignStream
-from opauc.types import Floats, Labels, Rows, random_key
+from opauc.linear.moments.sketch import ClassSketch, SignStream, check_sketch_rank
+from opauc.types import Floats, Labels, NamedArrays, Rows, random_key
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ class SketchedExact(MergeableSolver[ClassSketch]):
     def of_shard(self, key: int, shard: int) -> SketchedExact:
         """Return the solver for one shard, with its own random signs."""
         return replace(self, random_state=random_key(np.random.RandomState([key % 2**32, key >> 32, shard])))
+
+    def from_arrays(self, n_features: int, arrays: NamedArrays) -> ClassSketch:
+        """Return the sketch from its arrays, checked before memory is allocated."""
+        check_sketch_rank(self.rank, arrays)
+        return super().from_arrays(n_features, arrays)
 
     def step(self, state: ClassSketch, rows: Rows, labels: Labels, weight: Floats | None = None) -> ClassSketch:
         """Return the sketch of the earlier rows and these, in the arrays of `state`."""

@@ -12,12 +12,11 @@ from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import Count, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.transaction import Rollback, touched_features
-from opauc.errors import IncompatibleMomentsError
 from opauc.linear.grid import GridSolver, panels_for
 from opauc.linear.kernels.grid import CandidateRace
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.kernels.sketch_grid import BEFORE, SINCE, SketchGridState, sketch_grid_pass
-from opauc.linear.moments.sketch import ClassSketch, SignStream
+from opauc.linear.moments.sketch import ClassSketch, SignStream, check_sketch_rank
 from opauc.types import ClassCounts, Floats, Labels, NamedArrays, Rows
 
 
@@ -129,9 +128,7 @@ class SketchedGridSGD(GridSolver[SketchGridState]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchGridState:
         """Return the state from its arrays, checked before memory is allocated."""
-        expected, name = (2, self._width()), "sign_sums"
-        if name not in arrays or arrays[name].shape != expected:
-            raise IncompatibleMomentsError(f"array {name}: expected shape {expected} of rank {self.rank}")
+        check_sketch_rank(self.rank, arrays)
         return super().from_arrays(n_features, arrays)
 
     def _width(self) -> int:

@@ -36,7 +36,7 @@ from opauc.linear.kernels.feature_records import (
     write_sums,
 )
 from opauc.linear.kernels.sketch_sgd import SMALLEST_FACTOR, sketch_pass
-from opauc.linear.moments.sketch import ClassSketch, SignStream, summary_of_products
+from opauc.linear.moments.sketch import ClassSketch, SignStream, check_sketch_rank, summary_of_products
 from opauc.linear.sgd import LEARNING_RATES, check_divergence, stays_above, step_sizes
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
@@ -227,9 +227,7 @@ class SketchedSGD(Solver[SketchState]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> SketchState:
         """Return the state from its arrays, checked before memory is allocated."""
-        expected, name = (2, SignStream(self.rank, 0).width), "parts.sign_sums"
-        if name not in arrays or arrays[name].shape != expected:
-            raise IncompatibleMomentsError(f"array {name}: expected shape {expected} of rank {self.rank}")
+        check_sketch_rank(self.rank, arrays, "parts.sign_sums")
         return super().from_arrays(n_features, arrays)
 
     def check(self, state: SketchState) -> None:

@@ -269,6 +269,13 @@ class ClassSketch(Statistic):
             )
 
 
+def check_sketch_rank(rank: int, arrays: NamedArrays, name: str = "sign_sums") -> None:
+    """Raise unless an array of a file has the sums of signs of a sketch of that rank: nothing is allocated for it."""
+    expected = 2, SignStream(rank, 0).width
+    if name not in arrays or arrays[name].shape != expected:
+        raise IncompatibleMomentsError(f"array {name}: expected shape {expected} of rank {rank}")
+
+
 def summary_of_products(products: Floats, sign_sums: Floats) -> ScoreSummary:
     """Return counts, mean scores and score variances from the products of the sketch with the weights."""
     counts = sign_sums[:, -1]

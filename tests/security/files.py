@@ -1,0 +1,231 @@
+"""One small file of every kind that the library writes, and random changes of it under a valid checksum."""
+
+import copy
+import math
+import sys
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import opauc
+from opauc import OPAUC, OPAUCCV, OnePassGAM
+from opauc.additive.basis.random_effects import RandomEffects
+from opauc.additive.fit import PenalizedFit
+from opauc.additive.initial_fit import BasisModel, basis_columns, encode_rows
+from opauc.additive.model import AdditiveLogistic
+from opauc.additive.settings import AdditiveSettings
+from opauc.additive.state import AdditiveFit
+from opauc.baselines import OAM, OPAUCf, OPAUCrp, UniLog
+from opauc.cli import main
+from opauc.core.checkpoints import Checkpoints
+from opauc.core.checksummed_file import read_checksummed
+from opauc.core.loop import Trainer
+from opauc.core.model import Model, save_model
+from opauc.metrics.progressive import ProgressiveValidation
+from tests.additive.basis.test_basis import CATEGORICAL, basis_of, sample
+from tests.additive.basis.test_leaf_indicators import GAIN, leaves_of
+from tests.core.hostile_files import DELETED, VALUES, changed, places, spoiled_arrays
+from tests.problems import problem
+
+ESTIMATORS = {
+    "exact": OPAUC(solver="exact"),
+    "sgd": OPAUC(solver="sgd"),
+    "drifting": OPAUC(solver="exact", forgetting_factor="auto"),
+    "sketched-exact": OPAUC(solver="exact", rank=2, random_state=1),
+    "sketched-sgd": OPAUC(solver="sgd", rank=2, random_state=1),
+    "means": OPAUC(solver="sgd", rank=0),
+    "selection": OPAUC(solver="progressive_selection"),
+    "folds": OPAUCCV(),
+    "subset": OPAUCf(random_state=0),
+    "projection": OPAUCrp(random_state=0),
+    "buffers": OAM(buffer_size=4, random_state=0),
+    "batch": UniLog(),
+}
+CHECKPOINTS = {
+    "linear": ["--solver", "exact", "--categorical", "color", "--missing", "mean"],
+    "sketched": ["--solver", "sgd", "--rank", "2", "--categorical", "color", "--missing", "mean"],
+    "additive": [],
+}
+NAMES = [
+    *ESTIMATORS, "moments", "sketch", "fold-moments", "sums",
+    "additive-full", "additive-effects", "additive-waiting", "command",
+    *(f"{name}.checkpoint" for name in CHECKPOINTS),
+]  # fmt: skip
+
+
+class StopError(Exception):
+    """Stands for a crash."""
+
+
+def write_files(folder):
+    """Write a file of each of `NAMES`."""
+    rows, labels = problem(1, 90, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = {name: estimator.fit(rows, labels) for name, estimator in ESTIMATORS.items()}
+    models["moments"] = models["exact"].moments_
+    models["sketch"] = models["sketched-exact"].moments_
+    models["fold-moments"] = models["folds"].moments_
+    fixed = additive_fit(effects=False).fixed
+    models["sums"] = fixed.model.sums
+    frame, classes = table(1)
+    models["additive-waiting"] = OnePassGAM(interactions=0, random_state=0).partial_fit(frame, classes)
+    for name, model in models.items():
+        opauc.save(model, folder / name)
+    for name, effects in {"additive-full": False, "additive-effects": True}.items():
+        fit = additive_fit(effects)
+        save_model(Model("OnePassGAM", {}, fit, np.array(["no", "yes"]), fit.n_features), folder / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for part in (1, 2):
+            both = table(part)
+            both[0].assign(label=both[1]).to_csv(f"table-{part}.csv", index=False)
+        run_command(patch, "train", "table-1.csv", "table-2.csv", "--label", "label", "-o", "command", "-q")
+        stop_after_one_batch(patch)
+        for name, options in CHECKPOINTS.items():
+            given = ["table-1.csv", "table-2.csv", "--label", "label", "-o", name, "-q", "--checkpoint-every", "1"]
+            with suppress(StopError):
+                run_command(patch, "train", *given, *options)
+
+
+def table(seed):
+    """Return a table with numbers, categories and missing values, and its labels."""
+    rows, labels = problem(20 + seed, 90, 3)
+    color = np.random.default_rng(seed).choice(["red", "green", "blue"][: 1 + seed], 90)
+    frame = pd.DataFrame({"size": rows[:, 0].round(3), "color": color, "age": rows[:, 1].round(3)})
+    frame.loc[rows[:, 2] > 2, "age"] = np.nan
+    return frame, np.array(["no", "yes"])[labels]
+
+
+def additive_fit(effects):
+    """Return a fit with curves, categories and pairs, and trees or random effects."""
+    rows, basis = sample(3), basis_of(3)
+    labels = (np.nan_to_num(rows[:, 0]) + np.random.default_rng(3).normal(size=len(rows)) > 0).astype(np.int8)
+    if effects:
+        basis = replace(basis, random_effects=RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9])))
+    else:
+        basis = basis.with_trees(leaves_of(basis, 3)[0], GAIN)
+    columns = basis_columns(basis)
+    start = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(len(rows)))
+    model = AdditiveLogistic.start(columns, start).update_initial(encode_rows(basis, rows, labels, None))
+    model = model.with_candidates().update(encode_rows(basis, sample(4), labels, None))
+    fit = AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0)
+    return replace(fit, fixed=BasisModel(basis, model))
+
+
+def run_command(patch, *arguments):
+    patch.setattr(sys, "argv", ["opauc", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+
+
+def stop_after_one_batch(patch):
+    train = Trainer.train
+
+    def stopping(trainer, batch):
+        if trainer.rows:
+            raise StopError
+        train(trainer, batch)
+
+    patch.setattr(Trainer, "train", stopping)
+
+
+def load(kind, path):
+    """Read a file as its kind is read."""
+    if kind == "checkpoint":
+        return Checkpoints(path, None, {}, ProgressiveValidation).resume()
+    return opauc.load(path)
+
+
+def scores_of(content):
+    """Return the probabilities or scores that a loaded model or checkpoint gives to rows; none of statistics."""
+    if isinstance(content, Trainer):
+        return content.fit.scorer.scores(rows_for(content.fit.n_features))
+    if not hasattr(content, "predict_proba"):
+        return np.empty(0)
+    reading = getattr(content, "_reading", None)
+    of_table = reading is not None and reading.feature_names() is not None
+    return content.predict_proba(table(2)[0] if of_table else rows_for(content.n_features_in_))
+
+
+def rows_for(width):
+    """Return rows of zeros, of missing values and of large and of small numbers."""
+    return np.stack([np.zeros(width), np.full(width, 5.0), np.full(width, -1.0), np.full(width, 1e6)])
+
+
+def mutations(seed, kind, header, arrays):
+    """Yield name, description and arrays of endless random changes, one to three at a time."""
+    rng, spots = np.random.default_rng(seed), list(places(header))
+    whole = {"format": "opauc", "version": 1, "kind": kind, "header": header}
+    while True:
+        described, spoiled, how = whole, dict(arrays), []
+        for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
+            if spots and rng.random() < 0.35:
+                with suppress(KeyError, IndexError, TypeError):  # a place that the change before took away
+                    described, what = mutate_header(rng, described, spots)
+                    how.append(what)
+            elif spoiled:
+                how.append(mutate_array(rng, spoiled))
+        yield "; ".join(how), described, spoiled
+
+
+def mutate_header(rng, described, spots):
+    """Return the description with one place of its header changed, deleted or moved."""
+    place = ("header", *spots[rng.integers(len(spots))])
+    value = value_at(described, place)
+    near = [value + 1, value - 1, -value, 2 * value] if isinstance(value, int | float) else []
+    other = value_at(described, ("header", *spots[rng.integers(len(spots))]))
+    candidates = [DELETED, copy.deepcopy(other), *near, 10**400, *VALUES]
+    chosen = candidates[rng.integers(len(candidates))]
+    return changed(described, place, chosen), f"{'.'.join(map(str, place))} = {str(chosen)[:40]!r}"
+
+
+def value_at(described, place):
+    for key in place:
+        described = described[key]
+    return described
+
+
+def mutate_array(rng, arrays):
+    """Change one of the arrays: an element mostly; return what was done."""
+    name = str(rng.choice(sorted(arrays)))
+    array = arrays[name]
+    if array.size and rng.random() < 0.75:
+        arrays[name] = array = array.copy()
+        at = int(rng.integers(array.size))
+        number = new_number(rng, array)
+        with np.errstate(all="ignore"), suppress(OverflowError):
+            array.reshape(-1)[at] = number
+        return f"{name}[{at}] = {number}"
+    other = str(rng.choice(sorted(arrays)))
+    changes = [("deleted", None), (f"replaced by {other}", arrays[other]), *spoiled_arrays(array)]
+    what, changed_array = changes[rng.integers(len(changes))]
+    if changed_array is None:
+        del arrays[name]
+    else:
+        arrays[name] = changed_array
+    return f"{name}: {what}"
+
+
+def new_number(rng, array):
+    """Return a number that the type of an array can hold, or nearly."""
+    if array.dtype.kind == "b":
+        return bool(rng.integers(2))
+    near = array.reshape(-1)[rng.integers(array.size)]
+    size = int(rng.choice([array.size, *array.shape]))
+    whole = [-1, -2, 0, 1, 2, 3, size - 1, size, size + 1, 127, 2**31 - 1, 2**31 - 2, -(2**31), 2**62, 10**9, near]
+    if array.dtype.kind in "iu":
+        info = np.iinfo(array.dtype)
+        return int(np.clip(int(rng.choice(np.array(whole, object))), int(info.min), int(info.max)))
+    special = [math.nan, math.inf, -math.inf, 1e300, -1e300, 1e-300, 0.5, -float(near)]
+    return float(rng.choice([*map(float, whole), *special]))
+
+
+def read(folder, name):
+    """Return kind, header and arrays of one of the files."""
+    return read_checksummed(folder / name)
