@@ -10,7 +10,6 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 from opauc.additive.kernels.gram import add_category_products
@@ -340,6 +339,7 @@ def _next_effect_lambdas(
 
 def _likeliest_lambda(curvature: Floats, squares: Floats, noise: float, policy: SmoothingPolicy) -> float:
     """Return the likeliest smoothing parameter s if a residual sum of curvature c has variance c noise + c c / s."""
+    from scipy.optimize import minimize_scalar  # takes long to import, and few models need it
 
     def deviance(log_lambda: float) -> float:
         variance = curvature * (noise + curvature / np.exp(log_lambda))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from opauc.core.json_schema import json_as
@@ -11,7 +11,9 @@ from opauc.core.model import MODEL, Model, model_in, save_model, unreadable
 from opauc.core.registry import ESTIMATORS, STATISTICS
 from opauc.core.transaction import reading
 from opauc.errors import UnreadableFileError
-from opauc.estimators.scoring import ScoringClassifier
+
+if TYPE_CHECKING:  # scikit-learn takes long to import, and `opauc predict` needs none of it
+    from opauc.estimators.scoring import ScoringClassifier
 
 STATISTICS_FILE = "statistics"
 

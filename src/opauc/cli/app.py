@@ -22,7 +22,17 @@ INTERRUPTED = 130
 # A longer message quotes a file; it is cut.
 MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"
-VERBS = ("train", "evaluate", "predict", "inspect", "report", "compare", "merge", "forget")
+# The first lines of the verbs' own help: `opauc --help` imports none of them, and starts faster so.
+VERBS = {
+    "train": "Train a model on labeled rows in one pass.",
+    "evaluate": "Evaluate how well a model ranks labeled rows.",
+    "predict": "Score rows with a model; labels in the data are ignored and need not be there.",
+    "inspect": "Print the content of a model, checkpoint or statistics file; nothing in it is executed.",
+    "report": "Write a report, one HTML page, on how well a model ranks labeled rows.",
+    "compare": "Train methods with default settings on the same rows and score the same held-out rows.",
+    "merge": "Merge models trained on different rows into the model of all of them.",
+    "forget": "Remove rows from a model without training it again.",
+}
 # Parameters whose option has another name.
 FLAGS = {"random_state": "seed", "device": "engine"}
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
@@ -31,10 +41,7 @@ KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:
-    """Return the application: the module of each verb has a function `command`.
-
-    Only the verb in `arguments` is imported, all of them where there is none: the command starts faster so.
-    """
+    """Return the application: the module of each verb has a function `command`; that of the verb given is imported."""
     app = typer.Typer(
         name="opauc",
         help="Train models that maximize the AUC in one pass over the data: raw tables and sparse rows.",
@@ -43,9 +50,10 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    names = arguments[:1] if arguments and arguments[0] in VERBS else () if arguments[:1] == [VERSION] else VERBS
-    for name in names:
-        app.command(name=name)(import_module(f"opauc.cli.{name}").command)
+    for name, summary in VERBS.items():
+        is_given = name in arguments[:1]
+        command = import_module(f"opauc.cli.{name}").command if is_given else _not_imported
+        app.command(name=name, help=None if is_given else summary)(command)
     app.callback()(_top)
     return app
 
@@ -116,6 +124,10 @@ def _version(shown: bool) -> None:
     if shown:
         print(f"opauc {__version__}")
         raise typer.Exit
+
+
+def _not_imported() -> None:
+    """Stand for a verb that is not given."""
 
 
 def _top(
