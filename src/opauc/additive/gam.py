@@ -17,6 +17,7 @@ from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
+from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
@@ -113,6 +114,9 @@ class OnePassGAM(ScoringClassifier):
         sample better.
     drift_ : list of FeatureDrift
         Features whose values after the initial sample do not look like those before.
+    leaks_ : list of Leak
+        Columns that alone rank nearly all rows of the initial sample rightly (AUC above .999): they may have been
+        recorded after the outcome. `fit` and `partial_fit` warn of them.
     dropped_columns_ : tuple of str
         Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text.
 
@@ -188,6 +192,8 @@ class OnePassGAM(ScoringClassifier):
             _ = self._fitted.scorer
         return self
 
+            for leak in self.leaks_:
+                warnings.warn(leak, stacklevel=2)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -223,7 +229,7 @@ class OnePassGAM(ScoringClassifier):
         """
         with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
-            drifted = set() if first else {drift.name for drift in self.drift_}
+            warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
             before = check_classes(None if first else self.classes_, classes)
             self._train_batch(X, y, before, sample_weight, transaction)
             if self.classes_.size < 2:
@@ -231,9 +237,9 @@ class OnePassGAM(ScoringClassifier):
                     "classes must be passed on the first call to partial_fit when y holds one class only, "
                     f"here {self.classes_.tolist()[0]!r}"
                 )
-            for drift in self.drift_:
-                if drift.name not in drifted:
-                    warnings.warn(drift, stacklevel=2)
+            for warning in self._warnings():
+                if (type(warning), warning.name) not in warned:
+                    warnings.warn(warning, stacklevel=2)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -511,6 +517,12 @@ class OnePassGAM(ScoringClassifier):
         return tuple(name for name in names if name not in used)
 
     @property
+    def leaks_(self) -> list[Leak]:
+        """Columns that alone rank nearly all rows rightly, the best first."""
+        with reading(self):
+            return find_leaks(self._fitted, self._input_names())
+
+    @property
     def _columns(self) -> TableSchema | None:
         """What the columns of a table become; None for a model fitted to arrays."""
         return None if self._reading is None else self._reading.columns
@@ -524,6 +536,10 @@ class OnePassGAM(ScoringClassifier):
 
     def _input_names(self) -> tuple[str, ...]:
         if self._columns is not None:
+    def _warnings(self) -> list[Leak | FeatureDrift]:
+        """Return the leaks once the basis is fixed, which would have to be fitted at every batch before; and drift."""
+        return [*([] if self._fitted.fixed is None else self.leaks_), *self.drift_]
+
             return self._columns.inputs
         return self._column_names()
 

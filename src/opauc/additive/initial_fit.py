@@ -17,6 +17,7 @@ from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
+from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy
@@ -80,7 +81,9 @@ def fit_basis(
     )
     basis, fit = search.fit()
     coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
-    basis = replace(basis, random_effects=RandomEffects.of(effects, sample.numbers, basis.n_columns, coded))
+    random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
+    aucs = measure_inputs(sample, categorical, policy.leak)
+    basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
     return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())

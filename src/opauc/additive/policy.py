@@ -131,7 +131,18 @@ class DriftPolicy:
     min_rows: float = 500.0  # rows before and after that the index needs
 
 
+@dataclass(frozen=True)
+class LeakPolicy:
+    """When a column alone ranks rows so well that it may have been recorded after the outcome."""
+
+    min_auc: float = 0.999  # AUC of the column by itself: what is known before the outcome hardly ever reaches it
+    min_rare_rows: int = 100  # rows of the rarer class: fewer may be separated by chance
+    max_rows: int = 8192  # rows of the initial sample that are ranked: they show an AUC to about .001
+    n_bins: int = 64  # of a numeric column: a threshold within a bin costs less than .0003 of the AUC
+
+
 SAMPLE_POLICY = SamplePolicy()
+LEAK_POLICY = LeakPolicy()
 BASIS_POLICY = BasisPolicy()
 SMOOTHING_POLICY = SmoothingPolicy()
 SELECTION_POLICY = SelectionPolicy()
@@ -268,6 +279,7 @@ class AdditivePolicy:
     tree: TreePolicy = TREE_POLICY
     smoothing: SmoothingPolicy = SMOOTHING_POLICY
     code: CodePolicy = CODE_POLICY
+    leak: LeakPolicy = LEAK_POLICY
 
 
 ADDITIVE_POLICY = AdditivePolicy()

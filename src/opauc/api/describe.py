@@ -12,6 +12,7 @@ import numpy as np
 from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
 from opauc.additive.drift import find_drift
 from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
+from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
 from opauc.core.mergeable import FeatureSpread
@@ -241,6 +242,7 @@ def terms_section(terms: Terms, explained: Sequence[ExplainedRow] = ()) -> Terms
         ],
         drift=[(drift.name, drift.index) for drift in find_drift(terms.solution, terms.inputs)],
         drift_checked=bool(selection.aucs),
+        leaks=[(leak.name, leak.auc) for leak in find_leaks(terms.solution, terms.inputs)],
     )
 
 
@@ -298,6 +300,7 @@ def terms_as_json(terms: Terms) -> Json:
         ],
         "selection": {"model": model, "aucs": aucs},
         "drift": {drift.name: drift.index for drift in find_drift(terms.solution, terms.inputs)},
+        "leaks": {leak.name: leak.auc for leak in find_leaks(terms.solution, terms.inputs)},
     }
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from opauc.additive.leaks import find_leaks
+from opauc.additive.state import AdditiveFit
+from opauc.api.describe import input_names
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopping, stopwatch
 from opauc.api.options import TrainOptions, split_options
@@ -113,6 +117,9 @@ def train(
     )  # fmt: skip
     if result.model is None:
         raise KeyboardInterrupt
+    if isinstance(result.model.fit, AdditiveFit):
+        for leak in find_leaks(result.model.fit, input_names(result.model)):
+            warnings.warn(leak, stacklevel=2)
     return estimator_of(result.model)
 
 

@@ -96,7 +96,9 @@ def _show_terms(part: TermsSection) -> None:
     aucs = {one.name: f"AUC {one.auc:.4f}{'  ← selected' if one.selected else ''}" for one in part.candidates}
     drifted = ", ".join(f"{name} (PSI {index:.2f})" for name, index in part.drift)
     drift = {"drift": drifted or "none"} if part.drift_checked else {}
-    show_table("model selection", {"selected": part.selection, **aucs, **drift})
+    leaks = ", ".join(f"{name} (AUC {auc:.4f})" for name, auc in part.leaks)
+    alone = {"may be known only after the outcome": leaks} if leaks else {}
+    show_table("model selection", {"selected": part.selection, **aucs, **drift, **alone})
 
 
 def shown(value: object, depth: int = MAX_DEPTH) -> str:

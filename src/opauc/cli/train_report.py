@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from opauc.additive.drift import find_drift
+from opauc.additive.leaks import find_leaks
 from opauc.additive.state import AdditiveFit
 from opauc.api.describe import input_names
 from opauc.api.train import Training
@@ -57,8 +58,8 @@ def _ranked(result: Training) -> str:
 def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     fit, names = model.fit, input_names(model)
     assert isinstance(fit, AdditiveFit), "asked for by its family"
-    for drift in find_drift(fit, names):
-        reporter.warn(str(drift))
+    for warning in (*find_leaks(fit, names), *find_drift(fit, names)):
+        reporter.warn(str(warning))
     basis, selection = fit.current.basis, fit.final.selection
     for j in basis.coded_inputs():
         count = basis.random_effects.numbers_of(j).size

@@ -115,7 +115,8 @@ class TermsSection:
     `terms` are the `n_terms` terms or the most important of them, by decreasing
     importance. `selection` says which candidate model was selected and why. `drift`
     lists the features whose later values differ from the initial sample, with their
-    population stability index; `drift_checked` says whether any were compared.
+    population stability index; `drift_checked` says whether any were compared. `leaks`
+    lists the features that alone rank nearly all rows rightly, with their AUC.
     """
 
     terms: Sequence[ShownTerm]
@@ -125,6 +126,7 @@ class TermsSection:
     candidates: Sequence[CandidateRow] = ()
     drift: Sequence[tuple[str, float]] = ()
     drift_checked: bool = False
+    leaks: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -29,11 +29,13 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 # Entries of a row: the intercept, at most three per input, at most four per pair.
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
-N_CERTAIN, GAIN, LEAVES, RANDOM_EFFECTS = "n_certain", "validation_gain", "leaves.", "random_effects."
+N_CERTAIN, GAIN, AUCS = "n_certain", "validation_gain", "input_aucs"
+LEAVES, RANDOM_EFFECTS = "leaves.", "random_effects."
 BASIS_SCHEMA = {
     **SCHEMA,
     N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
     GAIN: ArrayRule("float64", "2", optional=True),
+    AUCS: ArrayRule("float64", "inputs", low=0, high=1, optional=True),
 }
 
 
@@ -47,6 +49,7 @@ class Basis:
     `trees` are the leaf indicators, if there are any; `validation_gain` is what
     trees gained on validation rows, whether they were accepted or not.
     `random_effects` are categories that have a weight but no column.
+    `input_aucs` are the AUCs of single inputs on the initial sample, where that is large enough.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Basis:
     trees: LeafIndicators | None = None
     validation_gain: ValidationGain | None = None
     random_effects: RandomEffects = NO_RANDOM_EFFECTS
+    input_aucs: Floats | None = None
 
     @classmethod
     def of(cls, sample: Floats, balanced_weight: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Basis:
@@ -218,6 +222,8 @@ class Basis:
         arrays: Arrays = {**self.tables._asdict(), N_CERTAIN: np.array(self.n_certain, np.int64)}
         if self.validation_gain is not None:
             arrays[GAIN] = np.array(self.validation_gain)
+        if self.input_aucs is not None:
+            arrays[AUCS] = self.input_aucs
         if self.random_effects.size:
             arrays |= {f"{RANDOM_EFFECTS}{name}": array for name, array in self.random_effects.to_arrays().items()}
         if self.trees is not None:
@@ -238,6 +244,7 @@ class Basis:
             LeafIndicators.from_arrays(tables, leaves) if leaves else None,
             ValidationGain(*own[GAIN].tolist()) if GAIN in own else None,
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
+            own.get(AUCS),
         )
 
     @cached_property

@@ -1,0 +1,113 @@
+"""Columns that alone rank nearly all rows rightly: they may have been recorded after the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.additive.basis.knots import OrderedValues
+from opauc.additive.initial_sample import SampleRows
+from opauc.additive.policy import LEAK_POLICY, LeakPolicy
+from opauc.types import Floats
+
+if TYPE_CHECKING:
+    from opauc.additive.state import AdditiveFit
+
+
+class Leak(UserWarning):
+    """A column that alone ranks nearly all rows rightly.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column, or of a part of its dates.
+    auc : float
+        AUC of its values by themselves on rows of the initial sample.
+
+    Examples
+    --------
+    >>> from opauc.additive.leaks import Leak
+    >>> str(Leak("refund", 0.99963))[:55]
+    'refund: this column alone ranks the rows with AUC 0.999'
+    """
+
+    def __init__(self, name: str, auc: float) -> None:
+        self.name, self.auc = name, auc
+        shown = np.floor(1e4 * auc) / 1e4  # only a perfect ranking is shown as 1
+        super().__init__(
+            f"{name}: this column alone ranks the rows with AUC {shown:.4f}; if its value is not known before the "
+            "outcome, drop it"
+        )
+
+
+def find_leaks(fit: AdditiveFit, names: Sequence[str], policy: LeakPolicy = LEAK_POLICY) -> list[Leak]:
+    """Return the inputs, by their names, that alone rank nearly all rows rightly, the best first."""
+    aucs = None if fit.fixed is None and not fit.counts.both else fit.current.basis.input_aucs
+    if aucs is None:
+        return []
+    return [Leak(names[j], float(aucs[j])) for j in np.argsort(-aucs, kind="stable") if aucs[j] > policy.min_auc]
+
+
+def measure_inputs(
+    sample: SampleRows, categorical: NDArray[np.bool_], policy: LeakPolicy = LEAK_POLICY
+) -> Floats | None:
+    """Return the AUC of each input by itself; None where rows are too few to tell.
+
+    Values are put into bins: categories, quantiles of numbers, missing values. The
+    bins are ordered by their share of positive rows in one half of the rows, and
+    rank the other half.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import SampleRows
+    >>> from opauc.additive.leaks import measure_inputs
+    >>> rng, ones = np.random.default_rng(0), np.ones(1000)
+    >>> labels = (rng.random(1000) < 0.3).astype(np.int8)
+    >>> rows = np.c_[np.where(labels, np.nan, rng.normal(size=1000)), rng.normal(size=1000)]
+    >>> measure_inputs(SampleRows(rows, labels, ones, ones), np.zeros(2, bool)).round(1)
+    array([1. , 0.5])
+    """
+    rows = slice(0, policy.max_rows)  # the rows of a sample come in random order
+    labels, weight, mass = sample.labels[rows], sample.weight[rows], sample.mass[rows]
+    if np.bincount(labels, minlength=2).min() < policy.min_rare_rows:
+        return None
+    bins = (
+        _bin(values, mass, is_categorical, policy.n_bins)
+        for values, is_categorical in zip(sample.numbers[rows].T, categorical.tolist(), strict=True)
+    )
+    return np.array([_rank_halves(of_input, labels, weight) for of_input in bins])
+
+
+def _bin(values: Floats, mass: Floats, is_categorical: bool, n_bins: int) -> NDArray[np.int64]:
+    """Return the bin of each value: its category, its quantile with class-balanced weights, or the last if missing."""
+    is_present = ~np.isnan(values)
+    bins = np.zeros(values.size, np.int64)
+    if is_categorical:
+        bins[is_present] = np.unique(values[is_present], return_inverse=True)[1]
+    elif is_present.any():
+        order = np.argsort(values[is_present])
+        ordered = OrderedValues(values[is_present][order], mass[is_present][order])
+        cuts = np.unique(ordered.quantiles(np.arange(1, n_bins) / n_bins))
+        bins[is_present] = np.searchsorted(cuts, values[is_present])
+    bins[~is_present] = bins.max(initial=0) + 1
+    return bins
+
+
+def _rank_halves(bins: NDArray[np.int64], labels: NDArray[np.int8], weight: Floats) -> float:
+    """Return the mean AUC of the two halves of the rows, each ranked by the shares of positive rows in the other."""
+    n_bins, parts = int(bins.max()) + 1, (slice(0, None, 2), slice(1, None, 2))
+    positive = [np.bincount(bins[part], (weight * labels)[part], n_bins) for part in parts]
+    negative = [np.bincount(bins[part], (weight * (1 - labels))[part], n_bins) for part in parts]
+    aucs = []
+    for own, other in ((0, 1), (1, 0)):
+        prior = positive[other].sum() / (positive[other].sum() + negative[other].sum())
+        shares = (positive[other] + prior) / (positive[other] + negative[other] + 1.0)
+        levels, level = np.unique(shares, return_inverse=True)  # bins of equal shares are ties
+        high, low = (np.bincount(level, counts[own], levels.size) for counts in (positive, negative))
+        below = np.cumsum(low) - 0.5 * low
+        aucs.append(float(high @ below / max(high.sum() * low.sum(), 1e-300)))
+    return float(np.mean(aucs))
