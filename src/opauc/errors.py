@@ -24,7 +24,8 @@ Wrong arguments raise a plain `ValueError` as in scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -73,6 +74,29 @@ class Message(Exception):  # noqa: N818
 
 class OpaucError(Message):
     """The base of all errors of this library."""
+
+
+def nearest_first(name: object, names: Iterable[object]) -> list[str]:
+    """Return names, those most like `name` first.
+
+    >>> from opauc.errors import nearest_first
+    >>> nearest_first("churn", ["age", "Churn", "city"])
+    ['Churn', 'age', 'city']
+    """
+    every = list(map(str, names))
+    spelled = {other.casefold(): other for other in every}
+    near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled)]
+    return [*near, *(other for other in every if other not in near)]
+
+
+def unknown_name(kind: str, name: object, names: Iterable[object]) -> str:
+    """Return the message about a name that is none of those expected.
+
+    >>> from opauc.errors import unknown_name
+    >>> unknown_name("solver", "exakt", ["sgd", "exact"])
+    "unknown solver 'exakt'; expected one of exact, sgd"
+    """
+    return f"unknown {kind} {name!r}; expected one of {', '.join(nearest_first(name, names))}"
 
 
 class StatisticsOverflowError(OpaucError, ValueError):

@@ -70,7 +70,10 @@ def test_shards_like_a_model_merge_with_it(opauc):
     ("words", "message"),
     [
         (("rows.csv", "--label", "bought", "--engine", "cuda"), "--engine cuda is for linear solvers (--solver exact)"),
-        (("rows.csv", "--label", "bought", "--engine", "abacus"), "--engine must be one of dask, spark, cuda"),
+        (
+            ("rows.csv", "--label", "bought", "--engine", "abacus"),
+            "--engine: unknown engine 'abacus'; expected one of dask, spark, cuda",
+        ),
         (
             ("few.csv", "--label", "bought", "--engine", "dask"),
             "fix no basis for shards: they are processed by one core",

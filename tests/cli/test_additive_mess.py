@@ -225,7 +225,7 @@ def test_parts_without_rows_are_passed_over_and_a_header_alone_has_none(opauc):
     write_csv("1.csv", ROWS)
     assert train(opauc, "0.csv", "1.csv").code == 0
     assert sum(library.load("model")._fitted.counts) == len(ROWS)
-    assert refused(train(opauc, "0.csv")) == "opauc: training needs rows of two classes, got 0 rows\n"
+    assert refused(train(opauc, "0.csv")) == "opauc: 0.csv: there are no rows to train on\n"
 
 
 def test_a_bad_row_that_something_else_would_mend_is_not_to_be_skipped(opauc):

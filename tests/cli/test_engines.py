@@ -87,7 +87,7 @@ def test_bad_rows_are_reported(opauc, data, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--engine", "abacus"), "--engine must be one of dask, spark, cuda, got 'abacus'"),
+        (("--engine", "abacus"), "--engine: unknown engine 'abacus'; expected one of dask, spark, cuda"),
         (("--engine", "dask", "--resume"), "--engine dask: checkpoints are for rows in order"),
         (("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers there"),
         (("--engine", "spark", "--scheduler", "spark://127.0.0.1:1"), "127.0.0.1:1: no Spark master answers there"),
@@ -249,4 +249,4 @@ def test_no_device_is_one_line_before_anything_is_read(opauc, data, tmp_path, mo
 def test_evaluating_on_an_engine_that_is_none_is_one_line(opauc, data, tmp_path):
     opauc("train", "--solver", "auto", data, "-o", tmp_path / "m")
     ran = opauc("evaluate", tmp_path / "m", data, "--engine", "abacus")
-    assert (ran.code, ran.err) == (2, "opauc: --engine must be one of dask, spark, cuda, got 'abacus'\n")
+    assert (ran.code, ran.err) == (2, "opauc: --engine: unknown engine 'abacus'; expected one of dask, spark, cuda\n")

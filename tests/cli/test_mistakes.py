@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
         ("+1 1:1\n-1 1:nan\n", r"bad.svm, line 2: .*nan"),
         ("+1 1:1\n-1 1:2\n3 1:1\n", r"bad.svm, line 3: label 3 besides -1 and 1"),
         ("+1 1:1\n+1 1:2\n", r"training needs rows of two classes, got 2 rows"),
-        ("", r"training needs rows of two classes, got 0 rows"),
+        ("", r"bad.svm: there are no rows to train on"),
     ],
 )
 def test_bad_libsvm_is_refused_with_file_and_line_and_nothing_is_written(folder, opauc, content, said):
@@ -64,10 +64,13 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         (["train", "good.svm", "-o", "m", "--alpha", "-1"], r"'alpha' parameter"),
         (
             ["train", "good.svm", "-o", "m", "--solver", "magic"],
-            r"--solver must be one of gam, auto, exact, sgd, progressive_selection, got 'magic'",
+            r"--solver: unknown solver 'magic'; expected one of gam, auto, exact, sgd, progressive_selection",
         ),
         (["train", "good.svm", "-o", "m", "--rank", "many"], r"'rank' parameter"),
-        (["train", "good.svm", "-o", "m", "--format", "excel"], r"format must be one of libsvm"),
+        (
+            ["train", "good.svm", "-o", "m", "--format", "excel"],
+            r"--format: unknown format 'excel'; expected one of libsvm",
+        ),
         (["train", "good.svm", "-o", "m", "--missing", "guess"], r"missing must be one of"),
         (["train", "good.svm", "-o", "m", "--on-bad-row", "cry"], r"'error' or 'skip'"),
         (["train", "good.svm", "-o", "m", "--hash-bits", "99"], r"hash_bits must lie between 1 and 30"),
@@ -89,7 +92,7 @@ def test_bad_tables_are_refused_with_line_and_column(folder, opauc, content, sai
         ),
         (["merge", "good.svm", "-o", "m"], r"two models or more"),
         (["compare", "-"], r"standard input does not allow"),
-        (["compare", "good.svm", "--methods", "exact,magic"], r"no method is called 'magic'"),
+        (["compare", "good.svm", "--methods", "exact,magic"], r"--methods: unknown method 'magic'"),
         (["dance"], r"No such command 'dance'"),
     ],
 )

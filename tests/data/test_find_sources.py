@@ -47,5 +47,5 @@ def test_a_format_can_be_named_and_must_be_for_standard_input():
     assert format_of("-", "csv").name == "csv"
     with pytest.raises(InputError, match="standard input: its format cannot be inferred"):
         format_of("-")
-    with pytest.raises(InputError, match="format must be one of libsvm, csv"):
+    with pytest.raises(InputError, match="format: unknown format 'excel'; expected one of libsvm, csv"):
         format_of("a.csv", "excel")

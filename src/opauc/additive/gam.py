@@ -24,14 +24,14 @@ from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer
-from opauc.core.model import Model, check_same_classes
+from opauc.core.model import Model, check_same_classes, different_kinds
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
-from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels
+from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.types import Array, Floats, Labels, RandomState, random_key
 
@@ -412,6 +412,8 @@ class OnePassGAM(ScoringClassifier):
         >>> model.merge(model.empty_copy().partial_fit(rows, labels)).score(rows, labels)
         1.0
         """
+        if not isinstance(other, OnePassGAM):
+            raise different_kinds(type(self).__name__, type(other).__name__)
         with changing(self, other):
             check_is_fitted(self)
             check_is_fitted(other)
@@ -568,6 +570,7 @@ class OnePassGAM(ScoringClassifier):
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
+        check_not_exchanged(X, y)
         data = InMemoryRows.of(self, X, self._settings())
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
@@ -597,6 +600,7 @@ class OnePassGAM(ScoringClassifier):
         transaction: Transaction,
     ) -> None:
         """Process a batch; the first one gives the column types."""
+        check_not_exchanged(X, y)
         fit = None
         if self.__sklearn_is_fitted__():
             rows, columns = next_rows(self, X, self._columns, learn=True)

@@ -16,7 +16,7 @@ from opauc.additive.file_sample import read_initial_sample
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.api.methods import MethodNames
 from opauc.api.observer import CallbackObserver, Observer, Progress
-from opauc.api.train import report_columns
+from opauc.api.train import paths_of, report_columns
 from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, batches_with_classes
 from opauc.core.row_blocks import widen_rows
@@ -88,7 +88,7 @@ def compare(
     >>> one.name, one.auc
     ('exact', 1.0)
     """
-    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+    paths = paths_of(data)
     reading = ReadOptions(**{**options, **({} if label is None else {"label": label})})
     return run_comparison(
         paths, reading, methods, HeldOut(held_out, random_state), ClassLabels.announced(positive=positive),

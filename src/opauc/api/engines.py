@@ -9,7 +9,7 @@ from opauc.api.observer import Observer
 from opauc.core.parameters import Threads
 from opauc.engines.scheduler import Scheduler
 from opauc.engines.threads import ThreadScheduler
-from opauc.errors import Parameter, ParameterError
+from opauc.errors import Parameter, ParameterError, unknown_name
 
 CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
 ALL_CORES = -1
@@ -18,7 +18,7 @@ ALL_CORES = -1
 def check_engine(engine: str | None, address: str | None, additive: bool) -> None:
     """Raise for an unknown engine, an address without a cluster, or a device for an additive model."""
     if engine not in (None, *CLUSTERS, DEVICE):
-        raise ParameterError(Parameter("engine"), f" must be one of {', '.join((*CLUSTERS, DEVICE))}, got {engine!r}")
+        raise ParameterError(Parameter("engine"), f": {unknown_name('engine', engine, (*CLUSTERS, DEVICE))}")
     if address is not None and engine not in CLUSTERS:
         raise ParameterError(
             Parameter("scheduler"), " is the address of a cluster: add ", Parameter("engine", "dask"), " or ",

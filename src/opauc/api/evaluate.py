@@ -13,9 +13,9 @@ from opauc.api import engines
 from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import ALL_CORES, CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
-from opauc.api.scored_stream import Purpose, ScoredStream, report_unknown, report_unreadable
+from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import scores_of_table
-from opauc.api.train import is_paths, shard_progress
+from opauc.api.train import is_paths, paths_of, shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
@@ -109,9 +109,8 @@ def evaluate(
         actual, scores, probabilities = scores_of_table(model, data, label)
         bins = CalibrationBins.empty().update(actual, probabilities)
         return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0)
-    source = model if isinstance(model, str | os.PathLike) else model._to_model()
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
-    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
+    source, paths = model_source(model, data), paths_of(data)
     scored = ScoredStream(source, paths, format, bad_rows or BadRows(), purpose, label=label)
     evaluation = evaluate_stream(scored, CallbackObserver(on_progress))
     if report is not None:

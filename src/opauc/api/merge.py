@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from opauc.core.model import Model, load_model
-from opauc.errors import InputError
+from opauc.errors import InputError, OpaucError
 from opauc.types import Json
 from opauc.version import __version__
 
@@ -31,8 +31,8 @@ def merge_files(paths: Sequence[str | os.PathLike[str]]) -> Model:
     for path, other in zip(paths[1:], models[1:], strict=True):
         try:
             merged = merged.merge(other)
-        except ValueError as error:
-            raise InputError(f"{path}: {error}") from error
+        except OpaucError as error:
+            raise InputError(f"{path}: ", *error.parts) from error
     _warn_of_overlap(models)
     provenance: Json = {
         "library": __version__,

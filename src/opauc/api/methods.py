@@ -16,7 +16,7 @@ from opauc.core.loop import Trainer
 from opauc.core.registry import SOLVERS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver
-from opauc.errors import InputError, OpaucError, UnsupportedOperationError
+from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError, unknown_name
 from opauc.linear.resolve import bytes_of_state, fixed_factory
 from opauc.linear.scorer import LinearScorer
 from opauc.metrics import FittedMethod, Method
@@ -301,7 +301,7 @@ class MethodNames(NamedTuple):
             chosen = list(dict.fromkeys(names))
         unknown = [name for name in chosen if name not in every]
         if unknown:
-            raise InputError(f"no method is called {unknown[0]!r}; there are {', '.join(every)}")
+            raise ParameterError(Parameter("methods"), f": {unknown_name('method', unknown[0], every)}")
         absent = [name for name in chosen if not _is_installed(name)]
         if absent and names is not None:
             raise InputError(f"{absent[0]} needs a package that is not installed")

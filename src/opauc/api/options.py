@@ -13,7 +13,7 @@ from opauc.core.labels import ClassLabels
 from opauc.core.registry import FACTORIES
 from opauc.data.find_sources import are_tables
 from opauc.data.options import ReadOptions
-from opauc.errors import InputError, Parameter, ParameterError
+from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 from opauc.types import Json
 
 AUTO, GAM, SELECTION = "auto", "gam", "progressive_selection"
@@ -106,7 +106,7 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         if self.solver is not None and self.solver not in SOLVERS:
-            raise ParameterError(Parameter("solver"), f" must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
+            raise ParameterError(Parameter("solver"), f": {unknown_name('solver', self.solver, SOLVERS)}")
         if not self.n_jobs:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opauc.api.observer import CallbackObserver, Progress
-from opauc.api.scored_stream import Purpose, ScoredStream
+from opauc.api.scored_stream import Purpose, ScoredStream, model_source
 from opauc.api.tables import fitted_estimator, select_features
-from opauc.api.train import is_paths
+from opauc.api.train import is_paths, paths_of
 from opauc.data.bad_rows import BadRows
-from opauc.errors import Parameter, ParameterError
+from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import Array
 
 RESPONSES = ("score", "probability", "label")
@@ -59,15 +58,13 @@ def predict(
     """
     check_response(response)
     if not is_paths(data):
-        estimator = fitted_estimator(model)
+        estimator = fitted_estimator(model, data)
         data = select_features(estimator, data)
         if response == "label":
             return np.asarray(estimator.predict(data))
         scores = estimator.decision_function(data) if response == "score" else estimator.predict_proba(data)[:, 1]
         return np.asarray(scores)
-    source = model if isinstance(model, str | os.PathLike) else model._to_model()
-    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
-    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), Purpose.PREDICT)
+    scored = ScoredStream(model_source(model, data), paths_of(data), format, bad_rows or BadRows(), Purpose.PREDICT)
     scorer, classes, parts, rows = scored.model.scorer, scored.model.classes, list[Array](), 0
     with CallbackObserver(on_progress).progress("scoring", scored.stream.total_bytes) as show:
         for part in scored.score():
@@ -82,4 +79,4 @@ def predict(
 def check_response(response: str) -> None:
     """Raise unless a response is one of `RESPONSES`."""
     if response not in RESPONSES:
-        raise ParameterError(Parameter("response"), f" must be one of {', '.join(RESPONSES)}, got {response!r}")
+        raise ParameterError(Parameter("response"), f": {unknown_name('response', response, RESPONSES)}")

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opauc.api.observer import Observer
 from opauc.core.batch import Batch
+from opauc.core.checksummed_file import is_checksummed
 from opauc.core.labels import ClassLabels
 from opauc.core.model import Model, RowReading, load_model
+from opauc.core.registry import ESTIMATORS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
@@ -50,7 +52,10 @@ class ScoredStream:
         label: str | int | None = None,
     ) -> None:
         can_train = purpose in (Purpose.REPORT, Purpose.FORGET)
-        self.model = model if isinstance(model, Model) else load_model(model, can_train)
+        if not isinstance(model, Model):
+            check_data_files(paths, model)
+            model = load_model(model, can_train)
+        self.model = model
         self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
         if label is not None:
             if not isinstance(label, str):
@@ -88,6 +93,36 @@ class ScoredStream:
         """Report how many rows had categories that the model does not know, and values that cannot be read."""
         report_unknown(self.stream.unknown_categories, self.reading, observer)
         report_unreadable(self.stream.unreadable_values, observer)
+
+
+def check_data_files(paths: Sequence[str], model: str | os.PathLike[str] | None = None) -> None:
+    """Raise where a file of this library is given as data; where data is the model, they are exchanged."""
+    for path in paths:
+        if is_checksummed(path):
+            if model is not None and not is_checksummed(model):
+                raise InputError(f"{model}: is no model, but {path} is; the model comes before the data")
+            raise InputError(f"{path}: is a file of opauc, expected data")
+
+
+def check_model(model: object, data: object) -> None:
+    """Raise unless `model` is an estimator of this library or a path, and `data` is no estimator."""
+    if is_estimator(data):
+        name = model if isinstance(model, str | os.PathLike) else type(model).__name__
+        raise InputError(f"{name}: is no model, but {type(data).__name__} is; the model comes before the data")
+    if not isinstance(model, str | os.PathLike) and not is_estimator(model):
+        raise InputError(f"expected a fitted estimator of opauc or its file, got {type(model).__name__}")
+
+
+def is_estimator(model: object) -> bool:
+    """Tell whether an object is an estimator of this library."""
+    return any(ESTIMATORS.get(kind.__name__) is kind for kind in type(model).__mro__)
+
+
+def model_source(model: Any, data: object) -> Model | str | os.PathLike[str]:
+    """Return the model of a fitted estimator, or the path of one; raise where it is exchanged with the data."""
+    check_model(model, data)
+    source: Model | str | os.PathLike[str] = model if isinstance(model, str | os.PathLike) else model._to_model()
+    return source
 
 
 def report_unknown(unknown: Mapping[str, UnknownCategories], reading: RowReading, observer: Observer) -> None:

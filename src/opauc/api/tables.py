@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opauc.api.saving import load
+from opauc.api.scored_stream import check_model
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
 from opauc.data.columns import TableColumns
@@ -64,14 +65,15 @@ def split_label(
     return (rows.iloc[labeled] if isinstance(table, PandasTable) else rows.take(labeled)), labels[labeled]
 
 
-def fitted_estimator(model: Any) -> Any:
-    """Return a fitted estimator, loaded where a path is given."""
+def fitted_estimator(model: Any, data: Any) -> Any:
+    """Return a fitted estimator, loaded where a path is given; raise where it is exchanged with the data."""
+    check_model(model, data)
     return load(model) if isinstance(model, str | os.PathLike) else model
 
 
 def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[Labels, Floats, Floats]:
     """Return labels (0 and 1), scores and probabilities of the rows of a table."""
-    estimator = fitted_estimator(model)
+    estimator = fitted_estimator(model, table)
     X, y = split_label(table, label)
     classes: ClassLabels = estimator._to_model().labels
     positive = y == (classes.classes[1] if classes.positive is None else classes.positive)

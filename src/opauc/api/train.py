@@ -18,6 +18,7 @@ from opauc.api.observer import CallbackObserver, Observer, Progress, stopping, s
 from opauc.api.options import TrainOptions, split_options
 from opauc.api.output_file import check_writable
 from opauc.api.saving import estimator_of, save
+from opauc.api.scored_stream import check_data_files
 from opauc.api.tables import split_label
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import FitFactory, Opening
@@ -110,9 +111,8 @@ def train(
     given = set(options)
     if not is_paths(data):
         return _train_table(data, reading, training, given, output, CallbackObserver(on_progress))
-    paths = [os.fspath(data)] if isinstance(data, str | os.PathLike) else [os.fspath(path) for path in data]
     result = run_training(
-        paths, reading, training, None if output is None else Path(output), given,
+        paths_of(data), reading, training, None if output is None else Path(output), given,
         bad_rows or BadRows(), CallbackObserver(on_progress),
     )  # fmt: skip
     if result.model is None:
@@ -128,6 +128,11 @@ def is_paths(data: object) -> bool:
     if isinstance(data, str | os.PathLike):
         return True
     return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, str | os.PathLike) for one in data)
+
+
+def paths_of(data: Any) -> list[str]:
+    """Return the path, or the sequence of paths, as strings."""
+    return [os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
 def _train_table(
@@ -194,6 +199,7 @@ def run_training(
     checkpoint = options.checkpoint or (None if target is None else f"{target}.checkpoint")
     if target is not None:
         check_writable(target, *([Path(checkpoint)] if checkpoint is not None else []))
+    check_data_files(paths)
     labels = options.labels()
     additive = options.is_additive(paths, reading, given)
     check_engine(options.engine, options.scheduler, additive)
@@ -223,6 +229,8 @@ def run_training(
         stopped = _run(trainer, stream, start, checkpoints, observer)
         if stopped:
             return Training(None, trainer.rows, begun=trainer.begun)
+        if not trainer.rows and not trainer.pending.rows:
+            raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
         model = trainer.finish(start.reading, provenance_of(trainer))
         if target is not None:
             save_model(model, target)

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from opauc.cli.console import shorten, shown_text
-from opauc.errors import Message, OpaucError, Parameter
+from opauc.errors import Message, OpaucError, Parameter, unknown_name
 from opauc.version import __version__
 
 INTERRUPTED = 130
@@ -89,7 +89,8 @@ def is_mistake(error: Exception) -> bool:
 def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
     """Return an error or a warning in one line, with parameters as options of the verb."""
     if hasattr(error, "format_message"):
-        text = str(error.format_message())
+        near, option = getattr(error, "possibilities", None), getattr(error, "option_name", "")
+        text = unknown_name("option", option, near) if near else str(error.format_message())
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, Message):

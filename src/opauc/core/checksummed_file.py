@@ -102,6 +102,17 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:MAX_MESSAGE]
 
 
+def is_checksummed(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path leads to a file of this library, broken or not."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            return ENTRY in (file.metadata() or {})
+    except Exception:  # whatever the library makes of another file
+        return False
+
+
 def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]:
     """Return the text that describes the arrays, and the checksum; raise for a file that is not ours."""
     if entry is None:

@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 
 from opauc.core.batch import Batch
 from opauc.core.json_schema import json_as
-from opauc.errors import InputError, MalformedRowError, Parameter
+from opauc.errors import InputError, MalformedRowError, Parameter, Part, nearest_first
 from opauc.types import Array, Labels
 
 # Booleans on a command line.
 BOOLEANS = {"true": True, "false": False}
+# Labels that are positive to any reader, in lower case.
+POSITIVE_NAMES = ("yes", "y", "true", "t", "positive", "pos")
+# Whole numbers with more distinct values than this are no classes.
+MAX_CLASSES = 20
+# Labels that a message lists.
+LISTED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +46,7 @@ class ClassLabels:
 
     classes: Array = field(default_factory=lambda: np.empty(0))
     positive: object = None
+    examples: tuple[str, ...] = ()  # labels of the first rows, for the message where none is `positive`
 
     @classmethod
     def announced(cls, classes: Sequence[str] | Sequence[float] | None = None, positive: object = None) -> ClassLabels:
@@ -59,6 +66,8 @@ class ClassLabels:
 
     def with_labels(self, labels: Array) -> ClassLabels:
         """Return the classes after these labels."""
+        if self.positive is not None and not self.examples:
+            return replace(self, examples=tuple(map(shown_label, np.unique(labels).tolist())))
         if self.known or not labels.size:
             return self
         distinct = [labels[0], *labels[labels != labels[0]][:1]]
@@ -75,12 +84,36 @@ class ClassLabels:
         valid = positive | _equal(labels, self.classes[0])
         if not valid.all():
             at = int(np.argmin(valid))
-            first, second = map(shown_label, self.classes.tolist())
-            raise MalformedRowError(
-                batch.source, batch.line_of(at), f"label {shown_label(labels[at])} besides {first} and {second}",
-                "; name the positive one to take all others as negative (", Parameter("positive", second), ")",
-            )  # fmt: skip
+            names = [*map(shown_label, self.classes.tolist()), shown_label(labels[at])]
+            reason = f"label {names[2]} besides {names[0]} and {names[1]}"
+            raise MalformedRowError(batch.source, batch.line_of(at), reason, *_third_label_advice(labels, names))
         return positive.astype(np.int8)
+
+    def only_class(self, positive: bool) -> tuple[Part, ...]:
+        """Return the end of a message about rows of one class only."""
+        if self.positive is None or positive:
+            return (f", all labeled {shown_label(self.classes[int(positive)])}",)
+        near = nearest_first(self.positive, self.examples)
+        more = f" and {len(near) - LISTED} more" if len(near) > LISTED else ""
+        return (", none with ", Parameter("positive", self.positive), f"; there are {', '.join(near[:LISTED])}{more}")
+
+
+def _third_label_advice(labels: Array, names: Sequence[str]) -> tuple[Part, ...]:
+    """Return what to do about labels of which three were found, by their names."""
+    if labels.dtype.kind in "iuf":
+        distinct = np.unique(labels)
+        if distinct.size > MAX_CLASSES or (distinct != np.floor(distinct)).any():
+            return (
+                f": the label is continuous, {distinct.size:,} distinct numbers in {labels.size:,} rows; two classes "
+                "are needed: cut it at a threshold, or name another column (", Parameter("label", ...), ")",
+            )  # fmt: skip
+    likely = [name for name in names if name.casefold() in POSITIVE_NAMES]
+    alike = [name for name in names if sum(name.casefold() == other.casefold() for other in names) > 1]
+    return (
+        f"; {' and '.join(alike)} differ in case only: write them alike, or" if alike else ";",
+        " name the positive one to take all others as negative (",
+        Parameter("positive", likely[0] if len(likely) == 1 else ...), ")",
+    )  # fmt: skip
 
 
 def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
@@ -98,8 +131,13 @@ def _equal(labels: Array, label: object) -> NDArray[np.bool_]:
 
 
 def shown_label(label: object) -> str:
-    """Return a label as in a file."""
-    return f"{label:g}" if isinstance(label, float | np.floating) else str(label)
+    """Return a label as in a file, with all its digits.
+
+    >>> from opauc.core.labels import shown_label
+    >>> shown_label(1234567.0), shown_label(0.1), shown_label("yes")
+    ('1234567', '0.1', 'yes')
+    """
+    return str(label).removesuffix(".0") if isinstance(label, float | np.floating) else str(label)
 
 
 # Up to so many rows of one class are kept until a row of the other class appears.

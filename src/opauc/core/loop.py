@@ -10,7 +10,7 @@ import numpy as np
 
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.fit import Fit, FitFactory, IncompatibleSolverError
-from opauc.core.labels import ClassLabels, PendingBatches, shown_label
+from opauc.core.labels import ClassLabels, PendingBatches
 from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
 from opauc.core.registry import FACTORIES
 from opauc.core.transaction import Transaction
@@ -144,8 +144,8 @@ class Trainer:
         counts = self.fit.counts if self.begun else (0.0, 0.0)
         if min(counts) == 0:
             seen = self.rows + self.pending.rows
-            only = "" if seen == 0 else f", all labeled {shown_label(self.labels.classes[int(counts[1] > 0)])}"
-            raise InputError(f"training needs rows of two classes, got {seen} rows{only}")
+            only = () if seen == 0 else self.labels.only_class(counts[1] > 0)
+            raise InputError(f"training needs rows of two classes, got {seen} rows", *only)
         return finish_model(self.factory, self.fit, self.labels, reading.at(self.position, self.labels), provenance)
 
     def parts(self) -> tuple[Json, Arrays]:

@@ -20,7 +20,7 @@ from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
 from opauc.core.registry import FITS, READINGS
 from opauc.core.scorer import Scorer
-from opauc.errors import IncompatibleMomentsError, OpaucError, UnreadableFileError
+from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, UnreadableFileError
 from opauc.types import Array, Arrays, Json, NamedArrays, Settings
 
 # The kind of a model file.
@@ -138,9 +138,7 @@ class Model:
         """
         check_same_classes(self.classes, other.classes)
         if self.fit.family != other.fit.family:
-            raise IncompatibleMomentsError(
-                f"cannot merge {self.estimator} and {other.estimator}: they are models of different kinds"
-            )
+            raise different_kinds(self.estimator, other.estimator)
         if self.reading is None or other.reading is None:
             check_same_names(self.feature_names, other.feature_names)
             return replace(self, fit=self.fit.merge(other.fit))
@@ -156,6 +154,19 @@ class Model:
             feature_names=tuple(names) if grown and names and self.feature_names is not None else self.feature_names,
             reading=reading,
         )
+
+
+def different_kinds(one: str, other: str) -> IncompatibleMomentsError:
+    """Return the error of merging estimators of these names."""
+    return IncompatibleMomentsError(f"cannot merge {one} and {other}: they are models of different kinds")
+
+
+def different_bases() -> IncompatibleMomentsError:
+    """Return the error of merging additive models that began apart."""
+    return IncompatibleMomentsError(
+        "models of different bases do not merge; train each shard with the basis of the first model (",
+        Parameter("basis_from", ...), ")",
+    )  # fmt: skip
 
 
 def check_same_classes(mine: Array, theirs: Array) -> None:

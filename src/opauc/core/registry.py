@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from opauc.errors import UnknownNameError
+from opauc.errors import UnknownNameError, unknown_name
 
 
 class Registry(Mapping[str, Any]):
@@ -34,7 +34,7 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._places:
-            raise UnknownNameError(f"unknown {self._kind} {name!r}; expected one of {', '.join(self._places)}")
+            raise UnknownNameError(unknown_name(self._kind, name, self._places))
         module, _, attribute = self._places[name].partition(":")
         return getattr(import_module(module), attribute)
 

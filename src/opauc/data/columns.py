@@ -10,7 +10,7 @@ from itertools import count
 from typing import NamedTuple
 
 from opauc.data.schema.numbers import DECIMALS
-from opauc.errors import InputError, Parameter
+from opauc.errors import InputError, Parameter, nearest_first
 
 # Names of the label column when none is given.
 DEFAULT_LABELS = ("label", "target", "class", "y")
@@ -153,7 +153,8 @@ class TableColumns:
         absent = [column for column in dict.fromkeys(named) if _position(column, positions) is None]
         if absent:
             plural = "s" if len(absent) > 1 else ""
-            raise InputError(f"{source}: no column{plural} {listed(absent)}; there are {listed(list(positions))}")
+            near = nearest_first(absent[0], positions)
+            raise InputError(f"{source}: no column{plural} {listed(absent)}; there are {listed(near)}")
 
 
 class ResolvedColumns(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from opauc.core.registry import FORMATS
 from opauc.data.formats.format import DataFormat
 from opauc.data.sources import STANDARD_INPUT, ByteSource
-from opauc.errors import InputError
+from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -51,7 +51,7 @@ def format_of(path: str, requested: str | None = None) -> DataFormat:
     formats: Mapping[str, DataFormat] = FORMATS
     if requested is not None:
         if requested not in formats:
-            raise InputError(f"format must be one of {', '.join(formats)}, got {requested!r}")
+            raise ParameterError(Parameter("format"), f": {unknown_name('format', requested, formats)}")
         return formats[requested]
     by_ending = _format_by_ending(path)
     if by_ending is not None:

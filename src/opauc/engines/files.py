@@ -114,9 +114,8 @@ def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
     """Return the model of all shards as of one process; raise unless there are rows of both classes."""
     counts = ClassCounts(0.0, 0.0) if trained.model is None else trained.model.fit.counts
     if trained.model is None or not counts.both:
-        classes = plan.labels.classes.tolist()
-        only = f", all labeled {classes[int(counts.positive > 0)]}" if trained.rows else ""
-        raise InputError(f"training needs rows of two classes, got {trained.rows} rows{only}")
+        only = plan.labels.only_class(counts.positive > 0) if trained.rows else ()
+        raise InputError(f"training needs rows of two classes, got {trained.rows} rows", *only)
     fit = plan.factory.prepare(trained.model.fit, np.empty((0, trained.model.fit.n_features), plan.dtype))
     _ = fit.scorer
     reading = trained.model.reading

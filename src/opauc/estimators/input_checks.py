@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,6 +76,14 @@ def check_labels(rows: Rows, y: ArrayLike, sample_weight: ArrayLike | None, clas
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     return CheckedBatch(rows, labels, classes, weight)
+
+
+def check_not_exchanged(X: Any, y: Any) -> None:
+    """Raise where X has the shape of labels and y that of rows."""
+    if getattr(X, "ndim", None) == 1 and getattr(y, "ndim", None) == 2:
+        raise ValueError(
+            f"X and y are exchanged: X has one dimension and y has two, of shape {np.shape(y)}; rows come before labels"
+        )
 
 
 def canonical(rows: Rows) -> Rows:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from opauc.core.registry import TENSOR_INPUT
 from opauc.core.row_blocks import widen_rows
 from opauc.data.encode.table_features import OneHotReading
-from opauc.estimators.input_checks import CheckedBatch, canonical, check_labels
+from opauc.estimators.input_checks import CheckedBatch, canonical, check_labels, check_not_exchanged
 from opauc.types import Array, Rows
 
 REAL = (np.float64, np.float32)
@@ -77,9 +78,25 @@ def _check(
     """Check what was given, or only its labels where the rows are features already."""
     X, y = given
     if rows is None:
-        X, y = validate_data(estimator, X, y, reset=first, accept_sparse="csr", dtype=REAL)
+        check_not_exchanged(X, y)
+        try:
+            X, y = validate_data(estimator, X, y, reset=first, accept_sparse="csr", dtype=REAL)
+        except ValueError as error:
+            if what := _unsupported_values(X):
+                name, (line, *_) = type(estimator).__name__, str(error).splitlines()
+                advice = f"{name} takes finite numbers; OnePassGAM also takes {what}"
+                raise ValueError(f"{line.rstrip('.')}. {advice}.") from error
+            raise
         rows = canonical(X)
     return check_labels(rows, y, sample_weight, classes)
+
+
+def _unsupported_values(X: Any) -> str:
+    """Return what rows contain that only additive models take: missing values or strings; nothing by default."""
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    if values.dtype.kind in "OUS":
+        return "strings"
+    return "missing values" if values.dtype.kind == "f" and np.isnan(values).any() else ""
 
 
 def _table_rows(estimator: BaseEstimator, X: ArrayLike, learn: bool) -> Rows | None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Self, TypeAlias, TypedDict
 
 from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels
-from opauc.core.model import MergedReading, RowReading
+from opauc.core.model import MergedReading, RowReading, different_bases
 from opauc.data import BadRows, DataStream, ReadOptions, ResumePosition
 from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import UnknownCategories
@@ -120,9 +120,7 @@ class OrdinalReading:
             None if reading.columns is None else reading.columns.to_json()["columns"] for reading in (self, other)
         )
         if mine != theirs:
-            raise IncompatibleMomentsError(
-                "models of different bases do not merge; begin each shard with the same basis"
-            )
+            raise different_bases()
         return MergedReading(self, None)
 
     def requested_columns(self, labeled: bool = True, passthrough: Sequence[str] = ()) -> TableColumns:
