@@ -164,6 +164,7 @@ OTHERS = {
     "Fit": "the abstract class of fits",
     "LinearFit": "merges the states of its solver, which are in CASES",
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
+    "InitialRows": "a multiset of hashes: tests/additive/test_forget.py covers it",
     "BatchFit": "refuses to merge",
     "Model": "merges fits",
     "RowReading": "a protocol",

@@ -109,14 +109,16 @@ class OnePassGAM(ScoringClassifier):
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
         for each of its two columns. All add up to the sum of `term_importances_`.
+    removed_initial_rows_ : int
+        Rows of the initial sample that `forget` removed from the sums; what they contributed to the basis stays.
     selection_ : ModelSelection
         Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
         sample better.
-    drift_ : list of FeatureDrift
-        Features whose values after the initial sample do not look like those before.
     leaks_ : list of Leak
         Columns that alone rank nearly all rows of the initial sample rightly (AUC above .999): they may have been
         recorded after the outcome. `fit` and `partial_fit` warn of them.
+    drift_ : list of FeatureDrift
+        Features whose values after the initial sample do not look like those before.
     dropped_columns_ : tuple of str
         Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text.
 
@@ -190,10 +192,10 @@ class OnePassGAM(ScoringClassifier):
                     f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
                 )
             _ = self._fitted.scorer
-        return self
-
             for leak in self.leaks_:
                 warnings.warn(leak, stacklevel=2)
+        return self
+
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -427,12 +429,17 @@ class OnePassGAM(ScoringClassifier):
         return self
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Remove rows from the sums of the model; the basis stays as it is.
+        """Remove rows from the model.
 
-        A row that came after the initial sample is removed without a trace. A
-        row of the initial sample is removed from the sums, but the basis that
-        it helped to choose stays. Where the basis is not fixed yet, it is
-        fixed first.
+        While the model still has its initial sample (after `fit` on few rows,
+        or `partial_fit` on fewer than `init_size`), the rows are taken out of
+        that, and the next prediction uses a basis fitted to the other rows.
+        Later, rows are subtracted from the sums and from the counts that select
+        the model, so that weights are those of the other rows with the same
+        basis. The basis stays: what rows of the initial sample contributed to
+        knots, pairs, trees, smoothing parameters and the expansion point is not
+        removed. `removed_initial_rows_` counts those rows. Column types and
+        categories stay in any case.
 
         Parameters
         ----------
@@ -455,17 +462,24 @@ class OnePassGAM(ScoringClassifier):
         >>> model = OnePassGAM(init_size=60).partial_fit(rows, labels)
         >>> model.forget(rows[-4:], labels[-4:]).score(rows, labels)
         1.0
+        >>> model.removed_initial_rows_
+        4
         """
         with changing(self):
             check_is_fitted(self)
-            self._fitted = self._fitted.with_basis()
-            self._trim_reading()
             rows, _ = next_rows(self, X, self._columns, learn=False)
             batch = self._check(rows, y, self.classes_, sample_weight)
             kept = slice(None) if batch.sample_weight is None else np.flatnonzero(batch.sample_weight)
             weight = None if batch.sample_weight is None else batch.sample_weight[kept]
             self._fitted = self._fitted.subtract(batch.rows[kept], batch.labels[kept], weight)
         return self
+
+    @property
+    def removed_initial_rows_(self) -> int:
+        """Rows that `forget` removed from the sums, but whose influence on the basis stays."""
+        with reading(self):
+            check_is_fitted(self)
+            return self._fitted.removed_initial_rows
 
     @property
     def basis_(self) -> Basis:
@@ -505,6 +519,12 @@ class OnePassGAM(ScoringClassifier):
             return self._fitted.final.selection
 
     @property
+    def leaks_(self) -> list[Leak]:
+        """Columns that alone rank nearly all rows rightly, the best first."""
+        with reading(self):
+            return find_leaks(self._fitted, self._input_names())
+
+    @property
     def drift_(self) -> list[FeatureDrift]:
         """Features whose values after the initial sample do not look like those before."""
         with reading(self):
@@ -518,11 +538,9 @@ class OnePassGAM(ScoringClassifier):
         used = set(names if columns is None else (column.name for column in columns.columns))
         return tuple(name for name in names if name not in used)
 
-    @property
-    def leaks_(self) -> list[Leak]:
-        """Columns that alone rank nearly all rows rightly, the best first."""
-        with reading(self):
-            return find_leaks(self._fitted, self._input_names())
+    def _warnings(self) -> list[Leak | FeatureDrift]:
+        """Return the leaks once the basis is fixed, which would have to be fitted at every batch before; and drift."""
+        return [*([] if self._fitted.fixed is None else self.leaks_), *self.drift_]
 
     @property
     def _columns(self) -> TableSchema | None:
@@ -538,10 +556,6 @@ class OnePassGAM(ScoringClassifier):
 
     def _input_names(self) -> tuple[str, ...]:
         if self._columns is not None:
-    def _warnings(self) -> list[Leak | FeatureDrift]:
-        """Return the leaks once the basis is fixed, which would have to be fitted at every batch before; and drift."""
-        return [*([] if self._fitted.fixed is None else self.leaks_), *self.drift_]
-
             return self._columns.inputs
         return self._column_names()
 

@@ -14,6 +14,7 @@ from opauc.additive.settings import fitted_whole
 from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Rows are sorted by so many columns, where their order must not depend on that in which they came.
@@ -175,6 +176,24 @@ class WarmUpBuffer:
         enough = full | ((n_rows >= init_size) & (rarer >= rare_rows_needed(init_size, policy)))
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
+    def without_rows(self, rows: Floats, labels: Labels, weight: Floats | None) -> Self:
+        """Return the buffer without these rows; raise unless it has them with these labels and weights."""
+        all_rows, all_labels, all_weights = self.all_rows(), self.all_labels(), self.all_weights()
+        known = _labeled_keys(np.column_stack([all_rows, all_weights]), all_labels)
+        order = np.argsort(known, kind="stable")
+        weights = np.ones(labels.size) if weight is None else weight
+        at = _match_once(known[order], _labeled_keys(np.column_stack([rows, weights]), labels))
+        if (at < 0).any():
+            raise IncompatibleMomentsError(
+                f"cannot take out rows that were never seen: {np.count_nonzero(at < 0):,} of {labels.size:,} rows, the "
+                f"first at position {int(np.argmax(at < 0))}, were not trained on with this label and weight"
+            )
+        kept = np.ones(known.size, np.bool_)
+        kept[order[at]] = False
+        if not kept.any():
+            return self.empty_copy()
+        return self.empty_copy().with_rows(all_rows[kept], all_labels[kept], all_weights[kept])
+
     def empty_copy(self) -> Self:
         """Return a buffer of the same width without rows."""
         return type(self).empty(self.n_features)
@@ -322,6 +341,58 @@ class RowFingerprints:
         keys = row_keys(rows)
         places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
         return np.asarray(self.keys[places] != keys)
+
+
+@dataclass(frozen=True, eq=False)
+class InitialRows:
+    """Hashes (64 bits) of the rows that a basis was fitted to, with their labels; one for each of several equal rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import InitialRows
+    >>> rows, labels = np.array([[1.0], [1.0], [2.0]]), np.array([0, 0, 1], np.int8)
+    >>> found, rest = InitialRows.of(rows[1:], labels[1:]).take(rows, labels)
+    >>> found.tolist(), rest.keys.size
+    ([True, False, True], 0)
+    """
+
+    keys: NDArray[np.uint64]  # sorted
+
+    @classmethod
+    def of(cls, rows: Floats, labels: Labels) -> Self:
+        """Return the hashes of labeled rows."""
+        return cls(np.sort(_labeled_keys(rows, labels)))
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the hashes of no rows."""
+        return cls(np.empty(0, np.uint64))
+
+    def merge(self, other: Self) -> Self:
+        """Return the hashes of the rows of both."""
+        return type(self)(np.sort(np.concatenate([self.keys, other.keys])))
+
+    def take(self, rows: Floats, labels: Labels) -> tuple[Mask, Self]:
+        """Tell which labeled rows are among these, each at most once, and return the others of these."""
+        at = _match_once(self.keys, _labeled_keys(rows, labels))
+        return at >= 0, type(self)(np.delete(self.keys, at[at >= 0]))
+
+
+def _labeled_keys(rows: Floats, labels: Labels) -> NDArray[np.uint64]:
+    """Return a hash of each row with its label."""
+    return row_keys(np.column_stack([rows, labels]))
+
+
+def _match_once(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the position of each key among sorted known ones, none of which is used twice; -1 where none is left."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    repetition = np.arange(keys.size) - np.searchsorted(ordered, ordered)
+    at = np.searchsorted(known, ordered) + repetition
+    positions = np.full(keys.size, -1)
+    positions[order] = np.where(at < np.searchsorted(known, ordered, "right"), at, -1)
+    return positions
 
 
 def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray[np.int64] | None]) -> Floats:

@@ -235,9 +235,13 @@ class AdditiveLogistic:
             bin_counts=self.bin_counts.merge(other.bin_counts),
         )
 
-    def subtract(self, batches: Iterable[BasisRows]) -> Self:
-        """Return the model without these rows, which were added after the basis was fixed."""
-        other = self.empty_copy().update(batches)
+    def subtract(self, later: Iterable[BasisRows], initial: Iterable[BasisRows] = ()) -> Self:
+        """Return the model without rows that were added later, and without rows of the warm-up buffer.
+
+        No candidate has scored the rows of the buffer, and the bin counts of the basis stay.
+        """
+        empty = self.empty_copy()
+        other = empty.update(later).merge(replace(empty.update_initial(initial), bin_counts=empty.bin_counts))
         return replace(
             self,
             sums=self.sums.subtract(other.sums),

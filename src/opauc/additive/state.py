@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, TypedDict
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
-from opauc.additive.initial_sample import RowFingerprints, WarmUpBuffer, pool_rare_categories
+from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.scorer import MappedScorer
@@ -20,7 +20,7 @@ from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
-from opauc.core.model import RowReading, plain
+from opauc.core.model import RowReading, different_bases, plain
 from opauc.core.parameters import from_params
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
@@ -31,12 +31,14 @@ SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "seed": ArrayRule("uint64"),
     "sampled": ArrayRule("uint64", "keys", rising=True, optional=True),
+    "initial": ArrayRule("uint64", "initial_rows"),
 }
 
 
 class AdditiveHeader(TypedDict):
     """An additive fit in the header of a file."""
 
+    removed_initial_rows: int
     settings: dict[str, int | str | list[list[int | str]] | list[int | str] | None]
 
 
@@ -70,6 +72,10 @@ class AdditiveFit(Fit):
     waiting: WarmUpBuffer
     fixed: BasisModel | None = None
     sampled: RowFingerprints | None = None  # of the initial sample, whose rows are processed again with all others
+    # The rows that the basis was fitted to, less those removed since. Without `sampled` they were in the warm-up
+    # buffer: they are in the sums, and no candidate model has scored them.
+    initial: InitialRows = field(default_factory=InitialRows.empty)
+    removed_initial_rows: int = 0
     policy: AdditivePolicy = ADDITIVE_POLICY
 
     @classmethod
@@ -185,7 +191,7 @@ class AdditiveFit(Fit):
         now = replace(self, waiting=waiting)
         if wanted is None:
             return now
-        now = replace(now, waiting=WarmUpBuffer.empty(self.n_features), fixed=now._fitted())
+        now = now.with_basis()
         return (
             now._after(rows[rest], labels[rest], None if weight is None else weight[rest])
             if wanted < labels.size
@@ -201,13 +207,15 @@ class AdditiveFit(Fit):
         """Return what is known with the basis fixed now, whatever waits."""
         if self.fixed is not None:
             return self
-        return replace(self, waiting=self.waiting.empty_copy(), fixed=self.current)
+        rows, labels, kept = self.waiting.all_rows(), self.waiting.all_labels(), self.current.basis.kept_numbers()
+        initial = InitialRows.of(pool_rare_categories(rows, self.categorical, kept), labels)
+        return replace(self, waiting=self.waiting.empty_copy(), fixed=self.current, initial=initial)
 
     def of_sample(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         """Return the basis fitted to an initial sample of all rows, with no row processed: all rows come next."""
         start = replace(self, waiting=self.waiting.with_rows(rows, labels, weight)).empty_copy()
         pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
-        return replace(start, sampled=RowFingerprints.of(pooled))
+        return replace(start, sampled=RowFingerprints.of(pooled), initial=InitialRows.of(pooled, labels))
 
     def of_first_rows(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
         """Return the fit with all these rows in the warm-up buffer, however many rows the basis needs."""
@@ -216,7 +224,10 @@ class AdditiveFit(Fit):
     def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""
         basis, model = self.current
-        return replace(self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()))
+        initial = InitialRows.empty() if self.sampled is None else self.initial
+        return replace(
+            self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()), initial=initial
+        )
 
     def subtract(
         self,
@@ -226,12 +237,24 @@ class AdditiveFit(Fit):
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
         groups: GroupKeys | None = None,  # noqa: ARG002
     ) -> AdditiveFit:
-        """Return the fit without these rows; the basis stays, and is fixed first where it was not."""
-        fit = self.with_basis()
-        assert fit.fixed is not None, "it was fixed just now"
-        basis, model = fit.fixed
-        encoded_rows = fit._encoded(basis, fit.align(rows), labels, weight)
-        return replace(fit, fixed=BasisModel(basis, model.subtract(encoded_rows)))
+        """Return the fit without these rows; a basis that is fixed stays.
+
+        `removed_initial_rows` counts the rows that the basis was fitted to.
+        """
+        numbers = self.align(rows)
+        if self.fixed is None:
+            return replace(self, waiting=self.waiting.without_rows(numbers, labels, weight))
+        basis, model = self.fixed
+        pooled = pool_rare_categories(numbers, self.categorical, basis.kept_numbers())
+        is_initial, initial = self.initial.take(pooled, labels)
+        unscored = is_initial if self.sampled is None else np.zeros_like(is_initial)
+        later, first = (
+            self._encoded(basis, numbers[part], labels[part], None if weight is None else weight[part])
+            for part in (~unscored, unscored)
+        )
+        removed = self.removed_initial_rows + int(np.count_nonzero(is_initial))
+        fixed = BasisModel(basis, model.subtract(later, first))
+        return replace(self, fixed=fixed, initial=initial, removed_initial_rows=removed)
 
     def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
@@ -240,22 +263,24 @@ class AdditiveFit(Fit):
         if self.fixed is None:
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
-            raise IncompatibleMomentsError(
-                "models of different bases do not merge; begin each shard with the same basis"
-            )
-        return replace(self, fixed=BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model)))
+            raise different_bases()
+        fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
+        initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
+        removed = self.removed_initial_rows + other.removed_initial_rows
+        return replace(self, fixed=fixed, initial=initial, removed_initial_rows=removed)
 
     def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
         """Return the settings, and all arrays under flat names."""
         settings = {name: plain(getattr(self.settings, name)) for name in AdditiveSettings.__dataclass_fields__}
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
+        arrays["initial"] = self.initial.keys.copy()
         arrays |= {f"waiting.{name}": array for name, array in self.waiting.to_arrays().items()}
         if self.sampled is not None:
             arrays["sampled"] = self.sampled.keys.copy()
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
-        return {"settings": settings}, arrays
+        return {"settings": settings, "removed_initial_rows": self.removed_initial_rows}, arrays
 
     @classmethod
     def from_parts(
@@ -266,7 +291,8 @@ class AdditiveFit(Fit):
         can_train: bool = True,  # noqa: ARG003
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
-        settings = from_params("OnePassGAM", AdditiveSettings, json_as(AdditiveHeader, header, "fit")["settings"])
+        checked = json_as(AdditiveHeader, header, "fit")
+        settings = from_params("OnePassGAM", AdditiveSettings, checked["settings"])
         own = {name: array for name, array in arrays.items() if name in SCHEMA}
         n_inputs = check_arrays(SCHEMA, own)["inputs"]
         waiting, fixed = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays)), None
@@ -276,7 +302,11 @@ class AdditiveFit(Fit):
         if {waiting.n_features, n_inputs if fixed is None else fixed.basis.n_inputs} != {n_inputs}:
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
-        return cls(settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled)
+        initial = InitialRows(np.sort(own["initial"]))
+        return cls(
+            settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
+            checked["removed_initial_rows"],
+        )  # fmt: skip
 
     def _fitted(self) -> BasisModel:
         return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)

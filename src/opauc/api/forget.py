@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,10 +17,19 @@ from opauc.errors import InputError
 from opauc.types import Json
 
 
-def forget_rows(
-    scored: ScoredStream, paths: Sequence[str], first_row: int | None, observer: Observer
-) -> tuple[Model, int]:
-    """Return the model without the rows of a stream, and how many there were.
+class ForgetResult(NamedTuple):
+    """The model without some rows, how many there were, and how many of them were in the initial sample.
+
+    What rows of the initial sample contributed to the basis of an additive model stays.
+    """
+
+    model: Model
+    rows: int
+    initial_rows: int
+
+
+def forget_rows(scored: ScoredStream, paths: Sequence[str], first_row: int | None, observer: Observer) -> ForgetResult:
+    """Return the model without the rows of a stream.
 
     `first_row` is the number under which the first of them was processed, for sketches and folds.
     """
@@ -39,7 +49,8 @@ def forget_rows(
     provenance["rows"] = max(0, before.get("rows", n_rows) - n_rows)
     removed = {"data": list(paths), "rows": n_rows, "sha256": [record["sha256"] for record in records]}
     provenance["forgotten"] = [*before.get("forgotten", ()), removed]
-    return replace(scored.model, fit=fit, provenance=provenance), n_rows
+    initial_rows = fit.removed_initial_rows - scored.model.fit.removed_initial_rows
+    return ForgetResult(replace(scored.model, fit=fit, provenance=provenance), n_rows, initial_rows)
 
 
 def _never_processed(model: Model, records: Sequence[SourceRecord]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`opauc forget`: the model as if some rows had never been seen."""
+"""`opauc forget`: remove rows from a model."""
 
 from __future__ import annotations
 
@@ -32,13 +32,22 @@ def command(
 ) -> int:
     """Remove rows from a model without training it again.
 
-    A model does not record its rows: the command warns only where a whole file was
-    never trained on.
+    Rows are subtracted from the sums of the model. Column types, categories and means
+    that stand for missing values stay, and so does the basis of an additive model: the
+    command says how many of the rows were in the initial sample that it was fitted to.
+    A model does not record its other rows: the command warns only where a whole file
+    was never trained on.
     """
     check_writable(output)
     reporter = Reporter(json, quiet)
     scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), Purpose.FORGET)
-    left, rows = forget_rows(scored, data, first_row, reporter)
-    save_model(left, output)
-    reporter.say("forgotten", f"{output}: {rows:,} rows forgotten", model=str(output), rows=rows)
+    result = forget_rows(scored, data, first_row, reporter)
+    save_model(result.model, output)
+    text = f"{output}: {result.rows:,} rows forgotten"
+    if result.initial_rows:
+        text += (
+            f"; {result.initial_rows:,} of them were in the initial sample: their sums are removed, the knots, pairs, "
+            "trees and smoothing that they helped to choose stay"
+        )
+    reporter.say("forgotten", text, model=str(output), rows=result.rows, initial_rows=result.initial_rows)
     return 0

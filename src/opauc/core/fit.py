@@ -37,6 +37,8 @@ class Fit(ABC):
 
     # The family's name in model files.
     family: ClassVar[str]
+    # Rows removed from the sums that had helped to fix a basis, which stays.
+    removed_initial_rows: int = 0
     # Progressive validation computes the weights again when the number of rows has grown by this factor.
     look_growth: ClassVar[float] = 1.5
 

@@ -226,7 +226,7 @@ class SumsClassifier(StreamClassifier):
         sample_weight: ArrayLike | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> Self:
-        """Unlearn rows: the model becomes what it would be had they never been seen.
+        """Remove rows from the sums: the model becomes that of the other rows, up to rounding.
 
         What is kept are sums, and sums do not show which rows they are made of.
         Rows that were never learned are refused only where no rows at all could

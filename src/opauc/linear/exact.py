@@ -104,7 +104,7 @@ class Exact(MergeableSolver[ClassMoments]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
     ) -> ClassMoments:
-        """Return the statistics as if these rows had never been seen."""
+        """Return the statistics without these rows."""
         if self.forgetting_factor != 1.0:
             raise ValueError(
                 f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: "

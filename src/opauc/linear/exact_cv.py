@@ -218,7 +218,7 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
     def forget_groups(
         self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> FoldMoments:
-        """Return the statistics as if these rows of these groups had never been seen."""
+        """Return the statistics without these rows of these groups."""
         return state.forget_groups(rows, labels, groups, weight)
 
     def forget(
@@ -229,7 +229,7 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> FoldMoments:
-        """Return the statistics as if these rows, with these row numbers (from 0), had never been seen."""
+        """Return the statistics without these rows, with these row numbers (from 0)."""
         if row_numbers is None:
             needed = "groups" if state.grouped else "row_numbers"
             raise ValueError(f"forget needs {needed} where rows are in folds")

@@ -212,7 +212,7 @@ class OPAUCCV(SumsClassifier):
         row_numbers: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Unlearn rows: the model becomes what it would be had they never been seen.
+        """Remove rows from the sums: the model becomes that of the other rows, up to rounding.
 
         Parameters
         ----------

@@ -106,7 +106,7 @@ class SketchedExact(MergeableSolver[ClassSketch]):
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
     ) -> ClassSketch:
-        """Return the sketch as if these rows, with these row numbers (from 0), had never been seen."""
+        """Return the sketch without these rows, with these row numbers (from 0)."""
         if row_numbers is None:
             raise ValueError("forget needs row_numbers where the model keeps a sketch, rank > 0")
         return state.forget(rows, labels, row_numbers, weight)

@@ -101,7 +101,7 @@ class GroupMoments(FeatureSums):
         return self._combine(ExactMoments.merge, other)
 
     def forget(self, rows: Rows, labels: Labels, weight: Floats | None = None, n_jobs: int = 1) -> Self:
-        """Return the statistics as if these rows had never been seen."""
+        """Return the statistics without these rows."""
         return self.subtract(self._accumulate(rows, labels, weight, n_jobs))
 
     def subtract(self, other: Self) -> Self:

@@ -118,7 +118,7 @@ class ExactMoments(FeatureSums):
             return ExactMoments(total, self.mean + share * away, scatter, add_rounding(self.rounding, other.rounding))
 
     def forget(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
-        """Return the statistics as if `rows` had never been seen."""
+        """Return the statistics without `rows`."""
         return self.subtract(ExactMoments.of(rows, weight, n_jobs))
 
     def subtract(self, other: ExactMoments) -> ExactMoments:

@@ -115,7 +115,7 @@ class FoldMoments(Statistic):
         return FoldMoments(moments, n_rows, groups is not None)
 
     def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> FoldMoments:
-        """Return the statistics as if these rows, with these row numbers (from 0), had never been seen."""
+        """Return the statistics without these rows, with these row numbers (from 0)."""
         if self.grouped:
             raise ValueError("forget needs groups, not row_numbers: folds are by group")
         numbers = np.asarray(row_numbers)
@@ -125,7 +125,7 @@ class FoldMoments(Statistic):
         return self._subtract_rows(rows, table[numbers % table.size] + labels, weight)
 
     def forget_groups(self, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None) -> FoldMoments:
-        """Return the statistics as if these rows of these groups had never been seen."""
+        """Return the statistics without these rows of these groups."""
         if not self.grouped:
             raise ValueError("forget needs row_numbers, not groups: folds are by row number")
         return self._subtract_rows(rows, self._group_folds(groups) + labels, weight)

@@ -131,7 +131,7 @@ class ClassSketch(Statistic):
         return replace(self, n_rows=self.n_rows + rows.shape[0])
 
     def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> ClassSketch:
-        """Return the sketch as if these rows, with these row numbers (from 0), had never been seen."""
+        """Return the sketch without these rows, with these row numbers (from 0)."""
         numbers = np.asarray(row_numbers)
         if numbers.shape != (rows.shape[0],) or not np.issubdtype(numbers.dtype, np.integer):
             raise ValueError(
