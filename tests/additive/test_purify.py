@@ -1,7 +1,6 @@
 """Pairs and trees without main effects: against alternating projections of a table, and on fitted models."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,7 @@ from opauc import OnePassGAM
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import main_effects
 from opauc.additive.basis.pairs import PairBasis
-from opauc.additive.initial_fit import fit_basis
-from opauc.additive.policy import SEARCH_POLICY
+from opauc.additive.policy import ADDITIVE_POLICY, SEARCH_POLICY
 from opauc.additive.purify import find_main_part
 
 seeds = st.integers(0, 2**32 - 1)
@@ -161,11 +159,12 @@ def assert_pure(model, table, labels):
 
 
 @pytest.mark.parametrize("curve_share", [SEARCH_POLICY.curve_share, 0.0])
-def test_pairs_of_every_kind_have_no_margins_and_terms_add_up_to_the_score(curve_share, monkeypatch):
-    policy = replace(SEARCH_POLICY, curve_share=curve_share)  # none: numbers have a line, and no curve
-    monkeypatch.setattr("opauc.additive.state.fit_basis", partial(fit_basis, search_policy=policy))
+def test_pairs_of_every_kind_have_no_margins_and_terms_add_up_to_the_score(curve_share):
     table, labels = draw_table(0, 4000)
-    model = OnePassGAM(interactions=PAIRS, random_state=0).fit(table, labels)
+    model = OnePassGAM(interactions=PAIRS, random_state=0)
+    # Without a share for curves, numbers have a line only.
+    model._policy = replace(ADDITIVE_POLICY, search=replace(SEARCH_POLICY, curve_share=curve_share))
+    model.fit(table, labels)
     pairs = [name for name in model.term_importances_ if " × " in name]
     assert len(pairs) == len(PAIRS)
     assert assert_pure(model, table, labels) > 40
@@ -219,3 +218,13 @@ def test_standard_errors_of_purified_terms_are_those_of_refitted_tables():
     jacobian = [purify_table(cell.reshape(2, 2), counts).ravel() for cell in np.eye(4)]
     expected = np.sqrt(np.square(jacobian).T @ (1.0 / counts.ravel())).reshape(2, 2)
     assert_allclose(terms["a × b"].error, expected, rtol=0.02)
+
+
+def test_a_pair_that_has_lost_all_rows_is_left_as_it_is():
+    rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    ones = np.ones(4)
+    effects = main_effects(rows, ones, ones, np.zeros(2, bool), 8)
+    places = [PairBasis.of(effect, rows[:, j], ones, 4) for j, effect in enumerate(effects)]
+    basis = Basis.of_effects(effects).with_pairs(places, np.array([[0, 1]], np.int32), [np.ones(1, bool)], 1)
+    _, _, maps = find_main_part(basis, np.zeros((basis.n_columns,) * 2), (0, 1), np.array([3]))
+    assert not any(matrix.any() for matrix in maps)

@@ -117,7 +117,8 @@ class Terms:
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
-        terms = map(self._describe, range(len(self.term_columns)))
+        covariance = self.solution.current.model.covariance(self.solution.final)
+        terms = [self._describe(number, covariance) for number in range(len(self.term_columns))]
         return tuple(sorted(terms, key=lambda term: -term.importance))
 
     def explain(self, rows: Floats) -> Explanation:
@@ -175,7 +176,7 @@ class Terms:
             if len(term.grid_inputs) != 1 and all((j,) in self.basis.effects for j in term.inputs)
         }
 
-    def _describe(self, number: int) -> Term:
+    def _describe(self, number: int, covariance: Floats) -> Term:
         """Return a term with its values along a grid, their standard errors, and its importance."""
         term, deviation, mean = self.term_columns[number], float(self._deviations[number]), self._term_means[number]
         inputs = tuple(self.inputs[j] for j in term.inputs)
@@ -186,12 +187,15 @@ class Terms:
         levels = self.basis.random_effects.rows(rows)[:, term.levels]
         value = columns[:, term.columns] @ term.weights + levels @ self._all_level_weights[term.levels] - mean
         # The error of the centered term: the intercept has the rest.
-        variance = self._variances(number, columns - self._column_means)
+        variance = self._variances(number, columns - self._column_means, covariance)
         error = np.sqrt(np.maximum(variance + levels @ self._level_variances[term.levels], 0.0))
         shape = tuple(len(values) for values in at)
-        return Term(term.name, inputs, at, value.reshape(shape), error.reshape(shape), deviation)
+        value, error = value.reshape(shape), error.reshape(shape)
+        for numbers in (value, error):
+            numbers.setflags(write=False)  # terms are kept
+        return Term(term.name, inputs, at, value, error, deviation)
 
-    def _variances(self, number: int, columns: Floats) -> Floats:
+    def _variances(self, number: int, columns: Floats, covariance: Floats) -> Floats:
         """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""
         term = self._fitted_terms[number]
         derivatives = np.zeros_like(columns)
@@ -205,7 +209,7 @@ class Terms:
                     derivatives[:, pair.columns] += columns[:, at] @ matrix
         used = np.flatnonzero(derivatives.any(axis=0))
         derivatives = derivatives[:, used]
-        variances: Floats = np.einsum("ia,ia->i", derivatives @ self._covariance[np.ix_(used, used)], derivatives)
+        variances: Floats = np.einsum("ia,ia->i", derivatives @ covariance[np.ix_(used, used)], derivatives)
         return variances
 
     @cached_property
@@ -217,13 +221,14 @@ class Terms:
     @cached_property
     def _deviations(self) -> Floats:
         """The standard deviation of each term over the rows."""
-        total = max(self._gram[0, 0], 1e-300)
-        squares = self._column_weights.multiply(self._gram @ self._column_weights).sum(axis=0) / total
+        total, weights = max(self._gram[0, 0], 1e-300), self._column_weights
+        squares = 2.0 * weights.multiply(self._gram @ weights).sum(axis=0)
+        squares = (squares - np.diagonal(self._gram) @ weights.power(2)) / total
         for number, term in enumerate(self.term_columns):
-            weights = self._all_level_weights[term.levels]
-            if weights.size:  # added to the weight of the column that pools these categories
+            effects = self._all_level_weights[term.levels]
+            if effects.size:  # added to the weight of the column that pools these categories
                 pooled = 0.0 if term.is_code else self._column_weights[self.basis.pooled_column(term.inputs[0]), number]
-                squares[number] += float(self._level_shares[term.levels] @ (weights * (weights + 2.0 * pooled)))
+                squares[number] += float(self._level_shares[term.levels] @ (effects * (effects + 2.0 * pooled)))
         deviations: Floats = np.sqrt(np.maximum(squares - self._term_means**2, 0.0))
         return deviations
 
@@ -264,18 +269,15 @@ class Terms:
     def _level_variances(self) -> Floats:
         return self.solution.current.model.random_effect_variances(self.solution.final)
 
-    @cached_property
-    def _covariance(self) -> Floats:
-        return self.solution.current.model.covariance(self.solution.final)
-
-    @cached_property
+    @property
     def _gram(self) -> Floats:
-        return self.solution.current.model.sums.full_gram()
+        """The lower triangle of the Gram matrix of the columns."""
+        return self.solution.current.model.sums.gram
 
     @cached_property
     def _column_means(self) -> Floats:
         """The mean of each column over the rows."""
-        means: Floats = self._gram[0] / max(self._gram[0, 0], 1e-300)
+        means: Floats = self._gram[:, 0] / max(self._gram[0, 0], 1e-300)
         return means
 
     def _code_grid(self, j: int) -> Grid:

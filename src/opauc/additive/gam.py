@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +53,10 @@ class EncodedRows(NamedTuple):
             return cls(rows, labels, None, schema)
         kept = np.flatnonzero(weight)
         return cls(rows[kept], labels[kept], weight[kept], schema)
+
+
+# Not stored in the models: copies, pickles and files have no terms.
+_terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
 class OnePassGAM(ScoringClassifier):
@@ -564,10 +569,14 @@ class OnePassGAM(ScoringClassifier):
         return self._feature_names() or tuple(f"x{j}" for j in range(self.n_features_in_))
 
     def _terms(self) -> Terms:
+        """The terms of the fitted model, kept until it changes."""
         check_is_fitted(self)
-        names = self._input_names()
-        categories = [{}] * len(names) if self._columns is None else self._columns.category_names()
-        return Terms(self._fitted, names, categories)
+        terms = _terms_of_models.get(self)
+        if terms is None or terms.solution is not self._fitted:
+            names = self._input_names()
+            categories = [{}] * len(names) if self._columns is None else self._columns.category_names()
+            terms = _terms_of_models[self] = Terms(self._fitted, names, categories)
+        return terms
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:
         """Return how the parameters become a fit, where so many rows are known to come."""

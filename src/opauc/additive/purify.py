@@ -82,7 +82,7 @@ def find_main_part(basis: Basis, gram: Floats, inputs: tuple[int, ...], columns:
     """Return what a term with these columns does by each of these inputs alone: a weighted functional ANOVA.
 
     It is the weighted least-squares fit of `input_functions` to the term. What is left of the term has a mean of zero
-    along each of these functions, weighted as in `gram`, the Gram matrix of all columns.
+    along each of these functions, weighted as in `gram`, the Gram matrix of all columns or its lower triangle.
 
     Examples
     --------
@@ -102,7 +102,8 @@ def find_main_part(basis: Basis, gram: Floats, inputs: tuple[int, ...], columns:
     functions = [input_functions(basis, j) for j in inputs]
     at = np.concatenate([part.columns for part in functions])
     weights = block_diag(*(part.weights for part in functions))
-    matrix, products = weights @ gram[np.ix_(at, at)] @ weights.T, weights @ gram[np.ix_(at, columns)]
+    matrix, products = (weights @ gram[np.maximum.outer(at, of), np.minimum.outer(at, of)] for of in (at, columns))
+    matrix = matrix @ weights.T
     scale = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
     is_zero = values <= ROUNDING * max(values[-1], 1e-300)
