@@ -75,7 +75,7 @@ def spoiled_arrays(array):
         yield "wider", np.concatenate([array, array], axis=-1)
     for dtype in ("float64", "float32", "int64", "int8", "uint64", "bool"):
         if array.dtype != dtype:
-            with np.errstate(invalid="ignore"):
+            with np.errstate(all="ignore"):
                 yield dtype, array.astype(dtype)
 
 

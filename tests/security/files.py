@@ -145,7 +145,8 @@ def load(kind, path):
 def scores_of(content):
     """Return the probabilities or scores that a loaded model or checkpoint gives to rows; none of statistics."""
     if isinstance(content, Trainer):
-        return content.fit.scorer.scores(rows_for(content.fit.n_features))
+        scorer = content.fit.scorer
+        return scorer.probabilities(scorer.scores(rows_for(content.fit.n_features)))
     if not hasattr(content, "predict_proba"):
         return np.empty(0)
     reading = getattr(content, "_reading", None)

@@ -83,6 +83,8 @@ def estimator_of(model: Model) -> ScoringClassifier:
     parameters = dict(model.parameters)
     if isinstance(parameters.get("interactions"), list):
         parameters["interactions"] = [tuple(pair) for pair in parameters["interactions"]]
+    if unknown := parameters.keys() - kind._get_param_names():
+        raise ValueError(f"parameters: {model.estimator} has none called {min(unknown)!r}")
     estimator = kind(**parameters)
     estimator._check_fit(model.fit)
     estimator._adopt(model)

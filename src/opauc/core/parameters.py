@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -36,7 +37,7 @@ class Number:
         """Return the number as a float."""
         left, right = self.closed in ("left", "both"), self.closed in ("right", "both")
         is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-        number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+        number = float(value) if is_number and abs(value) <= sys.float_info.max else np.nan  # type: ignore[arg-type]
         above = number >= self.low if left else number > self.low
         fits = above and np.isfinite(number) and (number <= self.high if right else number < self.high)
         if not fits:

@@ -20,7 +20,7 @@ from opauc.core.registry import MAPS, SOLVERS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver, GroupedSolver, MergeableSolver
 from opauc.core.transaction import Rollback
-from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError, UnsupportedOperationError
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
 from opauc.linear.scorer import LinearScorer
@@ -106,7 +106,10 @@ class LinearFit(Fit):
         summary = self.solver.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
         outer.flags.writeable = False
-        return LinearScorer.of(outer, summary, self.solver.scores_unit_rows(self.state))
+        scorer = LinearScorer.of(outer, summary, self.solver.scores_unit_rows(self.state))
+        if not (np.isfinite(outer).all() and np.isfinite(scorer.intercept)):
+            raise StatisticsOverflowError("the weights or the scores overflow float64; scale the features down")
+        return scorer
 
     @property
     def feature_spread(self) -> FeatureSpread | None:

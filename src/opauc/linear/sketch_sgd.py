@@ -234,7 +234,8 @@ class SketchedSGD(Solver[SketchState]):
         """Raise where a state from a file has values that the kernels cannot handle."""
         table, stream, used = state.table, state.stream, int(state.table.used[0])
         lines, n_rows = table.records[:, LINE], state.parts.scalars[ROWS]
-        if not np.array_equal(np.sort(-1.0 - lines[lines < 0.0]), np.arange(used)):
+        in_use = np.sort(-1.0 - lines[lines < 0.0])
+        if in_use.size != used or not np.array_equal(in_use, np.arange(in_use.size)):
             raise IncompatibleMomentsError(f"expected each of the {used} lines of the table to belong to one feature")
         if (int(table.rank[0]), int(table.key[0])) != (stream.rank, stream.key) or stream.rank != self.rank:
             raise IncompatibleMomentsError(f"expected signs of rank {self.rank}, got {stream.rank} and {table.rank[0]}")
