@@ -234,3 +234,26 @@ def test_missing_labels_are_no_class_and_can_be_left_out(tmp_path, opauc):
     assert ran.code == 0
     assert "left out 20 rows without a label\n" in ran.err
     assert ": 40 rows (positive: yes)" in ran.err
+
+
+@pytest.mark.parametrize("solver", ["gam", "exact"])
+def test_libsvm_rows_are_not_scored_by_a_model_of_a_table(tmp_path, opauc, solver):
+    table, rows, model = tmp_path / "table.csv", tmp_path / "rows.svm", tmp_path / "m.opauc"
+    table.write_text("age,size,bought\n" + "30,1,yes\n20,2,no\n40,3,yes\n25,1,no\n" * 20)
+    rows.write_text(GOOD)
+    assert opauc("train", table, "--label", "bought", "--solver", solver, "-o", model).code == 0
+    for verb in ("predict", "evaluate"):
+        ran = opauc(verb, model, rows)
+        assert (ran.code, ran.out) == (2, "")
+        assert re.fullmatch(rf"opauc: {rows}: has LIBSVM rows, .* table.* with columns age, size\n", ran.err)
+    ran = opauc("train", table, rows, "--label", "bought", "--solver", "exact", "-o", tmp_path / "both")
+    assert ran.err == f"opauc: {rows} has LIBSVM rows, {table} has not; one run reads one of the two\n"
+
+
+def test_a_column_of_strings_declared_numeric_is_refused_with_a_value(tmp_path, opauc):
+    path = tmp_path / "rows.csv"
+    path.write_text("age,plan,bought\n" + "30,NA,yes\n20,One year,no\n40,Two year,yes\n" * 20)
+    ran = opauc("train", path, "--label", "bought", "--numeric", "plan", "-o", tmp_path / "m")
+    assert ran.code == 2
+    message = f"{path}: column plan is declared numeric (--numeric plan) but has no numbers, for example 'One year'"
+    assert ran.err == f"opauc: {message}\n"

@@ -133,7 +133,7 @@ def test_whether_the_first_line_is_a_header_is_asked_where_it_has_strings_and_nu
     [
         ("Bern,3,yes\nChur,4,no\nBern,5,no\n", TableColumns(label=2, categorical=[0]), False),
         ("Zürich,3,yes\nChur,4,no\nZürich,5,no\n", TableColumns(label=2, categorical=[0]), False),
-        ("e,x,s\np,x,s\ne,y,s\np,x,t\ne,x,s\n", TableColumns(label=0, categorical=[1, 2]), False),
+        ("e,x,x\np,x,s\ne,y,s\np,x,t\ne,x,x\n", TableColumns(label=0, categorical=[1, 2]), False),
         ("city,size,label\nlabel,2,1\ncity,3,0\n", TableColumns(categorical=["city"]), True),
         ("city,2019,2020\ncity,2,1\nBern,3,0\n", TableColumns(label="2020", categorical=["city"]), True),
         ("Bern,3,yes\n", TableColumns(label="2", features=["1"], categorical=["0"]), False),
@@ -148,6 +148,18 @@ def test_a_first_line_whose_strings_are_values_below_is_a_row_unless_columns_are
         [part] = parts_of(written(tmp_path, encoded), CsvReader(columns, header=None))
         assert part.rows.num_rows == text.count("\n") - header
         assert part.rows.schema.names == (text.split("\n")[0].split(",") if header else ["0", "1", "2"])
+
+
+@pytest.mark.parametrize(
+    "text", ["e,x,s\np,x,s\ne,y,s\np,x,t\ne,x,s\n", "city,plan,left\nBern,a,no\ncity,plan,left\nChur,b,yes\n"]
+)
+def test_whether_a_first_line_of_distinct_strings_that_all_recur_is_a_header_is_asked(tmp_path, text):
+    columns = TableColumns(label=0, categorical=[1, 2])
+    with pytest.raises(InputError, match=r"all strings of the first line recur below; .* \(header=True or header=F"):
+        parts_of(written(tmp_path, text), CsvReader(columns, header=None))
+    for header in (True, False):
+        [part] = parts_of(written(tmp_path, text), CsvReader(columns, header=header))
+        assert part.rows.num_rows == text.count("\n") - header
 
 
 @pytest.mark.parametrize("quoted", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -34,6 +35,10 @@ Table: TypeAlias = pa.RecordBatch | WideTable
 
 # Types whose every value is exact in float32.
 NARROW = {pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.float16(), pa.float32()}
+
+
+# As pandas writes integers beside missing values, and as Arrow and R write large ones.
+WHOLE_NUMBER = re.compile(r"-?[0-9]+\.0+|-?[0-9](?:\.[0-9]+)?e\+[0-9]+")
 
 
 class EncodedStrings(NamedTuple):
@@ -134,7 +139,7 @@ def encode_categories(table: Table, name: str, source: str) -> EncodedStrings:
     kind = batch.schema.field(name).type
     if not _can_be_categories(_plain_type(kind)):
         raise InputError(f"{source}: column {name} holds {kind}, which cannot be categories")
-    return encode_strings(batch.column(name))
+    return encode_category_strings(batch.column(name))
 
 
 def is_boolean_column(table: Table, name: str) -> bool:
@@ -163,6 +168,31 @@ def encode_strings(column: pa.Array) -> EncodedStrings:
         recoded = np.append(np.where([not string for string in strings], -1, np.arange(len(strings))), -1)
         codes = recoded[codes].astype(np.int32)
     return EncodedStrings(strings, codes)
+
+
+def encode_category_strings(column: pa.Array) -> EncodedStrings:
+    """Return a column as strings and codes; a whole number is one category, however it is written.
+
+    >>> import pyarrow as pa
+    >>> from opauc.data.arrow_columns import encode_category_strings
+    >>> encode_category_strings(pa.array(["1000000", "1000000.0", "1e+06", "1.5"]))
+    EncodedStrings(strings=['1000000', '1.5'], codes=array([0, 0, 0, 1], dtype=int32))
+    """
+    strings, codes = encode_strings(column)
+    whole = [_whole_number(string) for string in strings]
+    if whole == strings:
+        return EncodedStrings(strings, codes)
+    places: dict[str, int] = {}
+    recoded = np.array([*(places.setdefault(string, len(places)) for string in whole), -1], np.int32)
+    return EncodedStrings(list(places), np.where(codes < 0, -1, recoded[codes]).astype(np.int32))
+
+
+def _whole_number(string: str) -> str:
+    """Return a whole number without decimals and exponent, any other string as it is."""
+    if not (string and WHOLE_NUMBER.fullmatch(string)):
+        return string
+    number = float(string)
+    return str(int(number)) if number.is_integer() and abs(number) <= MAX_COUNT else string
 
 
 def numbers_in(column: pa.Array) -> Array:

@@ -135,6 +135,10 @@ class DataStream:
         self.bad_rows.total, self.bad_rows.first = resume_position.bad_rows, list(resume_position.first_bad)
         self._options, self._encoder, self._start = options, encoder, resume_position
         self._formats = [format_of(path, options.format) for path in self.sources]
+        encoded = [path for path, kind in zip(self.sources, self._formats, strict=True) if kind.is_encoded]
+        if 0 < len(encoded) < len(self.sources):
+            other = next(path for path in self.sources if path not in encoded)
+            raise InputError(f"{encoded[0]} has LIBSVM rows, {other} has not; one run reads one of the two")
         self._memory: Any = None  # data in memory
         self._byte_range: ByteRange | None = None  # of a single file
 
@@ -243,6 +247,7 @@ class DataStream:
 
     def _encode(self, raw: RawBatch, name: str, kind: DataFormat) -> EncodedRows:
         if kind.is_encoded:
+            self._encoder.check_takes_features(f"{name}: has {kind.name.upper()} rows")
             return EncodedRows(raw.rows, raw.labels, raw.lines)
         return self._encoder.encode(raw, name, self.bad_rows)
 

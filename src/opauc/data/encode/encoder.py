@@ -111,6 +111,9 @@ class Encoder(ColumnRequest, Protocol):
     def encode(self, raw: RawBatch, source: str, bad_rows: BadRows) -> EncodedRows:
         """Return the rows and labels of a batch; rows that cannot be encoded go to `bad_rows`."""
 
+    def check_takes_features(self, what: str) -> None:
+        """Raise where rows of features, which need no encoding, are no rows of the model; `what` begins the message."""
+
     def feature_names(self) -> list[str]:
         """Return the names of the features so far."""
 

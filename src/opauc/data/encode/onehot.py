@@ -132,6 +132,12 @@ class OneHotEncoder:
         """Categories that the model was not trained on, by column, where the encoder is frozen."""
         return self._unknown
 
+    def check_takes_features(self, what: str) -> None:
+        """Raise where the columns of the model have names."""
+        if self._named and self._numeric is not None:
+            names = listed([*self._numeric, *self._categorical])
+            raise InputError(f"{what}, the model was trained on a table with columns {names}")
+
     def feature_names(self) -> list[str]:
         """Return the names of the features; hashed ones are called by their number."""
         numbers = list(self._numeric or ())

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from opauc.core.batch import RawBatch, RawLabels
 from opauc.data.bad_rows import BadRows, RowErrors, missing_labels
-from opauc.data.columns import TableColumns
+from opauc.data.columns import TableColumns, listed
 from opauc.data.encode.categories import EXAMPLES
 from opauc.data.encode.encoder import EncodedRows, OrdinalState, UnknownCategories
 from opauc.data.passthrough import passthrough_columns, passthrough_groups
@@ -93,6 +93,11 @@ class OrdinalEncoder:
         """Categories that the model was not trained on, by column, where the encoder is frozen."""
         return self._unknown
 
+    def check_takes_features(self, what: str) -> None:
+        """Raise: an additive model takes the columns of a table."""
+        names = "" if self.schema is None else f" with columns {listed([one.name for one in self.schema.columns])}"
+        raise InputError(f"{what}, an additive model takes tables{names}")
+
     def feature_names(self) -> list[str]:
         """Return the names of the encoded columns."""
         return list(self.schema.inputs) if self.schema is not None else [f"x{j}" for j in range(self._width)]
@@ -111,7 +116,7 @@ class OrdinalEncoder:
     def encode(self, raw: RawBatch, source: str, bad_rows: BadRows) -> EncodedRows:
         """Return the rows and labels of a batch; rows that cannot be encoded go to `bad_rows`."""
         if isinstance(raw.rows, csr_array):
-            raise InputError(f"{source}: has sparse rows, an additive model takes tables")
+            self.check_takes_features(f"{source}: has sparse rows")
         errors = RowErrors(raw, source)
         labels, passthrough = raw.labels, None
         if labels is not None:

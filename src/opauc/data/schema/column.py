@@ -198,9 +198,9 @@ def category_codes(values: Column) -> tuple[list[str], NDArray[np.int32]]:
     >>> category_codes(pa.array(["red", "NULL", None]))
     (['red', 'NULL'], array([ 0, -1, -1], dtype=int32))
     """
-    from opauc.data.arrow_columns import encode_strings
+    from opauc.data.arrow_columns import encode_category_strings
 
-    strings, codes = encode_strings(values)
+    strings, codes = encode_category_strings(values)
     missing = [string in MISSING_CATEGORIES for string in strings]
     if any(missing):
         positions = np.append(np.where(missing, -1, np.arange(len(strings))), -1)

@@ -14,6 +14,7 @@ from opauc.data.schema.dates import PARTS, TIMED_PARTS, date_numbers, infer_date
 from opauc.data.schema.numbers import (
     BOOLEANS,
     DECIMALS,
+    MAX_SHOWN,
     MISSING_CATEGORIES,
     POINT,
     NumberFormat,
@@ -24,7 +25,7 @@ from opauc.data.schema.numbers import (
     warn_of_ambiguous_numbers,
 )
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
-from opauc.errors import InputError
+from opauc.errors import InputError, Parameter
 from opauc.types import Floats
 
 if TYPE_CHECKING:
@@ -87,10 +88,23 @@ def infer_column_types(
     """
     profiles = [infer_column_type(name, batch.column(name), overrides, policy) for name in names]
     warn_of_ambiguous_numbers({profile.name: profile.number_format for profile in profiles}, source)
+    for profile in profiles:
+        if profile.name in overrides.numeric and profile.kind in (EMPTY, OTHER):
+            _check_declared(profile, batch.column(profile.name), source)
     return [
         profile if positive is None else _unless_codes(profile, batch.column(profile.name), positive, policy)
         for profile in profiles
     ]
+
+
+def _check_declared(profile: ColumnProfile, values: Column, source: str) -> None:
+    """Raise for a column that is declared numeric and has values, but no numbers."""
+    present = values.drop_null().to_pylist()
+    if (example := next((value for value in present if not is_missing(str(value))), None)) is not None:
+        raise InputError(
+            f"{source}: column {profile.name} is declared numeric (", Parameter("numeric", [profile.name]),
+            f") but has no numbers, for example {str(example)[:MAX_SHOWN]!r}",
+        )  # fmt: skip
 
 
 def all_dropped(profiles: Sequence[ColumnProfile], source: str) -> InputError:

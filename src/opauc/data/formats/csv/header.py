@@ -148,11 +148,15 @@ class FirstRecords:
                 return False
         repeated = self._repeated_below(fields, names)
         if len(names) == len(named):
-            return len(repeated) < len(named)
-        if repeated:
+            if len(repeated) < len(named) or (columns.labeled and columns.label is None):
+                return True
+            if len({fields[at] for at in names}) < len(names):  # names would differ
+                return False
+        elif repeated:
             return False
+        why = "all strings of the first line recur below" if repeated else "the first line has strings and numbers"
         raise InputError(
-            f"{self.source}: the first line has strings and numbers; say whether it is a header (",
+            f"{self.source}: {why}; say whether it is a header (",
             Parameter("header", True), " or ", Parameter("header", False), ")",
         )  # fmt: skip
 
