@@ -21,14 +21,13 @@ from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
-from opauc.errors import InputError
-from opauc.metrics import CalibrationBins, ProgressPoint, Ranking, StreamingAuc
+from opauc.data.sources import STANDARD_INPUT
+from opauc.errors import InputError, Parameter, ParameterError
+from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs
+from opauc.metrics.comparison import MAX_EXACT_ROWS
 from opauc.metrics.intervals import AucInterval
 from opauc.report import Report, render_report
-from opauc.types import Array, Settings
-
-# Scores of up to so many rows are ranked exactly; of more rows the streaming AUC is used.
-EXACT_ROWS = 10**6
+from opauc.types import Settings
 
 
 class Evaluation(NamedTuple):
@@ -50,6 +49,7 @@ class Evaluation(NamedTuple):
     bad_rows: int
     seconds: float
     examples: ExampleRows = ExampleRows()
+    difference: AucDifference | None = None  # to the model that it was evaluated against
 
     @property
     def auc(self) -> float:
@@ -71,6 +71,7 @@ def evaluate(
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     report: str | os.PathLike[str] | None = None,
+    against: Any = None,
 ) -> Evaluation:
     """Return how well a model ranks labeled rows.
 
@@ -90,6 +91,8 @@ def evaluate(
         Called with a `Progress` after every batch.
     report : path, optional
         Where to write a report page, for files.
+    against : estimator or path, optional
+        Another model, to be compared on the same rows by a paired test: see `Evaluation.difference`.
 
     Returns
     -------
@@ -108,11 +111,21 @@ def evaluate(
     if not is_paths(data):
         actual, scores, probabilities = scores_of_table(model, data, label)
         bins = CalibrationBins.empty().update(actual, probabilities)
-        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0)
+        difference = None
+        if against is not None:
+            difference = compare_aucs(actual, scores, scores_of_table(against, data, label)[1])
+        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     source, paths = model_source(model, data), paths_of(data)
-    scored = ScoredStream(source, paths, format, bad_rows or BadRows(), purpose, label=label)
-    evaluation = evaluate_stream(scored, CallbackObserver(on_progress))
+    policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
+    scored = ScoredStream(source, paths, format, policy, purpose, label=label)
+    if against is None:
+        evaluation = evaluate_stream(scored, observer)
+    else:
+        other = model_source(against, data)
+        evaluation = evaluate_against(
+            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer
+        )
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
         write_report(Path(report), name, scored, evaluation)
@@ -146,32 +159,39 @@ def evaluate_on(
         return Evaluation(Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds())
 
 
-def evaluate_stream(scored: ScoredStream, observer: Observer, scorer: Scorer | None = None) -> Evaluation:
-    """Score all rows and rank them; `scorer` may do the work of the model's on a device."""
-    labels, scorer = scored.labels, scorer or scored.model.scorer
-    stream, bins, rows, examples = StreamingAuc.empty(), CalibrationBins.empty(), 0, ExampleRows()
-    buffer: list[tuple[Array, Array]] | None = []
+def evaluate_against(scored: ScoredStream, other: ScoredStream, observer: Observer) -> Evaluation:
+    """Score the same rows by two models, and test whether their AUCs differ."""
+    if STANDARD_INPUT in scored.stream.sources:
+        raise ParameterError(Parameter("against"), ": standard input can be read only once")
+    mine, theirs = ScoreBuffer(), ScoreBuffer()
+    evaluation = evaluate_stream(scored, observer, scores=mine)
+    evaluate_stream(other, observer, scores=theirs)
+    one, two = mine.all_rows, theirs.all_rows
+    if one is None or two is None:
+        raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
+    if not np.array_equal(one[0], two[0]):
+        raise InputError("the models must be of the same classes and read the same rows to be compared")
+    return evaluation._replace(difference=compare_aucs(one[0], one[1], two[1]))
+
+
+def evaluate_stream(
+    scored: ScoredStream, observer: Observer, scorer: Scorer | None = None, scores: ScoreBuffer | None = None
+) -> Evaluation:
+    """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores."""
+    labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
+    bins, examples = CalibrationBins.empty(), ExampleRows()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
                 actual = labels.encode(part.batch)
-                stream = stream.update(actual, part.scores)
                 bins = bins.update(actual, scorer.probabilities(part.scores))
                 if isinstance(part.rows, np.ndarray):
-                    examples = examples.after(part.rows, actual, part.scores, rows)
-                rows += actual.size
-                if buffer is not None:
-                    buffer.append((actual, part.scores))
-                    buffer = buffer if rows <= EXACT_ROWS else None
-                show(rows, part.batch.bytes_read, stream.estimate())
+                    examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
+                scores.add(actual, part.scores)
+                show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
-        check_both_classes(scored, *stream.counts.tolist())
-        if buffer:
-            actual, scores = (np.concatenate(parts) for parts in zip(*buffer, strict=True))
-            ranking = Ranking.of(actual, scores)
-        else:
-            ranking = Ranking.of_stream(stream)
-        return Evaluation(ranking, bins, rows, scored.stream.bad_rows.total, seconds(), examples)
+        check_both_classes(scored, *scores.stream.counts.tolist())
+        return Evaluation(scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples)
 
 
 def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> None:

@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from opauc.api.engines import check_engine
-from opauc.api.evaluate import evaluate_on, evaluate_stream, write_report
+from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
+from opauc.errors import Parameter, ParameterError
 
+# The exit code where the AUC is lower than asked for.
+TOO_LOW = 3
 METHOD = "DeLong's variance, with a floor for small classes"
 
 
@@ -25,6 +28,14 @@ def command(
     ] = None,
     label: Annotated[
         str | None, typer.Option(help="Label column, by name. Default: that of the training files.")
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="AUC", help="Exit with 3 if the interval of the AUC lies below this."),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Another model to compare with on the same rows, by a paired test."),
     ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
@@ -42,7 +53,12 @@ def command(
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
     scored = ScoredStream(model, data, format_, bad_rows, purpose, label=label)
     reporter = Reporter(json, quiet)
-    if engine is None and scheduler is None:
+    if against is not None:
+        if engine is not None:
+            raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
+        other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
+        evaluation = evaluate_against(scored, other, reporter)
+    elif engine is None and scheduler is None:
         evaluation = evaluate_stream(scored, reporter)
     else:
         check_engine(engine, scheduler, additive=False)
@@ -53,6 +69,8 @@ def command(
         write_report(report, model.name, scored, evaluation)
     ranking = evaluation.ranking
     low, high = ranking.auc_bounds or (ranking.confidence.auc,) * 2
+    difference = evaluation.difference
+    too_low = at_least is not None and ranking.confidence.high < at_least
     if json:
         emit(
             "evaluated", auc=ranking.confidence.auc, low=ranking.confidence.low, high=ranking.confidence.high,
@@ -60,8 +78,10 @@ def command(
             brier=evaluation.calibration.brier_score(), rows=evaluation.rows, positives=ranking.n_positives,
             negatives=ranking.n_negatives, skipped=evaluation.bad_rows,
             seconds=round(evaluation.seconds, 3), report=None if report is None else str(report),
+            at_least=None if at_least is None else not too_low,
+            against=None if difference is None else {"model": str(against), **difference._asdict()},
         )  # fmt: skip
-        return 0
+        return TOO_LOW if too_low else 0
     facts = {
         "AUC": f"{ranking.confidence.auc:.4f}",
         "95 % interval": f"{ranking.confidence.low:.4f} to {ranking.confidence.high:.4f} ({METHOD})",
@@ -73,7 +93,13 @@ def command(
         facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized in fixed memory)"
     if evaluation.bad_rows:
         facts["skipped"] = f"{number_of(evaluation.bad_rows, 'bad row')}; {'; '.join(scored.stream.bad_rows.first[:3])}"
+    if difference is not None:
+        gap, error, _, p_value = difference
+        facts[f"AUC minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g} (paired test)"
     if report is not None:
         facts["report"] = str(report)
+    if at_least is not None:
+        verdict = "the interval lies below" if too_low else "met" if ranking.confidence.auc >= at_least else "possible"
+        facts[f"AUC of at least {at_least:g}"] = verdict
     show_table(f"{model} on {', '.join(data)}", facts)
-    return 0
+    return TOO_LOW if too_low else 0
