@@ -100,6 +100,10 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
         return InputRows(_file_rows(estimator, os.fspath(X), columns), columns)
     if columns is None:
         return InputRows(_array_rows(estimator, X, reset=False), None)
+    if not learn and isinstance(X, list) and len(X) == 1 and isinstance(X[0], dict):
+        record = columns.read_record(X[0])
+        if record is not None:
+            return InputRows(record, columns)
     if not is_table(X) and _fitted_to_array(estimator, columns):
         table = _table_of_array(_array_rows(estimator, X, reset=False))
         return _warned(columns.learn(table) if learn else columns.read(table))
@@ -111,9 +115,11 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
                 f"got {type(X).__name__}"
             )
         return InputRows(_array_rows(estimator, X, reset=False), columns)
+    from opauc.data.formats.memory import is_records
+
     reading = estimator._reading
     from_files = reading is not None and reading.label is not None  # such a model finds its columns by their names
-    if "feature_names_in_" in vars(estimator) and not from_files:
+    if "feature_names_in_" in vars(estimator) and not from_files and not is_records(X):
         _check_feature_names(estimator, X, reset=False)
     table = with_text_names(X)
     return _warned(columns.learn(table) if learn else columns.read(table))

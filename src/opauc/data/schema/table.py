@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -125,6 +125,28 @@ class TableSchema:
     def read(self, table: object, source: str = "memory") -> OrdinalRows:
         """Encode all rows of a table; the schema does not change."""
         return self._read(table, False, source)
+
+    def read_record(self, record: Mapping[str, object]) -> Floats | None:
+        """Encode one row given as a dict, in microseconds; None if `read` has to: a value must be parsed, or is absent.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from opauc.data.schema.table import TableSchema
+        >>> table = pa.table({"size": [1.5, 2.0], "color": ["red", "blue"]})
+        >>> schema = TableSchema.infer(table).learn(table).schema
+        >>> schema.read_record({"size": 3, "color": "blue", "shop": 7})
+        array([[3., 1.]])
+        >>> schema.read_record({"size": "3", "color": "blue"}) is None
+        True
+        """
+        numbers = []
+        for column in self.columns:
+            number = column.encode_value(record[column.name]) if column.name in record else None
+            if number is None:
+                return None
+            numbers.append(number)
+        return np.array([numbers], np.float64)
 
     def keep_categories(self, codes: Sequence[NDArray[np.int64] | None]) -> TableSchema:
         """Return a frozen schema with only the given category codes of each input, none where None."""
