@@ -92,8 +92,13 @@ class _JsonProgress:
 
 def emit(event: str, **facts: object) -> None:
     """Write one JSON line to standard output."""
-    sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
+    sys.stdout.write(json_line(event, **facts))
     sys.stdout.flush()
+
+
+def json_line(event: str, **facts: object) -> str:
+    """Return an event and its facts as a JSON line."""
+    return json.dumps({"event": event, **facts}) + "\n"
 
 
 def number_of(count: int, thing: str) -> str:

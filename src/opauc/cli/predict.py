@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -13,22 +13,32 @@ import typer
 from opauc.api.predict import check_response
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit, number_of, shown_text
+from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.scorer import Scorer
 from opauc.types import Floats
+
+# Endings of files of JSON lines.
+JSON_LINES = (".jsonl", ".ndjson")
 
 
 def command(
     model: shared.Model,
     data: shared.Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write; Parquet or JSON lines if its name ends in .parquet, .jsonl or .ndjson. Default: "
+            "standard output.",
+        ),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(help="Columns to pass through to the output, which is then CSV with a header."),
+        typer.Option(help="Columns to pass through to the output; text is then CSV with a header."),
     ] = None,
     response: Annotated[
         str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
@@ -45,8 +55,12 @@ def command(
     if output is None:
         write(scored, response, json, sys.stdout, passthrough)
     else:
-        with atomic_write(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
-            write(scored, response, False, out, passthrough)
+        with atomic_write(output) as temporary:
+            if output.suffix == ".parquet":
+                write_parquet(scored, response, temporary)
+            else:
+                with temporary.open("w", encoding="utf-8", newline="") as out:
+                    write(scored, response, json or output.suffix in JSON_LINES, out, passthrough)
     scored.report_unknown(Reporter(json))
     skipped = scored.stream.bad_rows
     if skipped.total:
@@ -57,7 +71,7 @@ def command(
 
 
 def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], passthrough: Sequence[str]) -> None:
-    """Write one line per row, CSV with a header where columns are passed through."""
+    """Write one line per row: JSON, the value alone, or CSV with a header where columns are passed through."""
     scorer, classes = scored.model.scorer, scored.model.classes.tolist()
     names = [shown_label(label) for label in classes]
     # Labels are escaped on a terminal only.
@@ -67,7 +81,7 @@ def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], pass
         table.writerow([*passthrough, response])
     for part in scored.score():
         if as_json:
-            write_json(part, scorer, classes)
+            out.writelines(json_lines(part, scorer, classes))
             continue
         values = _values(response, scorer, names, part.scores)
         if passthrough:
@@ -76,8 +90,32 @@ def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], pass
             out.write("".join(f"{value}\n" for value in values))
 
 
-def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None:
-    """Write all that is known of each row, one JSON line per row."""
+def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
+    """Write the passthrough columns and the response as Parquet, one row group per batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    scorer, classes = scored.model.scorer, scored.model.classes
+    schema, writer = pa.schema([(response, pa.array(classes if response == "label" else [0.0]).type)]), None
+    try:
+        for part in scored.score():
+            values = classes[(part.scores > 0).astype(int)]
+            if response != "label":
+                values = part.scores if response == "score" else scorer.probabilities(part.scores)
+            kept = part.batch.passthrough
+            columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
+            table = pa.table({**columns, response: values})
+            schema = table.schema if writer is None else schema
+            writer = writer or pq.ParquetWriter(path, schema)
+            writer.write_table(table.cast(schema))
+        writer = writer or pq.ParquetWriter(path, schema)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def json_lines(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> Iterator[str]:
+    """Yield all that is known of each row, one JSON line per row."""
     probabilities, columns = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
@@ -85,7 +123,7 @@ def write_json(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> None
             {"kept": {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}} if names else {}
         )
         label = classes[int(score > 0)]
-        emit("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
+        yield json_line("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 
 
 def _plain(value: object) -> object:
