@@ -21,7 +21,7 @@ SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared
 # What `make test-quick` leaves out: files by pattern, tests by a part of their name, those that use one of these
 # fixtures, and those that start processes. All get the marker `slow`.
 SLOW_FILES = (
-    "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*",
+    "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*", "security/*",
     "additive/*tree*", "additive/*boost*", "additive/*lea[fv]*", "additive/*level*", "additive/*pair*",
     "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
     "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",

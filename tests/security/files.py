@@ -6,6 +6,7 @@ import sys
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -230,3 +231,8 @@ def new_number(rng, array):
 def read(folder, name):
     """Return kind, header and arrays of one of the files."""
     return read_checksummed(folder / name)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(parents=True)
+    write_files(Path(sys.argv[1]))
