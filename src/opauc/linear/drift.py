@@ -243,7 +243,8 @@ def _block_moments(state: DriftState) -> tuple[Floats, Floats, Floats]:
             count[k] = weight.sum()
             mean[k] = weight @ rows / count[k]
             away = (rows - mean[k]) * np.sqrt(weight)[:, None]
-            np.matmul(away.T, away, out=scatter[k])
+            with np.errstate(over="ignore", invalid="ignore"):  # the statistics refuse what overflows
+                np.matmul(away.T, away, out=scatter[k])
     return count, mean, scatter
 
 

@@ -108,9 +108,12 @@ def _scale(ordered: OrderedValues, policy: BasisPolicy) -> tuple[float, float, f
     low, high = ordered.quantiles(np.array(policy.linear_clip)).tolist()
     if low >= high:
         low, high = float(values[0]), float(values[-1])
-    clipped = np.clip(values, low, high)
-    mean = float(weight @ clipped / weight.sum())
-    return low, high, mean, float(np.sqrt(weight @ (clipped - mean) ** 2 / weight.sum())) or 1.0
+    # Dividing by a power of two is exact, and squares of numbers below one do not overflow.
+    exponent = int(np.frexp(max(abs(low), abs(high)))[1])
+    clipped = np.ldexp(np.clip(values, low, high), -exponent)
+    mean = weight @ clipped / weight.sum()
+    deviation = np.sqrt(weight @ (clipped - mean) ** 2 / weight.sum())
+    return low, high, float(np.ldexp(mean, exponent)), float(np.ldexp(deviation, exponent)) or 1.0
 
 
 def main_effects(
@@ -136,17 +139,35 @@ def main_effects(
 def _most_frequent(
     sample: Floats, weight: Floats, categorical: NDArray[np.bool_], max_levels: int | None, policy: BasisPolicy
 ) -> dict[int, NDArray[np.int64]]:
-    """Return the categories that each categorical input keeps: the most frequent of those with enough rows."""
+    """Return the categories that each categorical input keeps: the most frequent of those with enough rows.
+
+    Of equally frequent ones those that come first in the sample are kept, whatever their numbers.
+    """
     frequent = {}
     for j in np.flatnonzero(categorical).tolist():
         is_present = ~np.isnan(sample[:, j])
         numbers, counts = _count_categories(sample[is_present, j], weight[is_present])
         enough = counts >= policy.min_category_rows
-        frequent[j] = numbers[enough], counts[enough]
-    inputs = np.repeat([*frequent], [counts.size for _, counts in frequent.values()])
-    levels, counts = (np.concatenate(parts) for parts in zip((inputs[:0], inputs[:0]), *frequent.values(), strict=True))
-    kept = np.sort(np.argsort(-counts, kind="stable")[:max_levels])
+        frequent[j] = numbers[enough], counts[enough], first_rows(sample[:, j], numbers[enough])
+    inputs = np.repeat([*frequent], [counts.size for _, counts, _ in frequent.values()])
+    parts = zip((inputs[:0],) * 3, *frequent.values(), strict=True)
+    levels, counts, first = (np.concatenate(part) for part in parts)
+    kept = np.sort(np.lexsort((inputs, first, -counts))[:max_levels])
     return {j: levels[kept[inputs[kept] == j]] for j in frequent}
+
+
+def first_rows(values: Floats, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first row that has each of some category numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.basis.main_effects import first_rows
+    >>> first_rows(np.array([7.0, np.nan, 3.0, 7.0]), np.array([3, 7]))
+    array([2, 0])
+    """
+    present, first = np.unique(values, return_index=True)
+    return first[np.searchsorted(present, numbers)]
 
 
 def _count_categories(numbers: Floats, weight: Floats) -> tuple[NDArray[np.int64], Floats]:

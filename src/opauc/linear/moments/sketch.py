@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
 from opauc.core.row_blocks import sparse_blocks
-from opauc.errors import IncompatibleMomentsError
+from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.kernels.moments import add_signed_rows
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
@@ -59,6 +59,8 @@ class SignStream:
 
 
 DEFAULT_RANK = 50
+# Sums of ten billion rows of such values can be squared.
+MAX_VALUE = 1e140
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +242,10 @@ class ClassSketch(Statistic):
         return cls(sums, sign_sums, stream, n_rows, frozenset(merged))
 
     def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
-        """Add the rows to the sums in place."""
+        """Add the rows to the sums in place; raise before if they are too large."""
+        values = rows if isinstance(rows, np.ndarray) else rows.data
+        if max(values.max(initial=0.0), -values.min(initial=0.0)) > MAX_VALUE:
+            raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
         sign_rows = self.stream.sign_rows(numbers)
         if weight is not None:
             sign_rows[:, :-1] *= (np.sign(weight) * np.sqrt(np.abs(weight)))[:, None]  # negative to subtract rows
