@@ -209,16 +209,16 @@ class ExactMoments(FeatureSums):
             raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature")
         if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
             raise IncompatibleMomentsError("count, mean and scatter must be finite")
-        # A true scatter of at most diagonal + error, and an error of at most that; squares may have underflowed.
-        error = rounding + max(float(count), 1.0) * np.finfo(float).tiny
-        deviation = np.sqrt(np.abs(np.diagonal(scatter)) + 2.0 * error)
+        # A true scatter of at most diagonal + inexact, and an error of at most that; squares may have underflowed.
+        inexact = rounding + max(float(count), 1.0) * np.finfo(float).tiny
+        deviation = np.sqrt(np.abs(np.diagonal(scatter)) + 2.0 * inexact)
         bound = np.outer(deviation, deviation)
         impossible = (
             count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
         )
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
-        if impossible or _is_indefinite(scatter, deviation, error):
+        if impossible or _is_indefinite(scatter, deviation, inexact):
             raise IncompatibleMomentsError("count must not be negative and scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMomentsError("mean and scatter must be zero when count is")
@@ -239,7 +239,7 @@ def _outer(factor: float, vector: Floats) -> Floats:
     return product
 
 
-def _is_indefinite(scatter: Floats, deviation: Floats, error: Floats) -> bool:
+def _is_indefinite(scatter: Floats, deviation: Floats, inexact: Floats) -> bool:
     """Return whether the scatter matrix has a negative eigenvalue, beyond rounding."""
     varying = np.flatnonzero(deviation)
     if not 0 < varying.size <= MAX_FACTORED:
@@ -248,6 +248,6 @@ def _is_indefinite(scatter: Floats, deviation: Floats, error: Floats) -> bool:
     correlation = scatter.T[np.ix_(varying, varying)].copy(order="F")
     correlation *= scale
     correlation *= scale[:, None]
-    # Errors of sqrt(error_i error_j) in the entries lower no eigenvalue by more than this.
-    correlation.flat[:: varying.size + 1] += varying.size * (MAX_NEGATIVE_EIGENVALUE + error[varying] * scale**2)
+    # Errors of sqrt(inexact_i inexact_j) in the entries lower no eigenvalue by more than this.
+    correlation.flat[:: varying.size + 1] += varying.size * (MAX_NEGATIVE_EIGENVALUE + inexact[varying] * scale**2)
     return bool(lapack.dpotrf(correlation, lower=True, clean=False, overwrite_a=True)[1])
