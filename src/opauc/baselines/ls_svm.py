@@ -36,8 +36,16 @@ class LSSVM(BatchClassifier):
     ----------
     moments_ : ClassMoments
         Count, mean and scatter of each class.
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------

@@ -26,9 +26,15 @@ class OPAUCf(ProjectedClassifier):
     n_components : int, default=1000
         Size of the subset; all features if there are fewer.
     solver : {"exact", "sgd"}, default="exact"
-        As in `OPAUC`.
-    alpha, eta0, learning_rate, average
-        As in `OPAUC`.
+        "exact" solves for the minimizer, "sgd" takes one gradient step per row.
+    alpha : float, default=1e-4
+        Ridge penalty.
+    eta0 : float, default=1e4
+        Step size of solver "sgd"; as in `OPAUC`.
+    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+        Step size schedule of solver "sgd"; as in `OPAUC`.
+    average : bool, default=True
+        Whether solver "sgd" uses the mean of the iterates instead of the last iterate.
     random_state : int, RandomState instance or None, default=None
         Seed of the subset.
 
@@ -40,8 +46,16 @@ class OPAUCf(ProjectedClassifier):
         Number of features in the subset.
     moments_ : ClassMoments
         Count, mean and scatter of each class, of the features in the subset.
-    classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As in `OPAUC`.
+    classes_ : ndarray of shape (2,)
+        The class labels, the positive class last.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the scorer.
+    intercept_ : ndarray of shape (1,)
+        Intercept of the scorer, midway between the class means of the scores.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had string column names.
 
     Examples
     --------
