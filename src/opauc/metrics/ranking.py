@@ -49,9 +49,9 @@ class Ranking:
     >>> labels, scores = [0, 0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.4, 0.8, 0.9]
     >>> exact, streamed = Ranking.of(labels, scores), Ranking.of_stream(StreamingAuc.of(labels, scores))
     >>> round(exact.confidence.auc, 3), round(exact.confidence.low, 3), exact.auc_bounds
-    (0.889, 0.359, None)
+    (0.889, 0.396, None)
     >>> round(streamed.confidence.low, 3), streamed.auc_bounds == (exact.confidence.auc,) * 2
-    (0.359, True)
+    (0.396, True)
     """
 
     n_negatives: int
