@@ -35,12 +35,12 @@ def test_scatters_are_the_diagonals_of_the_class_scatters():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"counts": [-1.0, 0.0]}, "must not be negative"),
-        ({"scatters": [[-1.0], [0.0]]}, "must not be negative"),
-        ({"counts": [1.0]}, "expected shapes"),
-        ({"means": [[np.nan], [0.0]]}, "must be finite"),
+        ({"counts": [-1.0, 0.0]}, "counts: expected numbers that are not negative"),
+        ({"scatters": [[-1.0], [0.0]]}, "scatters: expected numbers that are not negative"),
+        ({"counts": [1.0]}, r"counts: expected float64 numbers of shape \(2,\)"),
+        ({"means": [[np.nan], [0.0]]}, "means: expected finite numbers"),
         ({"means": [[1.0], [2.0]]}, "must be zero when counts are"),
-        ({"means": "nonsense"}, "expected numeric arrays"),
+        ({"means": "nonsense"}, "means: expected float64 numbers"),
     ],
 )
 def test_invalid_statistics_raise(change, message):

@@ -123,14 +123,14 @@ def test_arrays_out_and_in_again_are_the_same_to_the_bit_and_copies():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"count": -1.0}, "must not be negative"),
-        ({"count": [1.0]}, r"expected shapes \(\), \(d,\) and \(d, d\)"),
-        ({"mean": [[0.0, 0.0]]}, "expected shapes"),
-        ({"mean": [np.nan, 0.0]}, "must be finite"),
+        ({"count": -1.0}, "count: expected numbers that are not negative"),
+        ({"count": [1.0]}, r"count: expected float64 numbers of shape \(\), got float64 of shape \(1,\)"),
+        ({"mean": [[0.0, 0.0]]}, r"mean: expected float64 numbers of shape \(features,\)"),
+        ({"mean": [np.nan, 0.0]}, "mean: expected finite numbers"),
         ({"scatter": [[1.0, 2.0], [2.0, 1.0]]}, "positive semi-definite"),
         ({"scatter": [[1.0, 0.5], [0.1, 1.0]]}, "symmetric"),
         ({"mean": np.zeros(3), "scatter": 1.9 * np.eye(3) - 0.9}, "positive semi-definite"),
-        ({"scatter": "nonsense"}, "expected numeric arrays"),
+        ({"scatter": "nonsense"}, r"scatter: expected float64 numbers of shape \(2, 2\)"),
         ({"count": 0.0}, "must be zero when count is"),
     ],
 )
@@ -139,7 +139,7 @@ def test_arrays_that_cannot_be_statistics_raise(change, message):
     assert ExactMoments.from_arrays(arrays).count == 3
     with pytest.raises(IncompatibleMomentsError, match=message):
         ExactMoments.from_arrays(arrays | change)
-    with pytest.raises(IncompatibleMomentsError, match="expected numeric arrays"):
+    with pytest.raises(IncompatibleMomentsError, match="expected arrays count, mean, scatter"):
         ExactMoments.from_arrays({})
 
 

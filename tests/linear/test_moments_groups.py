@@ -76,5 +76,5 @@ def test_groups_that_do_not_belong_together_raise():
         GroupMoments.empty(1, 2).merge(GroupMoments.empty(1, 3))
     with pytest.raises(IncompatibleMomentsError, match="of 2 features and of 3"):
         GroupMoments(ExactMoments.empty(2), ExactMoments.empty(3))
-    with pytest.raises(IncompatibleMomentsError, match="expected numeric arrays"):
+    with pytest.raises(IncompatibleMomentsError, match="expected arrays count, mean, scatter"):
         GroupMoments.from_arrays({})

@@ -140,15 +140,15 @@ def test_arrays_round_trip():
 @pytest.mark.parametrize(
     ("key", "change", "message"),
     [
-        ("counts", lambda part: part[:-1], "2000 bins"),
-        ("counts", lambda part: part.astype(float), "whole numbers"),
+        ("counts", lambda part: part[:-1], r"counts: expected int64 numbers of shape \(2000,\)"),
+        ("counts", lambda part: part.astype(float), "counts: expected int64 numbers"),
         ("counts", lambda part: part * 0, "between 0 and the counts"),
-        ("positives", lambda part: part - 1, "between 0 and the counts"),
+        ("positives", lambda part: part - 1, "positives: expected numbers that are not negative"),
         ("probability_sums", lambda part: part + 0.01, "within their bins"),
-        ("probability_sums", lambda part: part * np.nan, "within their bins"),
+        ("probability_sums", lambda part: part * np.nan, "probability_sums: expected finite numbers"),
         ("squared_error", lambda part: part + 1000, "between 0 and the 300 rows"),
-        ("squared_error", lambda part: part * np.nan, "between 0 and the 300 rows"),
-        ("squared_error", lambda _: "nonsense", "expected arrays"),
+        ("squared_error", lambda part: part * np.nan, "squared_error: expected finite numbers"),
+        ("squared_error", lambda _: "nonsense", "squared_error: expected float64 numbers"),
     ],
 )
 def test_invalid_arrays_raise_an_error(key, change, message):

@@ -129,15 +129,19 @@ def test_a_state_restored_from_arrays_continues_identically(seed, n_rows):
     ("key", "change", "message"),
     [
         ("window_lengths", lambda part: part[:-1], "add up to the intervals"),
-        ("window_lengths", lambda part: part.astype(float), "whole numbers"),
-        ("window_lengths", lambda part: part[:0], "1 to 64 whole numbers"),
+        ("window_lengths", lambda part: part.astype(float), "window_lengths: expected int64 numbers"),
+        ("window_lengths", lambda part: part[:0], "1 to 64 numbers"),
         ("window_lengths", lambda part: np.append(part[:-2], part[-2:].sum()), "rows must hold"),
-        ("window_lengths", lambda part: np.append(part[:-1], [part[-1] + 1, -1]), "add up to the intervals"),
+        (
+            "window_lengths",
+            lambda part: np.append(part[:-1], [part[-1] + 1, -1]),
+            "window_lengths: expected numbers from 0",
+        ),
         ("window_class_counts", lambda part: part + 1, "the windows hold"),
         ("window_class_counts", lambda part: part[:, ::-1], "the windows hold"),
         ("window_lows", lambda part: part + np.inf, "must not exceed highs"),
-        ("window_lows", lambda part: part.sum(), "add up to the intervals"),
-        ("overall_size", lambda part: part * 0, "size 0 must be positive"),
+        ("window_lows", lambda part: part.sum(), "window_lows: expected float64 numbers of shape"),
+        ("overall_size", lambda part: part * 0, "overall_size: expected numbers of at least 1"),
     ],
 )
 def test_invalid_arrays_raise_an_error(key, change, message):

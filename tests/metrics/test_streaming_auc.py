@@ -170,16 +170,16 @@ def test_arrays_round_trip_bit_for_bit(stream):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": 0}, "size 0 must be positive"),
-        ({"size": 2.0}, "whole numbers"),
-        ({"lows": [[0.0]]}, r"expected shapes \(\), \(n,\), \(n,\) and \(n, 2\)"),
-        ({"lows": [0.0, np.nan]}, "neither may be NaN"),
+        ({"size": 0}, "size: expected numbers of at least 1"),
+        ({"size": 2.0}, "size: expected int64 numbers"),
+        ({"lows": [[0.0]]}, r"lows: expected float64 numbers of shape \(intervals,\), got float64 of shape \(1, 1\)"),
+        ({"lows": [0.0, np.nan]}, "lows: expected numbers, not NaN"),
         ({"lows": [0.0, 9.0]}, "must not exceed highs"),
-        ({"lows": "nonsense"}, "expected arrays"),
+        ({"lows": "nonsense"}, "lows: expected float64 numbers"),
         ({"class_counts": [[1, 0], [0, 0]]}, "no interval may be empty"),
-        ({"class_counts": [[1, 0], [-1, 3]]}, "must not be negative"),
+        ({"class_counts": [[1, 0], [-1, 3]]}, "class_counts: expected numbers that are not negative"),
         ({"class_counts": [[1, 0], [2**62, 3]]}, "add up to 2.62"),
-        ({"class_counts": [[1.0, 0.0], [0.0, 1.0]]}, "whole numbers"),
+        ({"class_counts": [[1.0, 0.0], [0.0, 1.0]]}, "class_counts: expected int64 numbers"),
         ({"lows": np.arange(9.0), "highs": np.arange(9.0), "class_counts": np.ones((9, 2), int)}, "third of the 9"),
     ],
 )

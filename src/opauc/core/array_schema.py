@@ -8,6 +8,7 @@ from math import inf
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Array, Arrays, NamedArrays
@@ -31,6 +32,7 @@ class ArrayRule:
     ends: str = ""  # a length: the numbers cut it into parts, from 0 up to it, and never fall
     rising: bool = False  # each number is above the one before
     missing: bool = False  # NaN stands for a missing value
+    infinite: bool = False  # plus and minus infinity are numbers too
     optional: bool = False
 
 
@@ -70,6 +72,13 @@ def check_arrays(schema: ArraySchema, arrays: NamedArrays, sizes: Sizes | None =
     return lengths
 
 
+def copy_arrays(schema: ArraySchema, arrays: Mapping[str, ArrayLike], sizes: Sizes | None = None) -> Arrays:
+    """Return copies of arrays, or of what can be arrays, in the order of the schema, checked as by `check_arrays`."""
+    copies = {name: np.array(array) for name, array in arrays.items()}
+    check_arrays(schema, copies, sizes)
+    return {name: copies[name] for name in schema if name in copies}
+
+
 def add_prefix(prefix: str, parts: Mapping[str, Part]) -> dict[str, Part]:
     """Return arrays, or their rules, under longer names."""
     return {f"{prefix}{name}": part for name, part in parts.items()}
@@ -107,7 +116,9 @@ def _shown(axes: str, lengths: Sizes) -> str:
 def _fault(rule: ArrayRule, array: Array, lengths: Sizes) -> str | None:
     """Return what was expected of the numbers of an array, None if they are so. Differences may overflow: none here."""
     high = _length(rule.below, lengths) - 1 if rule.below else rule.high
-    if array.dtype.kind == "f" and not (~np.isinf(array) if rule.missing else np.isfinite(array)).all():
+    if array.dtype.kind == "f" and not rule.missing and np.isnan(array).any():
+        return "numbers, not NaN" if rule.infinite else "finite numbers"
+    if array.dtype.kind == "f" and not rule.infinite and np.isinf(array).any():
         return "finite numbers"
     if (array < rule.low).any() or (array > high).any():
         return f"numbers {_range(rule.low, high)}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, Flags, check_scores
 from opauc.types import Arrays, Floats
@@ -18,7 +19,12 @@ N_BINS = 2000
 # Equal steps of the log-odds from -16 to 16: small probabilities are resolved to 1.6 % of their value,
 # those near 0.5 to 0.004.
 EDGES = np.concatenate([[0.0], expit(np.linspace(-16, 16, N_BINS - 1)), [1.0]])
-KEYS = ("counts", "positives", "probability_sums", "squared_error")
+SCHEMA = {
+    "counts": ArrayRule("int64", f"{N_BINS}"),
+    "positives": ArrayRule("int64", f"{N_BINS}", low=0),
+    "probability_sums": ArrayRule("float64", f"{N_BINS}"),
+    "squared_error": ArrayRule("float64", low=0),
+}
 
 
 class Reliability(NamedTuple):
@@ -144,30 +150,21 @@ class CalibrationBins:
 
     def to_arrays(self) -> Arrays:
         """Return copies of the sums, for a file or the network."""
-        return {key: np.array(getattr(self, key)) for key in KEYS}
+        return {key: np.array(getattr(self, key)) for key in SCHEMA}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> CalibrationBins:
         """Return the bins that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
-        try:
-            counts, positives, sums, error = (np.array(arrays[key]) for key in KEYS)
-            sums, error = sums.astype(np.float64), error.astype(np.float64)
-        except (KeyError, TypeError, ValueError) as cause:
-            raise IncompatibleMomentsError(f"expected arrays {', '.join(KEYS)}: {cause}") from cause
-        shapes = [part.shape for part in (counts, positives, sums, error)]
-        if shapes != [(N_BINS,)] * 3 + [()]:
-            raise IncompatibleMomentsError(f"expected three arrays of {N_BINS} bins and a number, got shapes {shapes}")
-        if counts.dtype.kind not in "iu" or positives.dtype.kind not in "iu":
-            raise IncompatibleMomentsError("counts and positives must be whole numbers")
-        if (positives < 0).any() or (positives > counts).any():
+        counts, positives, sums, error = copy_arrays(SCHEMA, arrays).values()
+        if (positives > counts).any():
             raise IncompatibleMomentsError("positives must lie between 0 and the counts of their bins")
         n_rows = counts.sum(dtype=float)
         # Rounding may move a sum of many equal probabilities slightly out of its bin.
         if not (np.abs(sums - np.clip(sums, counts * EDGES[:-1], counts * EDGES[1:])) <= 1e-6 * counts).all():
             raise IncompatibleMomentsError("probability_sums must lie within their bins times the counts")
-        if not (0 <= error <= n_rows * (1 + 1e-6) and n_rows < 2.0**62):
+        if not (error <= n_rows * (1 + 1e-6) and n_rows < 2.0**62):
             raise IncompatibleMomentsError(f"squared_error must lie between 0 and the {n_rows:.0f} rows, got {error}")
-        return cls(counts.astype(np.int64), positives.astype(np.int64), sums, float(error))
+        return cls(counts, positives, sums, float(error))
 
 
 def check_probabilities(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Flags, Floats]:

@@ -14,19 +14,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.core.array_schema import with_prefix
+from opauc.core.array_schema import ArrayRule, add_prefix, copy_arrays, with_prefix
 from opauc.core.fit import Fit
 from opauc.core.scorer import Scorer
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, check_scores
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.ranking import stream_interval
-from opauc.metrics.streaming_auc import StreamingAuc
+from opauc.metrics.streaming_auc import AUC_SCHEMA, StreamingAuc
 from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
 
 # No window has fewer rows than SHORTEST; PER_DOUBLING windows double the rows, up to MAX_WINDOWS in all.
 SHORTEST, PER_DOUBLING, MAX_WINDOWS = 128, 4, 64
 WINDOW_SIZE = 256
+PROGRESS_SCHEMA = add_prefix("overall_", AUC_SCHEMA) | {
+    "window_size": ArrayRule("int64", low=1),
+    "window_lengths": ArrayRule("int64", "windows", low=0, below="window_intervals+1"),
+    "window_lows": ArrayRule("float64", "window_intervals", infinite=True),
+    "window_highs": ArrayRule("float64", "window_intervals", infinite=True),
+    "window_class_counts": ArrayRule("int64", "window_intervals 2", low=0),
+}
+SCORED_SCHEMA = {
+    "labels": ArrayRule("int8", "rows", low=0, high=1),
+    "scores": ArrayRule("float64", "rows"),
+}
 # Of the rows between two refreshes of the scorer, the first MIN_SCORED or one in SCORED_SHARE, whichever is more, are
 # scored before training on them; scores are buffered until there are ROWS_PER_UPDATE to sort.
 MIN_SCORED, SCORED_SHARE, ROWS_PER_UPDATE = 1024, 8, 16_384
@@ -148,23 +159,17 @@ class ProgressiveAuc:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ProgressiveAuc:
         """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
-        keys = ("size", "lows", "highs", "class_counts")
-        try:
-            overall = StreamingAuc.from_arrays({key: arrays[f"overall_{key}"] for key in keys})
-            size, *parts = (np.array(arrays[f"window_{key}"]) for key in keys)
-            lengths = np.array(arrays["window_lengths"])
-        except KeyError as error:
+        given = copy_arrays(PROGRESS_SCHEMA, arrays)
+        overall, parts = StreamingAuc.from_arrays(with_prefix("overall_", given)), with_prefix("window_", given)
+        size, lengths = parts.pop("size"), parts.pop("lengths")
+        if not 1 <= lengths.size <= MAX_WINDOWS or lengths.sum() != len(parts["lows"]):
             raise IncompatibleMomentsError(
-                f"expected overall_ and window_ arrays and window_lengths: {error}"
-            ) from error
-        if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not 1 <= lengths.size <= MAX_WINDOWS:
-            raise IncompatibleMomentsError(f"window_lengths must be 1 to {MAX_WINDOWS} whole numbers")
-        if (lengths < 0).any() or any(part.ndim == 0 or len(part) != lengths.sum() for part in parts):
-            raise IncompatibleMomentsError("window_lengths must add up to the intervals of the windows")
+                f"window_lengths must be 1 to {MAX_WINDOWS} numbers that add up to the intervals of the windows"
+            )
         cuts = np.cumsum(lengths)[:-1]
         windows = tuple(
-            StreamingAuc.from_arrays(dict(zip(keys, (size, *window), strict=True)))
-            for window in zip(*(np.split(part, cuts) for part in parts), strict=True)
+            StreamingAuc.from_arrays({"size": size, **dict(zip(parts, window, strict=True))})
+            for window in zip(*(np.split(part, cuts) for part in parts.values()), strict=True)
         )
         _check_windows(overall, windows)
         return cls(overall, windows)
@@ -279,11 +284,8 @@ class ProgressiveValidation:
     @classmethod
     def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> ProgressiveValidation:
         """Return the state that `to_parts` wrote; raise ValueError if it cannot be one."""
-        labels, scores, pace = arrays["scored.labels"], arrays["scored.scores"], header["pace"]
-        if labels.dtype != np.int8 or scores.dtype != np.float64 or not labels.ndim == scores.ndim == 1:
-            raise ValueError("expected labels and scores of rows that were scored")
-        if labels.shape != scores.shape or not np.isin(labels, (0, 1)).all() or not np.isfinite(scores).all():
-            raise ValueError("expected a label of 0 or 1 for each score, and finite scores")
+        labels, scores = copy_arrays(SCORED_SCHEMA, with_prefix("scored.", arrays)).values()
+        pace = header["pace"]
         if not pace or any(len(pair) != 2 for pair in pace) or (np.diff([[0, 0], *pace], axis=0) < 0).any():
             raise ValueError("pace: expected increasing counts of rows scored and training rows")
         if not 0 < header["next_look"] < MAX_ROWS or pace[-1][1] >= MAX_ROWS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, auc_of_counts, check_scores
 from opauc.metrics.interval_cuts import cut_values
@@ -18,6 +19,12 @@ ROWS_PER_SORT, MAX_INTERVALS = 16, 3
 # An interval's mass is its share of all rows plus this much of its share of the rows being merged:
 # if a small recent batch differs from a large old one, later rows resemble the recent batch.
 BATCH_WEIGHT = 0.25
+AUC_SCHEMA = {
+    "size": ArrayRule("int64", low=1),
+    "lows": ArrayRule("float64", "intervals", infinite=True),
+    "highs": ArrayRule("float64", "intervals", infinite=True),
+    "class_counts": ArrayRule("int64", "intervals 2", low=0),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,30 +132,14 @@ class StreamingAuc:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> StreamingAuc:
         """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
-        try:
-            size, lows, highs = (np.array(arrays[key]) for key in ("size", "lows", "highs"))
-            counts = np.array(arrays["class_counts"])
-            lows, highs = lows.astype(np.float64), highs.astype(np.float64)
-        except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMomentsError(f"expected arrays size, lows, highs and class_counts: {error}") from error
-        if size.shape != () or lows.ndim != 1 or highs.shape != lows.shape or counts.shape != (lows.size, 2):
-            raise IncompatibleMomentsError(
-                f"expected shapes (), (n,), (n,) and (n, 2), got {size.shape}, {lows.shape}, "
-                f"{highs.shape} and {counts.shape}"
-            )
-        if size.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-            raise IncompatibleMomentsError("size and class_counts must be whole numbers")
-        if size < 1 or lows.size > MAX_INTERVALS * int(size):
-            raise IncompatibleMomentsError(
-                f"size {size} must be positive and at least a third of the {lows.size} intervals"
-            )
+        size, lows, highs, counts = copy_arrays(AUC_SCHEMA, arrays).values()
+        if lows.size > MAX_INTERVALS * int(size):
+            raise IncompatibleMomentsError(f"size {size} must be at least a third of the {lows.size} intervals")
         if not (lows <= highs).all():
-            raise IncompatibleMomentsError("lows must not exceed highs, and neither may be NaN")
-        if (counts < 0).any() or not counts.any(axis=1).all() or counts.sum(dtype=float) >= 2.0**62:
-            raise IncompatibleMomentsError(
-                "class_counts must not be negative or add up to 2^62, and no interval may be empty"
-            )
-        return cls(int(size), lows + 0.0, highs + 0.0, counts.astype(np.int64))
+            raise IncompatibleMomentsError("lows must not exceed highs")
+        if not counts.any(axis=1).all() or counts.sum(dtype=float) >= 2.0**62:
+            raise IncompatibleMomentsError("class_counts must not add up to 2^62, and no interval may be empty")
+        return cls(int(size), lows + 0.0, highs + 0.0, counts)
 
     def _add_intervals(self, lows: Floats, highs: Floats, class_counts: Counts) -> StreamingAuc:
         """Return the state with more intervals, sorted, and joined where they are too many."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.core.mergeable import ROUNDING, FeatureSums, add_rounding, subtraction_error
 from opauc.core.row_blocks import NO_WEIGHTS
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
@@ -23,6 +24,12 @@ MAX_NEGATIVE_EIGENVALUE = 1e-6
 # Up to this many features a scatter matrix is factored to check it, which takes about a second; beyond, only its
 # entries are checked.
 MAX_FACTORED = 4096
+SCHEMA = {
+    "count": ArrayRule("float64", low=0),
+    "mean": ArrayRule("float64", "features"),
+    "scatter": ArrayRule("float64", "features features"),
+    "rounding": ArrayRule("float64", "features", low=0, optional=True),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,33 +203,21 @@ class ExactMoments(FeatureSums):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ExactMoments:
         """Return the statistics from the arrays of `to_arrays`; raise where they cannot be statistics of rows."""
-        try:
-            count, mean, scatter = (np.array(arrays[key], float) for key in ("count", "mean", "scatter"))
-        except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMomentsError(f"expected numeric arrays count, mean and scatter: {error}") from error
-        if count.shape != () or mean.ndim != 1 or scatter.shape != (mean.size, mean.size):
-            raise IncompatibleMomentsError(
-                f"expected shapes (), (d,) and (d, d), got {count.shape}, {mean.shape} and {scatter.shape}"
-            )
-        rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(mean.shape)
-        if rounding.shape != mean.shape or not (rounding >= 0.0).all():
-            raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature")
-        if not all(np.isfinite(part).all() for part in (count, mean, scatter, rounding)):
-            raise IncompatibleMomentsError("count, mean and scatter must be finite")
+        copies = copy_arrays(SCHEMA, arrays)
+        count, mean, scatter = (copies[name] for name in ("count", "mean", "scatter"))
+        rounding = copies.get("rounding", np.zeros(mean.shape))
         # A true scatter of at most diagonal + inexact, and an error of at most that; squares may have underflowed.
         inexact = rounding + max(float(count), 1.0) * np.finfo(float).tiny
         deviation = np.sqrt(np.abs(np.diagonal(scatter)) + 2.0 * inexact)
         bound = np.outer(deviation, deviation)
-        impossible = (
-            count < 0 or (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
-        )
+        impossible = (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
         if impossible or _is_indefinite(scatter, deviation, inexact):
-            raise IncompatibleMomentsError("count must not be negative and scatter must be positive semi-definite")
+            raise IncompatibleMomentsError("scatter must be positive semi-definite")
         if count == 0 and (mean.any() or scatter.any()):
             raise IncompatibleMomentsError("mean and scatter must be zero when count is")
-        return cls(float(count), mean, scatter, rounding if "rounding" in arrays else None)
+        return cls(float(count), mean, scatter, copies.get("rounding"))
 
     def check_same_width(self, other: ExactMoments) -> None:
         """Raise unless both have the same number of features."""

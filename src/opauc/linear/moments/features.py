@@ -8,9 +8,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, add_rounding, or_one
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+
+SCHEMA = {
+    "counts": ArrayRule("float64", "2", low=0),
+    "means": ArrayRule("float64", "2 features"),
+    "scatters": ArrayRule("float64", "2 features", low=0),
+    "rounding": ArrayRule("float64", "2 features", low=0, optional=True),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,24 +154,11 @@ class FeatureMoments(Statistic):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FeatureMoments:
         """Return the statistics from the arrays of `to_arrays`; raise where they cannot be statistics of rows."""
-        try:
-            totals, means, scatters = (np.array(arrays[key], float) for key in ("counts", "means", "scatters"))
-        except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMomentsError(f"expected numeric arrays counts, means and scatters: {error}") from error
-        if totals.shape != (2,) or means.ndim != 2 or len(means) != 2 or scatters.shape != means.shape:
-            raise IncompatibleMomentsError(
-                f"expected shapes (2,), (2, d) and (2, d), got {totals.shape}, {means.shape} and {scatters.shape}"
-            )
-        rounding = np.array(arrays["rounding"], float) if "rounding" in arrays else np.zeros(means.shape)
-        if rounding.shape != means.shape or not (rounding >= 0.0).all():
-            raise IncompatibleMomentsError("rounding must hold a number of zero or more for each feature and class")
-        if not all(np.isfinite(part).all() for part in (totals, means, scatters, rounding)):
-            raise IncompatibleMomentsError("counts, means and scatters must be finite")
-        if (totals < 0).any() or (scatters < 0).any():
-            raise IncompatibleMomentsError("counts and scatters must not be negative")
+        copies = copy_arrays(SCHEMA, arrays)
+        totals, means, scatters = (copies[name] for name in ("counts", "means", "scatters"))
         if means[totals == 0].any() or scatters[totals == 0].any():
             raise IncompatibleMomentsError("means and scatters must be zero when counts are")
-        return cls(totals, means, scatters, rounding if "rounding" in arrays else None)
+        return cls(totals, means, scatters, copies.get("rounding"))
 
     def _check_same_width(self, other: FeatureMoments) -> None:
         if other.n_features != self.n_features:

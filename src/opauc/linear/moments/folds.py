@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
@@ -20,6 +21,7 @@ ROUNDS = 13_001
 N_ROWS = "rows_numbered"
 # Stands for the number of rows in files where folds are by group.
 BY_GROUPS = -1
+SCHEMA = {N_ROWS: ArrayRule("int64", low=BY_GROUPS)}
 # Class and fold of a row are numbered by an int8.
 MAX_FOLDS = 60
 
@@ -170,10 +172,11 @@ class FoldMoments(Statistic):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FoldMoments:
         """Return the statistics from the arrays of `to_arrays`, checked."""
-        n_rows = arrays[N_ROWS] if N_ROWS in arrays else np.empty(0)
+        check_arrays(SCHEMA, {name: part for name, part in arrays.items() if name == N_ROWS})
         moments = GroupMoments.from_arrays({name: part for name, part in arrays.items() if name != N_ROWS})
-        if n_rows.shape != () or n_rows.dtype != np.int64 or n_rows < BY_GROUPS or len(moments.groups) % 2:
-            raise IncompatibleMomentsError("expected a number of rows, and two groups a fold")
+        if len(moments.groups) % 2:
+            raise IncompatibleMomentsError("expected two groups a fold")
+        n_rows = arrays[N_ROWS]
         return cls(moments, max(0, int(n_rows)), bool(n_rows == BY_GROUPS))
 
     @property

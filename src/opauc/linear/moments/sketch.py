@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.core.mergeable import ROUNDING, FeatureSpread, ScoreSummary, Statistic, or_one
 from opauc.core.row_blocks import sparse_blocks
@@ -59,6 +60,12 @@ class SignStream:
 
 
 DEFAULT_RANK = 50
+SCHEMA = {
+    "sums": ArrayRule("float64", "features 2 width"),
+    "sign_sums": ArrayRule("float64", "2 width"),
+    "stream": ArrayRule("int64", "3", low=0),
+    "keys": ArrayRule("uint64", "merged+1"),
+}
 # Sums of ten billion rows of such values can be squared.
 MAX_VALUE = 1e140
 
@@ -225,20 +232,12 @@ class ClassSketch(Statistic):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> ClassSketch:
         """Return the sketch from the arrays of `to_arrays`, checked."""
-        try:
-            sums, sign_sums = np.array(arrays["sums"], float), np.array(arrays["sign_sums"], float)
-            rank, gaussian, n_rows = (int(part) for part in np.asarray(arrays["stream"]))
-            key, *merged = (int(part) for part in np.asarray(arrays["keys"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise IncompatibleMomentsError(f"expected arrays sums, sign_sums, stream and keys: {error}") from error
+        sums, sign_sums, numbers, keys = copy_arrays(SCHEMA, arrays).values()
+        (rank, gaussian, n_rows), (key, *merged) = numbers.tolist(), keys.tolist()
         stream = SignStream(rank, key, bool(gaussian))
-        if rank < 0 or n_rows < 0 or sign_sums.shape != (2, stream.width) or sums.shape[1:] != sign_sums.shape:
-            raise IncompatibleMomentsError(
-                f"expected (d, 2, {stream.width}) sums and (2, {stream.width}) sign_sums, "
-                f"got {sums.shape} and {sign_sums.shape}"
-            )
-        if not (np.isfinite(sums).all() and np.isfinite(sign_sums).all()) or (sign_sums[:, -1] < 0).any():
-            raise IncompatibleMomentsError("sums must be finite and counts must not be negative")
+        check_sketch_rank(rank, arrays)
+        if (sign_sums[:, -1] < 0).any():
+            raise IncompatibleMomentsError("sign_sums: expected counts that are not negative")
         return cls(sums, sign_sums, stream, n_rows, frozenset(merged))
 
     def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
