@@ -239,3 +239,10 @@ def test_it_is_said_which_class_is_the_positive_one(opauc):
     write_csv("rows.csv", ROWS)
     assert train(opauc, "rows.csv").err.splitlines()[-1].startswith("model: 4,000 rows (positive: yes), 3 columns, ")
     assert "(positive: no)" in train(opauc, "rows.csv", "--positive", "no").err
+
+
+def test_where_no_row_was_scored_before_training_the_next_command_is_named(opauc):
+    write_csv("rows.csv", ROWS)
+    last = opauc("train", "rows.csv", "--label", "bought", "-o", "model").err.splitlines()[-1]
+    assert "progressive AUC" not in last  # so few rows are all fitted at once
+    assert last.endswith("; opauc evaluate says how well it ranks other rows")

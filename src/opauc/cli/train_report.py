@@ -51,7 +51,7 @@ def _ranked(result: Training) -> str:
     if result.shards is not None:
         return f", trained in {number_of(result.shards, 'shard')}: opauc evaluate says how well it ranks rows"
     if result.auc is None:
-        return ""
+        return "; opauc evaluate says how well it ranks other rows"
     return f", progressive AUC {result.auc.auc:.4f} (95 %: {result.auc.low:.4f} to {result.auc.high:.4f})"
 
 
