@@ -60,8 +60,8 @@ def in_order(paths, reading=READING, bad_rows=None):
     return trainer.finish(opening.reading), stream
 
 
-def in_shards(paths, size=None, reading=READING, n_jobs=2, **more):
-    plan = plan_training(FACTORY, paths, reading, ClassLabels())
+def in_shards(paths, size=None, reading=READING, n_jobs=2, factory=FACTORY, **more):
+    plan = plan_training(factory, paths, reading, ClassLabels())
     return train_files(plan, ThreadScheduler(n_jobs), size=size, **more)
 
 
@@ -138,7 +138,7 @@ def test_what_travels_to_a_machine_does_not_hold_the_sums(files):
 def test_drift_is_found_though_each_shard_sees_a_part_of_it(tmp_path):
     table = raw_table(4000)
     first = write_csv(tmp_path / "first.csv", table)
-    model = in_shards([first]).model
+    model = in_shards([first], factory=AdditiveFactory({"random_state": 0, "init_size": 1000})).model
     assert find_drift(model.fit, model.reading.input_names) == []
     moved = table.assign(age=[age if age == "?" else f"{float(age) + 40:.1f}" for age in table["age"]])
     other = write_csv(tmp_path / "other.csv", moved)

@@ -303,7 +303,10 @@ def read_sample(files: RowFiles, reading: OrdinalReading, numbers: RowNumbers) -
     parts = list(files.read_rows(reading.requested_columns(), numbers))
     tables = [one for one in parts if one.batch.columns is not None]
     if tables:
-        encoder.infer_schema(_join(tables), tables[0].batch.columns, tables[0].source)
+        joined, source = _join(tables), tables[0].source
+        encoder.infer_schema(joined, tables[0].batch.columns, source)
+        assert encoder.schema is not None, "inferred just now"
+        encoder.schema = encoder.schema.with_sorted_categories(joined, source)
     encoded = [encoder.encode(part, source, skipped) for part, source in parts]
     return RowSample(encoded, [source for _, source in parts], encoder)
 

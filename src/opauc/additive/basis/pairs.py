@@ -60,9 +60,14 @@ def max_pair_size(
 
 
 def pool_levels(levels: NDArray[np.int64], n_kept: int, n_levels: int) -> NDArray[np.int32]:
-    """Return the position in pairs of each level: the most frequent have their own, the others share the last."""
+    """Return the position in pairs of each level: the most frequent have their own, the others share the last.
+
+    Of equally frequent levels those that come first in the sample have their own.
+    """
     counts = np.bincount(levels[levels >= 0], minlength=n_kept + 1)[:-1]
-    frequent = np.argsort(-counts, kind="stable")[: n_levels - 1]
+    first = np.full(n_kept + 2, levels.size)
+    np.minimum.at(first, levels, np.arange(levels.size))
+    frequent = np.lexsort((first[:n_kept], -counts))[: n_levels - 1]
     positions = np.full(n_kept + 1, frequent.size, np.int32)
     positions[np.sort(frequent)] = np.arange(frequent.size)
     return positions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.main_effects import MainEffect
+from opauc.additive.basis.main_effects import MainEffect, first_rows
 from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
 from opauc.additive.policy import BASIS_POLICY, BasisPolicy
 from opauc.core.array_schema import ArrayRule, check_arrays
@@ -58,7 +58,7 @@ class RandomEffects:
         `n_columns` is the size of the basis. Coded inputs are numeric ones that act as categories do.
         """
         nothing = np.empty(0, np.int64)
-        inputs, numbers, counts = [nothing], [nothing], [nothing]
+        inputs, numbers, counts, first = [nothing], [nothing], [nothing], [nothing]
         for j, effect in enumerate(effects):
             if effect.kind != CATEGORICAL and j not in coded:
                 continue
@@ -70,9 +70,11 @@ class RandomEffects:
                 inputs.append(np.full(int(frequent.sum()), j))
                 numbers.append(pooled[frequent])
                 counts.append(n_rows[frequent])
+                first.append(first_rows(sample[:, j], pooled[frequent]))
         max_effects = policy.max_effects_of_one if len(inputs) == 2 else policy.max_effects_of_several
         max_effects = min(max_effects, policy.max_effect_products // n_columns)
-        kept = np.sort(np.argsort(-np.concatenate(counts), kind="stable")[:max_effects])
+        ties = np.concatenate(inputs), np.concatenate(first)  # do not depend on the numbers of categories
+        kept = np.sort(np.lexsort((*ties, -np.concatenate(counts)))[:max_effects])
         return cls(np.concatenate(inputs)[kept], np.concatenate(numbers)[kept])
 
     @property

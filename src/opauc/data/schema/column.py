@@ -106,6 +106,14 @@ class ColumnSchema:
             categories.setdefault(strings[code], len(categories))
         return replace(self, categories=categories)
 
+    def with_sorted_categories(self, values: Column, source: str) -> ColumnSchema:
+        """Return the schema with the categories of all rows, coded by their names: the order of the rows plays no part."""
+        if self.kind != CATEGORY:
+            return self
+        strings, codes = self._codes(values, source)
+        present = sorted(strings[code] for code in np.unique(codes[codes >= 0]).tolist())
+        return replace(self, categories={category: code for code, category in enumerate(present)})
+
     def encode(self, values: Column, source: str) -> EncodedColumn:
         """Return the values of the column as numbers."""
         import pyarrow as pa

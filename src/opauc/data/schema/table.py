@@ -43,8 +43,9 @@ class OrdinalRows(NamedTuple):
 class TableSchema:
     """How the columns of a table become numbers. Immutable: adding categories gives a new schema.
 
-    Categories get codes in the order of their first rows, until the schema is
-    `frozen`; from then on a new category is UNSEEN. Columns are matched by name.
+    Categories get codes in the order of their first rows, or of their names where
+    all rows are known, until the schema is `frozen`; from then on a new category is
+    UNSEEN. Columns are matched by name.
 
     Examples
     --------
@@ -53,11 +54,11 @@ class TableSchema:
     >>> table = pa.table({"size": [1.5, None], "color": ["red", "blue"]})
     >>> encoded = TableSchema.infer(table).learn(table)
     >>> encoded.rows
-    array([[1.5, 0. ],
-           [nan, 1. ]])
+    array([[1.5, 1. ],
+           [nan, 0. ]])
     >>> encoded.schema.read(pa.table({"color": ["green", "blue"], "size": [2, 3]})).rows
     array([[ 2., -1.],
-           [ 3.,  1.]])
+           [ 3.,  0.]])
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -72,10 +73,11 @@ class TableSchema:
         source: str = "memory",
         requested: TableColumns = UNLABELED,
     ) -> TableSchema:
-        """Return the schema inferred from the rows of a table, as that of files is; without categories.
+        """Return the schema inferred from the rows of a table, as that of files is.
 
         With labels, 0 or 1, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
-        and empty columns are dropped; where more rows follow, `keep_constant` keeps the last two. `requested` names
+        and empty columns are dropped, and the categories have codes in the order of their names. Where more rows
+        follow, `keep_constant` keeps constant and empty columns, and there are no categories yet. `requested` names
         the columns that a user drops, or declares categorical or numeric.
         """
         from opauc.data.schema.infer import CONSTANT, EMPTY, TypeOverrides, all_dropped, infer_column_types
@@ -93,7 +95,8 @@ class TableSchema:
                 columns.append(ColumnSchema.of_type(profile.name, batch.schema.field(profile.name).type, source))
         if not columns:
             raise all_dropped(profiles, source)
-        return cls(tuple(columns))
+        schema = cls(tuple(columns))
+        return schema if keep_constant else schema.with_sorted_categories(batch, source)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -136,7 +139,7 @@ class TableSchema:
         >>> table = pa.table({"size": [1.5, 2.0], "color": ["red", "blue"]})
         >>> schema = TableSchema.infer(table).learn(table).schema
         >>> schema.read_record({"size": 3, "color": "blue", "shop": 7})
-        array([[3., 1.]])
+        array([[3., 0.]])
         >>> schema.read_record({"size": "3", "color": "blue"}) is None
         True
         """
@@ -147,6 +150,11 @@ class TableSchema:
                 return None
             numbers.append(number)
         return np.array([numbers], np.float64)
+
+    def with_sorted_categories(self, batch: RecordBatch, source: str) -> TableSchema:
+        """Return the schema with the categories of a batch, coded in the order of their names."""
+        columns = (column.with_sorted_categories(batch.column(column.name), source) for column in self.columns)
+        return replace(self, columns=tuple(columns))
 
     def keep_categories(self, codes: Sequence[NDArray[np.int64] | None]) -> TableSchema:
         """Return a frozen schema with only the given category codes of each input, none where None."""
