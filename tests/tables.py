@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import os
 from contextlib import contextmanager
 from threading import Thread
@@ -17,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from tests.problems import problem
 
-FORMATS = ["svm", "svm.gz", "csv", "tsv", "parquet", "feather", "npz", "sparse.npz"]
+FORMATS = ["svm", "svm.gz", "csv", "tsv", "parquet", "feather", "jsonl", "ndjson.gz", "npz", "sparse.npz"]
 
 
 def raw_table(n_rows, seed=0):
@@ -82,6 +83,9 @@ def write_rows(folder, form, rows, labels, name="rows"):
         frame.to_csv(path, index=False, sep="\t" if form == "tsv" else ",", float_format="%.17g")
     elif form == "parquet":
         pa.parquet.write_table(pa.Table.from_pandas(frame), path, row_group_size=150)
+    elif form in ("jsonl", "ndjson.gz"):
+        text = "".join(json.dumps(row) + "\n" for row in frame.to_dict("records"))
+        path.write_bytes(gzip.compress(text.encode()) if form.endswith(".gz") else text.encode())
     elif form == "feather":
         pa.feather.write_feather(frame, path, compression="uncompressed", chunksize=150)
     elif form == "npz":

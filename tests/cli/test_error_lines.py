@@ -58,7 +58,7 @@ LINES = {
     ),
     "train t.csv --slover exact": "unknown option '--slover'; expected one of --solver, --scheduler",
     "train t.csv --format parqet": (
-        "--format: unknown format 'parqet'; expected one of parquet, libsvm, csv, tsv, arrow, numpy"
+        "--format: unknown format 'parqet'; expected one of parquet, libsvm, csv, tsv, arrow, jsonl, numpy"
     ),
     "train t.csv --label Churn --engine sprak": "--engine: unknown engine 'sprak'; expected one of spark, dask, cuda",
     "predict one.opauc t.csv --response scores": (

@@ -104,6 +104,7 @@ FORMATS = Registry(
         "tsv": "opauc.data.formats.csv.format:TSV",
         "parquet": "opauc.data.formats.arrow:PARQUET",
         "arrow": "opauc.data.formats.arrow:ARROW",
+        "jsonl": "opauc.data.formats.json_lines:JSON_LINES",
         "numpy": "opauc.data.formats.numpy:NUMPY",
     },
 )
