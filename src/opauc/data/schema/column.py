@@ -107,7 +107,7 @@ class ColumnSchema:
         return replace(self, categories=categories)
 
     def with_sorted_categories(self, values: Column, source: str) -> ColumnSchema:
-        """Return the schema with the categories of all rows, coded by their names: the order of the rows plays no part."""
+        """Return the schema with the categories of all rows, coded by their names: the order of rows plays no part."""
         if self.kind != CATEGORY:
             return self
         strings, codes = self._codes(values, source)
@@ -198,7 +198,7 @@ class ColumnSchema:
             plain, unreadable = parse_dates(plain, ISO)
         if parts_of_type(plain.type) is None:
             raise InputError(f"{source}: column {self.name} holds {plain.type}, it was dates in the rows before")
-        return EncodedColumn(date_numbers(plain, self.parts), unreadable)
+        return EncodedColumn(date_numbers(plain, self.parts, f"{source}: column {self.name}"), unreadable)
 
     def _codes(self, values: Column, source: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the distinct strings of the column, and the index of each row's, -1 where it is missing."""
