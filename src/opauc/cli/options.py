@@ -19,8 +19,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, JSON lines, NPZ, "
-        "NPY; text may be compressed (gz, bz2, xz, zst, zip).",
+        help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, JSON "
+        "lines, NPZ, NPY; text may be compressed (gz, bz2, xz, zst, zip).",
         show_default=False,
     ),
 ]
