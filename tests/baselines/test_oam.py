@@ -116,11 +116,15 @@ def test_a_run_resumed_from_saved_arrays_gives_the_same_bits(update, seed, at):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("indices", lambda part: part + 9, "array indices: expected 0 to 3, got 12"),
-        ("lengths", lambda part: part + 9, "array lengths: expected 0 to 4, got 13 to 13"),
-        ("scores", lambda part: part[:-1], r"array scores: expected shape \(8,\), got \(7,\)"),
-        ("counts", lambda part: -part, "expected counts of rows"),
-        ("in_use", lambda part: part + 5, "and a class in use"),
+        ("indices", lambda part: part + 9, "indices: expected numbers of at most 3"),
+        ("lengths", lambda part: part + 9, "lengths: expected numbers from 0 to 4"),
+        (
+            "scores",
+            lambda part: part[:-1],
+            r"scores: expected float64 numbers of shape \(8,\), got float64 of shape \(7,\)",
+        ),
+        ("counts", lambda part: -part, "counts: expected numbers that are not negative"),
+        ("in_use", lambda part: part + 5, "in_use: expected numbers from -1 to 1"),
     ],
 )
 def test_arrays_that_are_not_a_valid_state_raise(name, change, message):

@@ -64,12 +64,12 @@ def test_arrays_of_another_shape_or_kind_are_refused(kind):
     ],
 )
 def test_a_subset_of_features_that_are_not_there_is_refused(arrays):
-    with pytest.raises(IncompatibleMomentsError, match="must have numbers that rise"):
+    with pytest.raises(IncompatibleMomentsError, match="expected"):
         FeatureSubset.from_arrays({"features": np.array([0, 29]), "n_inputs": np.array(30), **arrays})
 
 
 @pytest.mark.parametrize("name", ["n_inputs", "n_features"])
 def test_a_projection_to_or_from_nothing_is_refused(name):
     arrays = GaussianProjection.sample(7, 3, 30).to_arrays()
-    with pytest.raises(IncompatibleMomentsError, match="lengths of at least 1"):
+    with pytest.raises(IncompatibleMomentsError, match=f"{name}: expected numbers from 1 to 2147483647"):
         GaussianProjection.from_arrays({**arrays, name: np.array(0)})

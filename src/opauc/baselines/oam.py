@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from opauc.baselines.kernels.oam import BOUND, SQUARES, PairBuffers, add_pulls, buffer_pass
+from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.core.kernels.simd import LANES
 from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import POSITIVE, Count, Option, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.solver import Solver
-from opauc.core.state_arrays import check_array_names, check_finite
 from opauc.core.transaction import Rollback, touched_features
-from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
+from opauc.errors import StatisticsOverflowError
 from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import StreamClassifier
 from opauc.linear.means import mean_scores, score_summary
@@ -30,6 +30,21 @@ MAX_SCORE = 1e280
 # Beyond this, a float64 no longer counts rows one by one.
 MAX_ROWS = 2.0**53
 UPDATES = {"sequential": True, "gradient": False}
+SCHEMA = {
+    "counts": ArrayRule("float64", "2", low=0),
+    "n_rows": ArrayRule("float64", "2", low=0, high=MAX_ROWS),
+    "weights": ArrayRule("float64", "features"),
+    "sums": ArrayRule("float64", "features 2"),
+    "indices": ArrayRule("uint32", "2 slots entries", below="features"),
+    "values": ArrayRule("float64", "2 slots entries"),
+    "lengths": ArrayRule("int64", "2 slots", low=0, below="entries+1"),
+    "grams": ArrayRule("float64", "2 width width"),
+    "scores": ArrayRule("float64", "width"),
+    "pulls": ArrayRule("float64", "width"),
+    "in_use": ArrayRule("int64", "1", low=-1, high=1),
+    "key": ArrayRule("uint64", "1"),
+    "reach": ArrayRule("float64", "2"),
+}
 
 
 @dataclass(frozen=True)
@@ -122,16 +137,9 @@ class OAMSolver(Solver[PairBuffers]):
 
     def from_arrays(self, n_features: int, arrays: NamedArrays) -> PairBuffers:
         """Return the state with these arrays; raise if they are not valid input for the kernels."""
-        given, template = arrays, self.to_arrays(OAMSolver(buffer_size=1).start(1))
-        check_array_names(template, given)
-        for name, part in template.items():
-            if given[name].dtype != part.dtype or given[name].ndim != part.ndim:
-                raise IncompatibleMomentsError(
-                    f"array {name}: expected {part.dtype} in {part.ndim} dimensions, "
-                    f"got {given[name].dtype} in {given[name].ndim}"
-                )
-        _check_arrays(given, n_features, self.buffer_size)
-        return _with_columns({name: np.array(part) for name, part in given.items()})
+        width = -(-self.buffer_size // LANES) * LANES
+        sizes = {"features": n_features, "slots": self.buffer_size, "width": width}
+        return _with_columns(copy_arrays(SCHEMA, arrays, sizes))
 
     def widen(self, state: PairBuffers, n_features: int) -> PairBuffers:
         """Return the state with more features, which were zero in every row so far."""
@@ -151,34 +159,6 @@ class OAMSolver(Solver[PairBuffers]):
                 f"{np.sqrt(squares):.3g}; lower C or scale the features down"
             )
         return squares, float(bound)
-
-
-def _check_arrays(arrays: NamedArrays, n_features: int, size: int) -> None:
-    """Raise unless the arrays are those of buffers of that size, with indices of existing features."""
-    longest = arrays["indices"].shape[-1]
-    width = -(-size // LANES) * LANES
-    shapes = {
-        "counts": (2,), "n_rows": (2,), "weights": (n_features,), "sums": (n_features, 2),
-        "indices": (2, size, longest), "values": (2, size, longest), "lengths": (2, size),
-        "grams": (2, width, width), "scores": (width,), "pulls": (width,), "in_use": (1,), "key": (1,), "reach": (2,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise IncompatibleMomentsError(f"array {name}: expected shape {shape}, got {arrays[name].shape}")
-    check_finite(arrays)
-    indices, lengths, n_rows = arrays["indices"], arrays["lengths"], arrays["n_rows"]
-    if indices.size and indices.max() >= n_features:
-        raise IncompatibleMomentsError(f"array indices: expected 0 to {n_features - 1}, got {indices.max()}")
-    if not (lengths.min() >= 0 and lengths.max() <= longest):
-        raise IncompatibleMomentsError(
-            f"array lengths: expected 0 to {longest}, got {lengths.min()} to {lengths.max()}"
-        )
-    numbers = (n_rows >= 0.0).all() and (n_rows <= MAX_ROWS).all()
-    if not (numbers and (arrays["counts"] >= 0.0).all()) or arrays["in_use"][0] not in (-1, 0, 1):
-        raise IncompatibleMomentsError(
-            f"expected counts of rows and a class in use, got {arrays['counts'].tolist()} "
-            f"and {arrays['in_use'].tolist()}"
-        )
 
 
 def _with_columns(arrays: Arrays) -> PairBuffers:

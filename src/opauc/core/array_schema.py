@@ -132,5 +132,5 @@ def _fault(rule: ArrayRule, array: Array, lengths: Sizes) -> str | None:
 
 def _range(low: float, high: float) -> str:
     if high == inf:
-        return "that are not negative" if low == 0 else f"of at least {low:g}"
-    return f"of at most {high:g}" if low == -inf else f"from {low:g} to {high:g}"
+        return "that are not negative" if low == 0 else f"of at least {low:.16g}"
+    return f"of at most {high:.16g}" if low == -inf else f"from {low:.16g} to {high:.16g}"

@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.kernels.random_signs import write_sign_rows
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays, RandomState, Rows, random_key
+
+MAX_FEATURES = 2**31
+SUBSET_SCHEMA = {"features": ArrayRule("int64", "features", low=0, rising=True), "n_inputs": ArrayRule("int64", low=1)}
+PROJECTION_SCHEMA = {
+    "key": ArrayRule("uint64"),
+    "n_inputs": ArrayRule("int64", low=1, high=MAX_FEATURES - 1),
+    "n_features": ArrayRule("int64", low=1, high=MAX_FEATURES - 1),
+}
 
 
 class FeatureMap(Protocol):
@@ -94,21 +103,15 @@ class FeatureSubset:
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> FeatureSubset:
         """Return the map from its arrays."""
+        check_arrays(SUBSET_SCHEMA, arrays)
         features, n_inputs = arrays["features"], arrays["n_inputs"]
-        if features.ndim != 1 or n_inputs.shape != () or features.dtype.kind != "i" or n_inputs.dtype.kind != "i":
-            raise IncompatibleMomentsError(
-                "a subset of features takes a flat array of whole numbers and how many there are"
-            )
-        if not features.size or features[0] < 0 or features[-1] >= n_inputs or (np.diff(features) <= 0).any():
-            raise IncompatibleMomentsError(
-                f"a subset of {n_inputs} features must have numbers that rise from 0 on below it"
-            )
-        return cls(features.astype(np.int64), int(n_inputs))
+        if not features.size or features[-1] >= n_inputs:
+            raise IncompatibleMomentsError(f"features: expected one or more numbers below {n_inputs}")
+        return cls(features.copy(), int(n_inputs))
 
 
 # Rows of the matrix generated at a time.
 FEATURES_PER_BLOCK = 2048
-MAX_FEATURES = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +179,8 @@ class GaussianProjection:
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> GaussianProjection:
         """Return the map from its arrays."""
-        key, n_inputs, n_features = arrays["key"], arrays["n_inputs"], arrays["n_features"]
-        if any(number.shape != () or number.dtype.kind not in "iu" for number in (key, n_inputs, n_features)):
-            raise IncompatibleMomentsError("a projection takes its key and both lengths of rows as whole numbers")
-        if not (1 <= n_inputs < MAX_FEATURES and 1 <= n_features < MAX_FEATURES and key >= 0):
-            raise IncompatibleMomentsError(
-                f"a projection needs a key and lengths of at least 1, got {key}, {n_inputs} and {n_features}"
-            )
+        check_arrays(PROJECTION_SCHEMA, arrays)
+        key, n_inputs, n_features = (arrays[name] for name in PROJECTION_SCHEMA)
         return cls(int(key), int(n_inputs), int(n_features))
 
     def _ranges(self) -> Iterator[slice]:
