@@ -150,3 +150,23 @@ def test_what_a_killed_run_left_is_gone_after_the_next(folder, opauc):
     Path(folder / ".model.abcd1234.part").mkdir()
     assert opauc("train", "--solver", "auto", "good.svm", "-o", "model").code == 0
     assert sorted(os.listdir(folder)) == ["good.svm", "model"]
+
+
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "code", "message"),
+    [
+        ("<&-", ("train", "-", "--format", "libsvm"), 2, "opauc: standard input is closed\n"),
+        (">&-", ("train", "good.svm", "--json"), 2, "opauc: standard output is closed\n"),
+        (">&-", ("predict", "model", "good.svm"), 2, "opauc: standard output is closed\n"),
+        (">&-", ("train", "good.svm", "--quiet"), 0, ""),
+        ("2>&-", ("train", "good.svm"), 0, ""),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_closed_standard_streams_are_reported_in_one_line(opauc, redirection, arguments, code, message):
+    assert opauc("train", "good.svm", "-o", "model").code == 0
+    command = (Path(sys.executable).with_name("opauc"), *arguments)
+    ran = subprocess.run(
+        ("sh", "-c", f'exec "$@" {redirection}', "sh", *command), capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (code, message)

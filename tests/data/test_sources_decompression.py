@@ -4,7 +4,9 @@ import io
 import os
 import zipfile
 
+import numpy as np
 import pytest
+from xopen import xopen
 
 from opauc.data.sources import ByteSource, decompressed
 from opauc.errors import InputError
@@ -87,3 +89,22 @@ def test_an_archive_from_a_pipe_is_refused(tmp_path):
         decompressed(pipe, "standard input"),
     ):
         pass
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+def test_damaged_compressed_text_is_refused_by_name_or_read(tmp_path, ending):
+    path, random = tmp_path / f"rows.csv.{ending}", np.random.default_rng(0)
+    with xopen(path, "wb", threads=0) as stream:
+        stream.write(TEXT.encode())
+    compressed, messages = path.read_bytes(), []
+    for _ in range(30):
+        damaged = bytearray(compressed)
+        for at in random.integers(6, len(damaged), size=3):
+            damaged[at] ^= int(random.integers(1, 256))
+        path.write_bytes(damaged[: random.integers(len(damaged) // 2, 2 * len(damaged))])
+        try:
+            list(ByteSource(str(path)).blocks())
+        except InputError as error:
+            messages.append(str(error))
+    assert messages
+    assert all(message.startswith(f"{path}: ") for message in messages)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import logging
 import os
 import shlex
@@ -58,11 +60,20 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
+class ClosedOutput(io.TextIOBase):
+    """Standard output where the caller closed it: writing is an error with a message, not a crash."""
+
+    def write(self, text: str) -> int:  # noqa: ARG002
+        """Raise OSError."""
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
 def main() -> None:
     """Run the command: a user's mistake is one line and exit code 2, any other exception keeps its traceback."""
     os.environ.update({name: os.environ.get(name, value) for name, value in KEEP_MEMORY.items()})
     logging.getLogger("opauc").addHandler(logging.NullHandler())  # each verb reports what is logged itself
     arguments = sys.argv[1:] or ["--help"]
+    sys.stdout, sys.stderr = sys.stdout or ClosedOutput(), sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     warnings.showwarning = lambda message, *_, **__: _print(message, arguments, "warning: ")
     try:
         code = build(arguments)(arguments, standalone_mode=False)

@@ -146,6 +146,8 @@ class Trainer:
             seen = self.rows + self.pending.rows
             only = () if seen == 0 else self.labels.only_class(counts[1] > 0)
             raise InputError(f"training needs rows of two classes, got {seen} rows", *only)
+        if self.fit.n_features == 0:
+            raise InputError(f"training needs rows with features, got {self.rows} rows without any")
         return finish_model(self.factory, self.fit, self.labels, reading.at(self.position, self.labels), provenance)
 
     def parts(self) -> tuple[Json, Arrays]:

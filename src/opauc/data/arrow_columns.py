@@ -136,15 +136,34 @@ def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArr
 def encode_categories(table: Table, name: str, source: str) -> EncodedStrings:
     """Return a column as categories; raise where its type cannot be."""
     batch = _narrow(table)
+    check_categories(batch, name, source)
+    return encode_category_strings(batch.column(name))
+
+
+def check_categories(batch: pa.RecordBatch, name: str, source: str) -> None:
+    """Raise where the type of a column cannot be categories."""
     kind = batch.schema.field(name).type
     if not _can_be_categories(_plain_type(kind)):
         raise InputError(f"{source}: column {name} holds {kind}, which cannot be categories")
-    return encode_category_strings(batch.column(name))
 
 
 def is_boolean_column(table: Table, name: str) -> bool:
     """Tell whether a column has the type boolean."""
     return bool(types.is_boolean(_plain_type(_narrow(table).schema.field(name).type)))
+
+
+def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with Arrow's string views, which polars writes and few functions take, as strings."""
+    for at, kind in enumerate(batch.schema.types):
+        if not types.is_string_view(_plain_type(kind)):
+            continue
+        column = batch.column(at)
+        if types.is_dictionary(kind):
+            column = pa.DictionaryArray.from_arrays(column.indices, pc.cast(column.dictionary, pa.large_string()))
+        else:
+            column = pc.cast(column, pa.large_string())
+        batch = batch.set_column(at, batch.schema.names[at], column)
+    return batch
 
 
 def select_columns(table: Table, names: Sequence[str]) -> pa.RecordBatch:
@@ -228,7 +247,7 @@ def are_merged(column: pa.Array, policy: SchemaPolicy = DEFAULT_POLICY) -> bool:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type holds strings."""
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _can_be_categories(kind: pa.DataType) -> bool:

@@ -7,6 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+# What Arrow raises for Python objects: of several kinds, integers beyond 64 bits, strings that are not Unicode.
+UNREADABLE = (pa.ArrowException, OverflowError, UnicodeEncodeError)
+
 
 class PandasColumn(Protocol):
     """A series of pandas."""
@@ -77,8 +80,8 @@ def with_text_names(table: object) -> object:
 def with_plain_values(table: PandasTable) -> tuple[PandasTable, pa.Schema]:
     """Return a table with the columns as text that Arrow has no plain type for, and the types of all.
 
-    Such are numbers mixed with words, as `read_csv` gives them, intervals as of
-    `cut`, periods and unique identifiers.
+    Such are numbers mixed with strings, as `read_csv` gives them, integers beyond
+    64 bits, intervals as of `cut`, periods and unique identifiers.
 
     Examples
     --------
@@ -91,7 +94,7 @@ def with_plain_values(table: PandasTable) -> tuple[PandasTable, pa.Schema]:
     try:
         schema = pa.Schema.from_pandas(table, preserve_index=False)
         strange = [field.name for field in schema if _is_strange(field.type)]
-    except pa.ArrowException:
+    except UNREADABLE:
         strange = [name for name in table.columns if isinstance(name, str) and _is_mixed(table[name])]
         if not strange:
             raise
@@ -111,7 +114,7 @@ def _is_mixed(column: PandasColumn) -> bool:
         return False
     try:
         return _is_strange(pa.array(column, from_pandas=True).type)
-    except pa.ArrowException:
+    except UNREADABLE:
         return True
 
 
@@ -122,5 +125,6 @@ def _as_text(column: PandasColumn) -> PandasColumn:
 
 
 def _text(value: object) -> str:
-    """Return a value as a word, a whole number as Arrow writes it."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    """Return a value as a string, a whole number as Arrow writes it, and lone surrogates escaped."""
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return text.encode(errors="backslashreplace").decode()

@@ -12,8 +12,9 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import IO, NamedTuple, cast
 
 import numpy as np
@@ -29,7 +30,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdError
 
-BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError, zipfile.BadZipFile)
+BROKEN: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError, zipfile.BadZipFile)
+# Faster decompressors, which xopen prefers where they are installed, have errors of their own.
+for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
+    with suppress(ImportError):
+        BROKEN = (*BROKEN, import_module(name).error)
 COMPRESSED = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 ARCHIVE, UTF16 = "zip", "utf-16"
 SIGNATURES = {**COMPRESSED, b"PK\x03\x04": ARCHIVE, codecs.BOM_UTF16_LE: UTF16, codecs.BOM_UTF16_BE: UTF16}
@@ -237,6 +242,8 @@ def _standard_input() -> io.BufferedReader:
     At exit Python waits for the lock of its own buffer, which a reader of an
     idle pipe would hold forever.
     """
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
     try:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), 2**20)
     except (AttributeError, OSError):

@@ -116,6 +116,8 @@ def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
     if trained.model is None or not counts.both:
         only = plan.labels.only_class(counts.positive > 0) if trained.rows else ()
         raise InputError(f"training needs rows of two classes, got {trained.rows} rows", *only)
+    if trained.model.fit.n_features == 0:
+        raise InputError(f"training needs rows with features, got {trained.rows} rows without any")
     fit = plan.factory.prepare(trained.model.fit, np.empty((0, trained.model.fit.n_features), plan.dtype))
     _ = fit.scorer
     reading = trained.model.reading

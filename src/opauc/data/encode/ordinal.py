@@ -126,7 +126,7 @@ class OrdinalEncoder:
         else:
             batch = cast("RecordBatch", raw.rows)
             rows = self._table_rows(batch, raw.columns, source)
-            if labels is None and self._label is not None and self.columns.labeled:
+            if labels is None and self._label is not None and self.columns.labeled and batch.num_rows:
                 labels = _labels(batch, str(self._label), source, errors)
             passthrough = passthrough_columns(raw, self.columns, errors)
         if (infinite := np.isinf(rows)).any():

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet, types
 
 from opauc.core.batch import Position, RawBatch
+from opauc.data.arrow_columns import without_views
 from opauc.data.bad_rows import BadRows
 from opauc.data.byte_ranges import ByteRange, join_ranges
 from opauc.data.columns import TableColumns
@@ -88,7 +89,7 @@ class ArrowReader:
                 batch.validate(full=True)
                 rows = first_row + batch.num_rows
                 after = Position(rows, rows, fingerprint.sha256)
-                yield RawBatch(batch, None, None, before, after, columns)
+                yield RawBatch(without_views(batch), None, None, before, after, columns)
                 before = after
             fingerprint.check_unchanged()
 

@@ -14,10 +14,10 @@ from scipy.sparse import csr_array
 
 from opauc.core.batch import Position, RawBatch, RawLabels
 from opauc.data.arrays import Values, canonical_rows, float_type
-from opauc.data.arrow_columns import are_merged, label_values
+from opauc.data.arrow_columns import are_merged, label_values, without_views
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import ResolvedColumns, TableColumns, check_integers
-from opauc.data.frames import PandasTable, with_plain_values
+from opauc.data.frames import UNREADABLE, PandasTable, with_plain_values
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
 from opauc.types import Rows
@@ -121,7 +121,7 @@ class MemoryReader:
             roles, columns = self._resolve(schema.names)
             names = [schema.names[position] for position in roles.used()]
             for batch in _batches_of(table, schema, names, start):
-                yield batch, None, columns
+                yield without_views(batch), None, columns
 
     def _resolve(self, names: list[str]) -> ResolvedColumns:
         columns = self.columns if self.labels is None else replace(self.columns, label=None, labeled=False)
@@ -192,7 +192,7 @@ def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
     for name in dict.fromkeys(name for row in records for name in row):
         try:
             columns[str(name)] = pa.array([row.get(name) for row in records], from_pandas=True)
-        except pa.ArrowException as error:
+        except UNREADABLE as error:
             raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all strings") from error
     return pa.table(columns)
 
@@ -207,7 +207,7 @@ def label_array(labels: object) -> RawLabels:
     try:
         column = pa.array(given.reshape(-1), from_pandas=True)
         labels, missing = label_values(pa.record_batch({"y": column}), "y", IN_MEMORY)
-    except pa.ArrowException as error:
+    except UNREADABLE as error:
         raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all strings") from error
     return labels if labels.dtype.kind == "U" or not missing.any() else np.where(missing, np.nan, labels)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from opauc.data.schema.numbers import MISSING_MARKERS, is_missing
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.errors import InputError
 from opauc.types import Floats
 
 if TYPE_CHECKING:
@@ -152,7 +153,10 @@ def _iso_time(text: str | None) -> object:
 
 PARTS = ("day", "month", "weekday")
 TIMED_PARTS = (*PARTS, "hour")
-SECONDS_PER_DAY = 86_400.0
+# Of dates, and of timestamps by their units.
+UNITS_PER_DAY = {
+    "date32[day]": 1.0, "date64[ms]": 86_400e3, "s": 86_400.0, "ms": 86_400e3, "us": 86_400e6, "ns": 86_400e9
+}  # fmt: skip
 
 
 def parts_of_type(kind: DataType) -> tuple[str, ...] | None:
@@ -172,8 +176,10 @@ def parts_of_type(kind: DataType) -> tuple[str, ...] | None:
     return PARTS if types.is_date(kind) else None
 
 
-def date_numbers(column: Column, parts: tuple[str, ...]) -> Floats:
+def date_numbers(column: Column, parts: tuple[str, ...], where: str = "") -> Floats:
     """Return one row of numbers per value: days since 1970 with their fraction, month 1-12, weekday 0-6, hour 0-24.
+
+    `where` begins the message about an unknown time zone.
 
     Examples
     --------
@@ -190,10 +196,15 @@ def date_numbers(column: Column, parts: tuple[str, ...]) -> Floats:
 
     from opauc.data.arrow_columns import numbers_in
 
-    if types.is_timestamp(column.type) and column.type.tz is not None:
-        column = pc.local_timestamp(column)
-    seconds = numbers_in(pc.cast(pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64()), pa.float64(), safe=False))
-    days = seconds / 1e6 / SECONDS_PER_DAY
+    is_time = types.is_timestamp(column.type)
+    if is_time and column.type.tz is not None:
+        try:
+            column = pc.local_timestamp(column)
+        except pa.ArrowException as error:
+            raise InputError(f"{where}: time zone {column.type.tz} is not known") from error
+    units = pc.cast(column, pa.int32() if types.is_date32(column.type) else pa.int64())
+    days = numbers_in(pc.cast(units, pa.float64(), safe=False))
+    days = days / UNITS_PER_DAY[column.type.unit if is_time else str(column.type)]
     whole = np.floor(days)
     months = pc.month(column) if len(column) else pa.array([], pa.int64())
     values = {

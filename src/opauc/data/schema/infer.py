@@ -86,6 +86,11 @@ def infer_column_types(
     >>> [(profile.name, profile.kind) for profile in infer_column_types(rows, rows.schema.names)]
     [('age', 'number'), ('city', 'category'), ('all', 'constant')]
     """
+    from opauc.data.arrow_columns import check_categories
+
+    for name in names:
+        if name in overrides.categorical:
+            check_categories(batch, name, source)
     profiles = [infer_column_type(name, batch.column(name), overrides, policy) for name in names]
     warn_of_ambiguous_numbers({profile.name: profile.number_format for profile in profiles}, source)
     for profile in profiles:
@@ -130,7 +135,7 @@ def infer_column_type(
     if is_text(plain.type):
         return _infer_text_column(name, plain, values.type != plain.type, declared, overrides.decimals, policy)
     if (parts := parts_of_type(plain.type)) is not None:
-        if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",))).any():
+        if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",), f"column {name}")).any():
             parts = PARTS  # as the same dates are typed where they are text
         kind = EMPTY if plain.null_count == len(plain) else DATE
         column = ColumnSchema(name, DATE, parts) if kind == DATE else None

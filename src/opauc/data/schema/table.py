@@ -213,11 +213,10 @@ def table_of(table: object, source: str = "memory") -> Table:
     """Return any table in memory as one of Arrow's, which can be read again and by row number."""
     import pyarrow as pa
 
-    found = pa.Table.from_batches(list(_batches(table, None, source)))
-    # Rows of Arrow's string views, which polars gives, cannot be taken by number.
-    views = [field.name for field in found.schema if pa.types.is_string_view(field.type)]
-    plain = pa.schema([field.with_type(pa.large_string()) if field.name in views else field for field in found.schema])
-    return found.cast(plain) if views else found
+    batches = list(_batches(table, None, source))
+    if not batches:
+        raise InputError(f"{source}: there are no rows in it")
+    return pa.Table.from_batches(batches)
 
 
 def _one_batch(table: object, source: str) -> RecordBatch:
