@@ -177,8 +177,8 @@ class SearchPolicy:
     max_codes: int = 2000  # codes of all inputs together; the sums of the test grow with their square
     certain_fdr: float = 0.1  # false discovery rate (Benjamini and Hochberg) of the pairs that count as certain
     # False discovery rate of all candidates; the penalties shrink the false ones. Chosen on splits 10 to 14 of 17
-    # tables, and checked on 20 to 23 of 15 of them: the mean AUC is that of .8 (+.0006, -.0001). With .8, 0 to 62 of 190
-    # pairs of pure noise pass; with .3, 0 to 5.
+    # tables, and checked on 20 to 23 of 15 of them: the mean AUC is that of .8 (+.0006, -.0001). With .8, 0 to 62 of
+    # 190 pairs of pure noise pass; with .3, 0 to 5.
     candidate_fdr: float = 0.3
     min_rare_rows: float = 1000.0  # weight of the rarer class below which only certain pairs are candidates
     # Columns of an input in its pairs.
