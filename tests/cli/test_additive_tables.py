@@ -288,7 +288,9 @@ def test_numbers_that_are_codes_are_said_to_be_and_serve_from_a_file(opauc):
     table = pd.DataFrame({"person": numbers[person], "age": age + 0.5, "bought": bought.astype(int)})
     table[:4000].to_csv("rows.csv", index=False)
     table[4000:].to_csv("test.csv", index=False)
-    said = events(opauc("train", "rows.csv", "--label", "bought", "--numeric", "person", "-o", "model", "--json"))
+    declared = events(opauc("train", "rows.csv", "--label", "bought", "--numeric", "person", "-o", "model", "--json"))
+    assert "code" not in {event["event"] for event in declared}
+    said = events(opauc("train", "rows.csv", "--label", "bought", "-o", "model", "--json"))
     (code,) = (event for event in said if event["event"] == "code")
     assert code["column"] == "person"
     assert code["values"] in (199, 200), "the initial sample may lack a person"
