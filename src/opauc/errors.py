@@ -148,6 +148,12 @@ class MalformedRowError(InputError):
     "a.csv, line 2, column a: 'x' is not a number; set drop=['a']"
     """
 
+    source: str
+    line: int
+    reason: str
+    advice: tuple[Part, ...]
+    column: str | int | None
+
     def __init__(self, source: str, line: int, reason: str, *advice: Part, column: str | int | None = None) -> None:
         where = f"{source}, line {line}" if column is None else f"{source}, line {line}, column {column}"
         super().__init__(f"{where}: {reason}", *advice)

@@ -143,6 +143,9 @@ class FeatureDrift(UserWarning):
     'age: later rows do not look like those of the basis'
     """
 
+    name: str
+    index: float
+
     def __init__(self, name: str, index: float) -> None:
         self.name, self.index = name, index
         super().__init__(

@@ -26,7 +26,7 @@ class UniExpSolver(UnivariateSolver):
 
     name: ClassVar[str] = "uni_exp"
 
-    exponential = True
+    exponential: ClassVar[bool] = True
 
 
 @own_docstrings("opauc.baselines")

@@ -26,7 +26,7 @@ class UniSquSolver(UnivariateSolver):
 
     name: ClassVar[str] = "uni_squ"
 
-    exponential = False
+    exponential: ClassVar[bool] = False
 
 
 @own_docstrings("opauc.baselines")

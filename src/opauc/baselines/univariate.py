@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -122,14 +121,11 @@ class UnivariateSolver(Solver[UnivariateState]):
     state in place.
     """
 
+    exponential: ClassVar[bool]  # whether the loss is exponential; otherwise it is the square loss
+
     eta0: float = parameter(1000.0, POSITIVE)
     learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
-
-    @property
-    @abstractmethod
-    def exponential(self) -> bool:
-        """Whether the loss is exponential; otherwise it is the square loss."""
 
     def start(self, n_features: int) -> UnivariateState:
         """Return the state before any row."""

@@ -39,6 +39,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: Array
     n_features_in_: int
+    feature_names_in_: Array
     _fitted: Fit
     # How the rows of a table, or of the files of the command, are read; None for a model fitted to arrays.
     _reading: RowReading | None = None

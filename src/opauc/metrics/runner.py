@@ -37,9 +37,11 @@ class Method(Protocol):
     @property
     def name(self) -> str:
         """Name in tables."""
+        ...
 
     def fresh(self) -> Self:
         """Return an untrained copy with the same settings."""
+        ...
 
     def warm_up(self, rows: Rows) -> None:
         """Compile kernels for rows of this type, untimed and without training."""
@@ -52,6 +54,7 @@ class Method(Protocol):
 
     def scores(self, rows: Rows) -> Floats:
         """Return the scores of rows with as many features as the widest training rows."""
+        ...
 
 
 @dataclass(eq=False)
