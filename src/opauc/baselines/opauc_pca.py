@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from opauc.baselines.batch import BatchClassifier, as_float64, from_weights
-from opauc.baselines.projected import full_covariance_solver
+from opauc.baselines.projected import ReducedParameters, full_covariance_solver
 from opauc.core.fit import BatchFit
 from opauc.core.parameters import Count, check_param
 from opauc.estimators.docstrings import own_docstrings
@@ -119,7 +119,7 @@ def _center(rows: Rows) -> LinearOperator:
 
 
 @own_docstrings("opauc.baselines")
-class OPAUCpca(BatchClassifier):
+class OPAUCpca(ReducedParameters, BatchClassifier):
     """OPAUC with full covariance matrices on the first `n_components` principal components of the rows.
 
     With V the leading eigenvectors of the covariance of all rows, whatever
@@ -182,25 +182,6 @@ class OPAUCpca(BatchClassifier):
 
     explained_variance_: Floats
     n_components_: int
-
-    def __init__(
-        self,
-        *,
-        n_components: int = 1000,
-        solver: str = "exact",
-        alpha: float = 1e-4,
-        eta0: float = 1e4,
-        learning_rate: str = "theorem",
-        average: bool = True,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.learning_rate = learning_rate
-        self.average = average
-        self.random_state = random_state
 
     def _solve(self, rows: Rows, labels: Labels) -> BatchFit:
         name, rows = type(self).__name__, as_float64(rows)

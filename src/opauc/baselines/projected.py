@@ -15,13 +15,8 @@ from opauc.linear.resolve import LinearFactory, resolve_opauc
 from opauc.types import RandomState, Settings
 
 
-class ProjectedClassifier(StreamClassifier):
-    """A classifier with the parameters of OPAUC with full covariance, and `n_components`.
-
-    A subclass sets `_map_kind` to the class of its random map.
-    """
-
-    _map_kind: ClassVar[type[LinearMap]]
+class ReducedParameters:
+    """The parameters of OPAUC with full covariance in `n_components` dimensions."""
 
     def __init__(
         self,
@@ -41,6 +36,12 @@ class ProjectedClassifier(StreamClassifier):
         self.learning_rate = learning_rate
         self.average = average
         self.random_state = random_state
+
+
+class ProjectedClassifier(ReducedParameters, StreamClassifier):
+    """OPAUC with full covariance on randomly mapped rows; a subclass sets `_map_kind` to the class of its map."""
+
+    _map_kind: ClassVar[type[LinearMap]]
 
     @property
     def map_(self) -> LinearMap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,23 @@ from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.types import ClassCounts, Floats, Labels, Rows
 
-State = TypeVar("State")
 # The grid of the paper, for features in [-1, 1].
 PAPER_ETAS = tuple((2.0 ** np.arange(-12, 11)).tolist())
 PAPER_ALPHAS = tuple((2.0 ** np.arange(-10, 3)).tolist())
 # float64 counts rows one by one up to here.
 MAX_ROWS = 2.0**53
+
+
+class HasRace(Protocol):
+    """A state with the progressive AUC counts of its pairs."""
+
+    @property
+    def race(self) -> CandidateRace:
+        """The counts."""
+        ...
+
+
+State = TypeVar("State", bound=HasRace)
 
 
 class Candidates(NamedTuple):
@@ -89,24 +100,20 @@ class GridSolver(Solver[State]):
     alphas: tuple[float, ...] | None = parameter(None, Numbers(0.0))
 
     @abstractmethod
-    def race(self, state: State) -> CandidateRace:
-        """Return the progressive AUC counts of the pairs."""
-
-    @abstractmethod
     def columns(self, state: State, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the weights of the given columns, one per row."""
 
     def weights(self, state: State) -> Floats:
         """Return the weights of the winner; zero before both classes were seen."""
-        column = int(np.flatnonzero(self.race(state).order == self.selection(state).winner)[0])
-        if column >= self.race(state).active[0]:
+        column = int(np.flatnonzero(state.race.order == self.selection(state).winner)[0])
+        if column >= state.race.active[0]:
             return np.zeros(self.columns(state, slice(0, 0)).shape[1])
         weights: Floats = self.columns(state, slice(column, column + 1))[0].copy()
         return weights
 
     def candidates(self, state: State) -> Candidates:
         """Return the weights of every pair."""
-        (etas, alphas), race = self.pairs(), self.race(state)
+        (etas, alphas), race = self.pairs(), state.race
         active = race.order[: race.active[0]]
         iterates = self.columns(state, slice(0, active.size))
         weights, diverged = np.zeros((etas.size, iterates.shape[1])), np.ones(etas.size, bool)
@@ -115,7 +122,7 @@ class GridSolver(Solver[State]):
 
     def selection(self, state: State) -> GridSelection:
         """Return the progressive AUC of every pair and the winner."""
-        (etas, alphas), race = self.pairs(), self.race(state)
+        (etas, alphas), race = self.pairs(), state.race
         aucs, active, total = np.zeros(etas.size), race.order[: race.active[0]], race.progress[ALL_PAIRS]
         aucs[active] = race.wins[: active.size] / total if total > 0.0 else 0.5
         return GridSelection(etas, alphas, aucs, int(np.argmax(aucs)))
@@ -161,7 +168,7 @@ class GridSolver(Solver[State]):
 
     def check(self, state: State) -> None:
         """Raise where a state from a file has values that the kernels cannot handle."""
-        order, active, *_, progress = self.race(state)
+        order, active, *_, progress = state.race
         if not ((progress >= 0.0) & (progress < MAX_ROWS))[:ALL_PAIRS].all():
             raise IncompatibleMomentsError(f"expected numbers of rows and steps, got {progress[:ALL_PAIRS]}")
         if not np.array_equal(np.sort(order), np.arange(order.size)) or not 0 <= active[0] <= order.size:
@@ -243,10 +250,6 @@ class GridSGD(GridSolver[GridState]):
                 run(kernel_rows(block), labels[part], weights[part], *self.pairs(), bool(self.average), after)
         self.warn_where_all_diverged(state.race.active[0], after.race.active[0])
         return after
-
-    def race(self, state: GridState) -> CandidateRace:
-        """Return the progressive AUC counts of the pairs."""
-        return state.race
 
     def columns(self, state: GridState, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the mean of the iterates, or the last iterate, of the given columns, one per row."""

@@ -13,7 +13,7 @@ from opauc.core.parameters import Count, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.transaction import Rollback, touched_features
 from opauc.linear.grid import GridSolver, panels_for
-from opauc.linear.kernels.grid import CandidateRace
+from opauc.linear.kernels.grid import n_rows_seen
 from opauc.linear.kernels.panel_product import PANEL
 from opauc.linear.kernels.sketch_grid import BEFORE, SINCE, SketchGridState, sketch_grid_pass
 from opauc.linear.moments.sketch import ClassSketch, SignStream, check_sketch_rank
@@ -89,10 +89,6 @@ class SketchedGridSGD(GridSolver[SketchGridState]):
         self.warn_where_all_diverged(before, int(state.race.active[0]))
         return state
 
-    def race(self, state: SketchGridState) -> CandidateRace:
-        """Return the progressive AUC counts of the pairs."""
-        return state.race
-
     def columns(self, state: SketchGridState, columns: slice | NDArray[np.intp]) -> Floats:
         """Return the last iterate of the given columns, one per row."""
         width = state.gram.shape[0]
@@ -114,7 +110,7 @@ class SketchedGridSGD(GridSolver[SketchGridState]):
     def statistics(self, state: SketchGridState) -> ClassSketch:
         """Return the class sketches."""
         sums, stream = state.table.reshape(-1, 2, self._width()), SignStream(self.rank, int(state.key[0]))
-        return ClassSketch(sums.copy(), state.sign_sums.copy(), stream, int(state.race.progress[:2].sum()))
+        return ClassSketch(sums.copy(), state.sign_sums.copy(), stream, int(n_rows_seen(state.race)))
 
     def rollback(self, state: SketchGridState, rows: Rows) -> Rollback:
         """Return a rollback of `state` for a step on `rows`."""

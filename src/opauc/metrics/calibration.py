@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from opauc.core.array_schema import ArrayRule, copy_arrays
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, Flags, check_scores
+from opauc.metrics.intervals import wilson_limits
 from opauc.types import Arrays, Floats
 
 N_BINS = 2000
@@ -139,7 +140,7 @@ class CalibrationBins:
         rows = np.add.reduceat(counts, starts)
         predicted = np.add.reduceat(self.probability_sums[filled], starts) / rows
         observed = np.add.reduceat(self.positives[filled], starts) / rows
-        return Reliability(predicted, observed, *_wilson_limits(observed, rows), rows)
+        return Reliability(predicted, observed, *wilson_limits(observed, rows), rows)
 
     def expected_error(self, n_bins: int = 10) -> float:
         """Return the expected calibration error: the mean over rows of |predicted - observed| in their bin."""
@@ -175,12 +176,3 @@ def check_probabilities(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Fl
         at = int(invalid.argmax())
         raise ValueError(f"probabilities must lie between 0 and 1, got {probability[at]} at row {at}")
     return positive, probability
-
-
-def _wilson_limits(shares: Floats, counts: Counts, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Return Wilson's confidence limits of the true share of positives."""
-    z = float(ndtri((1 + level) / 2))
-    middle = (shares + z**2 / (2 * counts)) / (1 + z**2 / counts)
-    reach = z * np.sqrt(shares * (1 - shares) / counts + (z / (2 * counts)) ** 2) / (1 + z**2 / counts)
-    # At shares 0 and 1 one limit is the share itself; rounding must not cross it.
-    return np.minimum(np.maximum(middle - reach, 0.0), shares), np.maximum(np.minimum(middle + reach, 1.0), shares)

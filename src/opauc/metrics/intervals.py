@@ -90,24 +90,24 @@ class PlacementVariances(NamedTuple):
             return interval_of_pairs(auc, self.n_pairs, level)
         variance = _raise_to_prior(self.of_positives, self.n_positives, auc, policy) / self.n_positives
         variance += _raise_to_prior(self.of_negatives, self.n_negatives, auc, policy) / self.n_negatives
-        return AucInterval(
-            auc, *wilson_limits(auc, auc * (1.0 - auc) / variance, level), float(np.sqrt(self.of_mean()))
-        )
+        low, high = wilson_limits(auc, auc * (1.0 - auc) / variance, level)
+        return AucInterval(auc, float(low), float(high), float(np.sqrt(self.of_mean())))
 
 
-def wilson_limits(share: float, n_trials: float, level: float) -> tuple[float, float]:
-    """Return the limits of Wilson's score interval of a proportion; `n_trials` need not be an integer.
+def wilson_limits(shares: ArrayLike, counts: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the limits of Wilson's score intervals of proportions; counts need not be integers.
 
     Examples
     --------
     >>> from opauc.metrics.intervals import wilson_limits
-    >>> [round(limit, 4) for limit in wilson_limits(0.9, 10, 0.95)]
+    >>> [round(float(limit), 4) for limit in wilson_limits(0.9, 10)]
     [0.5958, 0.9821]
     """
-    excess = float(ndtri((1 + level) / 2) ** 2) / n_trials
-    center = (share + excess / 2) / (1 + excess)
+    share, excess = np.asarray(shares), ndtri((1 + level) / 2) ** 2 / np.asarray(counts)
+    middle = (share + excess / 2) / (1 + excess)
     reach = np.sqrt(excess * (share * (1 - share) + excess / 4)) / (1 + excess)
-    return float(center - reach), float(center + reach)
+    # At shares 0 and 1 one limit is the share itself; rounding must not cross it.
+    return np.minimum(np.maximum(middle - reach, 0.0), share), np.maximum(np.minimum(middle + reach, 1.0), share)
 
 
 def interval_of_pairs(auc: float, n_pairs: int, level: float) -> AucInterval:

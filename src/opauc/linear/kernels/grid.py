@@ -62,6 +62,12 @@ class CandidateRace(NamedTuple):
     progress: np.ndarray  # (4,) rows of each class, steps taken, weight of all pairs of rows compared
 
 
+@inlined
+def n_rows_seen(race):
+    """Return the number of rows of both classes."""
+    return race.progress[0] + race.progress[1]
+
+
 @borrowing
 def deactivate(c, race):
     """Deactivate column c; return the last active column, which the caller must move to c."""
@@ -89,7 +95,7 @@ def compare(k, weight, race, scores):
         latest, sign, total = int(progress[other]) - 1, 2.0 * k - 1.0, 0.0
         for back in range(pairs):
             total += race.kept_weights[other, ring_index(latest - back)]
-        due = weight * (progress[0] + progress[1])
+        due = weight * n_rows_seen(race)
         for back in range(pairs):
             place = ring_index(latest - back)
             past, half = recent[other, place, :active], 0.5 * due / total * race.kept_weights[other, place]

@@ -15,7 +15,7 @@ import numpy as np
 
 from opauc.core.kernels.compile import borrowing, inlined, kernel
 from opauc.core.kernels.random_signs import write_signs
-from opauc.linear.kernels.grid import BEYOND, STEPS, CandidateRace, compare, deactivate
+from opauc.linear.kernels.grid import BEYOND, STEPS, CandidateRace, compare, deactivate, n_rows_seen
 from opauc.linear.kernels.panel_product import PANEL, block_times_panel, move_column, row_times_panel
 from opauc.linear.kernels.sketch_sgd import weight_signs
 
@@ -249,7 +249,7 @@ def train_on_row(data, indices, k, weight, state, workspace):
     """Score a row, compare it, and take a step of every active pair."""
     race = state.race
     race.progress[k] += 1.0
-    now, reach = race.progress[0] + race.progress[1], active_reach(race)
+    now, reach = n_rows_seen(race), active_reach(race)
     square = visit_entries(data, indices, k, reach, state, workspace)
     add_row_signs(k, square, state, workspace)
     score_columns(k, state, workspace)
@@ -288,8 +288,7 @@ def sketch_grid_pass(rows, labels, row_weights, etas, alphas, rank, state):
         pair = state.race.order[c]
         workspace.etas[c], workspace.keeps[c] = etas[pair], 1.0 - etas[pair] * alphas[pair]
     for i in range(labels.size):
-        number = np.int64(state.race.progress[0] + state.race.progress[1])
-        write_signs(state.key[0], number, rank, workspace.signs)
+        write_signs(state.key[0], np.int64(n_rows_seen(state.race)), rank, workspace.signs)
         weight = 1.0
         if row_weights.size:
             weight = row_weights[i]
