@@ -17,6 +17,7 @@ NAMES = {
         "InputError", "MalformedRowError", "MissingEngineError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError",
         "ParameterError", "StatisticsOverflowError", "TooManyBadRowsError", "UnknownNameError", "UnreadableFileError",
         "UnsupportedOperationError", "__version__", "compare", "evaluate", "load", "predict", "save", "train",
+        "update",
     },
     "opauc.baselines": {
         "AdaOAM", "BatchUniSqu", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp", "RandomWeights",

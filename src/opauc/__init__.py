@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from opauc.api.predict import predict
     from opauc.api.saving import load, save
     from opauc.api.train import train
+    from opauc.api.update import update
     from opauc.linear.opauc import OPAUC
     from opauc.linear.opauc_cv import OPAUCCV
 
@@ -63,6 +64,7 @@ __all__ = [
     "predict",
     "save",
     "train",
+    "update",
 ]
 
 # Names and where they are defined: imported when first asked for, so that the command need not wait for scikit-learn.
@@ -76,6 +78,7 @@ _LAZY = {
     "predict": "opauc.api.predict",
     "save": "opauc.api.saving",
     "train": "opauc.api.train",
+    "update": "opauc.api.update",
 }
 
 

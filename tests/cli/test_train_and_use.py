@@ -118,9 +118,14 @@ def test_forgetting_files_that_were_never_trained_on_or_are_forgotten_already_is
     learned = opauc("forget", tmp_path / "m", tmp_path / "1.svm", "-o", tmp_path / "left")
     assert (learned.code, "warning" in learned.err) == (0, False)
     stranger = opauc("forget", tmp_path / "m", tmp_path / "2.svm", "-o", tmp_path / "wrong")
-    assert (stranger.code, stranger.err.count("2.svm is none of the files the model was trained on")) == (0, 1)
-    again = opauc("forget", tmp_path / "left", tmp_path / "1.svm", "-o", tmp_path / "wrong")
-    assert (again.code, again.err.count("1.svm was forgotten before")) == (0, 1)
+    assert stranger.err.count("2.svm is none of the files the model was trained on") == 1
+    again = opauc("forget", tmp_path / "left", tmp_path / "1.svm", "-o", tmp_path / "twice")
+    assert again.err.count("1.svm was forgotten before") == 1
+    # What is left may be no sums of any rows: then there is an error and no file, else a file that can be read.
+    for ran, name in ((stranger, "wrong"), (again, "twice")):
+        assert (ran.code, (tmp_path / name).exists()) in ((0, True), (2, False)), ran.err
+        assert ran.code == 0 or "not written: cannot be used" in ran.err
+        assert ran.code == 2 or library.load(tmp_path / name).coef_.any()
 
 
 def test_rows_of_a_sketched_model_are_forgotten_by_their_numbers(tmp_path, opauc):

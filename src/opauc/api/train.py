@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from opauc.additive.leaks import find_leaks
@@ -33,10 +34,17 @@ from opauc.data.find_sources import find_sources
 from opauc.data.formats.memory import table_names
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
-from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError
+from opauc.errors import (
+    InputError,
+    OpaucError,
+    Parameter,
+    ParameterError,
+    UnreadableFileError,
+    UnsupportedOperationError,
+)
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.progressive import ProgressiveValidation
-from opauc.types import Json
+from opauc.types import Json, Settings
 from opauc.version import __version__
 
 # Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
@@ -199,6 +207,7 @@ def run_training(
     checkpoint = options.checkpoint or (None if target is None else f"{target}.checkpoint")
     if target is not None:
         check_writable(target, *([Path(checkpoint)] if checkpoint is not None else []))
+        _check_replaced(target, paths, options)
     check_data_files(paths)
     labels = options.labels()
     additive = options.is_additive(paths, reading, given)
@@ -225,23 +234,54 @@ def run_training(
         checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
     with stopwatch(observer.compiling) as seconds:
         trainer, start = _resume_or_start(paths, opening, factory, labels, options, checkpoints, observer)
-        stream = start.reading.training_stream(paths, trainer.position, bad_rows)
-        stopped = _run(trainer, stream, start, checkpoints, observer)
-        if stopped:
-            return Training(None, trainer.rows, begun=trainer.begun)
-        if not trainer.rows and not trainer.pending.rows:
-            raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
-        model = trainer.finish(start.reading, provenance_of(trainer))
-        if target is not None:
-            save_model(model, target)
-        result = Training(
-            model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(),
-            None, start.column_profiles or tuple(stream.column_profiles), dict(stream.unreadable_values), seconds(),
-            0.0 if checkpoints is None else checkpoints.seconds,
-        )  # fmt: skip
+        return train_in_order(trainer, start, paths, bad_rows, target, checkpoints, observer, seconds)
+
+
+def train_in_order(
+    trainer: Trainer,
+    start: Opening,
+    paths: Sequence[str],
+    bad_rows: BadRows,
+    target: Path | None,
+    checkpoints: Checkpoints | None,
+    observer: Observer,
+    seconds: Callable[[], float],
+    before: Settings = MappingProxyType({}),
+) -> Training:
+    """Train on the rows of files in order and write the model; `before` is the provenance of its earlier rows."""
+    stream = start.reading.training_stream(paths, trainer.position, bad_rows)
+    if _run(trainer, stream, start, checkpoints, observer):
+        return Training(None, trainer.rows, begun=trainer.begun)
+    if not trainer.position.records and not trainer.pending.rows:
+        raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
+    model = trainer.finish(start.reading, provenance_of(trainer, before))
+    if target is not None:
+        save_model(model, target)
     if checkpoints is not None:
         checkpoints.remove()
-    return result
+    return Training(
+        model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(),
+        None, start.column_profiles or tuple(stream.column_profiles), dict(stream.unreadable_values), seconds(),
+        0.0 if checkpoints is None else checkpoints.seconds,
+    )  # fmt: skip
+
+
+def _check_replaced(target: Path, paths: Sequence[str], options: TrainOptions) -> None:
+    """Raise where the user seems to expect that the model in the output file is trained further."""
+    advice = f"train it further with opauc update {target}, or write another file"
+    if options.basis_from is not None and Path(options.basis_from).resolve() == target.resolve():
+        raise InputError(
+            f"{target}: ", Parameter("basis_from"), f" would replace it by a model of the new rows alone; {advice}"
+        )
+    if not options.resume or Path(options.checkpoint or f"{target}.checkpoint").exists():
+        return
+    with suppress(UnreadableFileError):
+        inputs = {record["path"] for record in load_model(target, can_train=False).provenance.get("inputs", ())}
+        if not inputs or not inputs <= set(find_sources(paths)):
+            raise InputError(
+                f"{target}: ", Parameter("resume"), " finds no checkpoint, and would replace this model of other data; "
+                f"{advice}",
+            )  # fmt: skip
 
 
 def _begin(
@@ -355,14 +395,16 @@ def shard_progress(
         yield lambda shards, done: show(0, total * done // shards)
 
 
-def provenance_of(trainer: Trainer) -> Json:
+def provenance_of(trainer: Trainer, before: Settings) -> Json:
     """Return where the rows of a model come from: nothing that depends on the time of training."""
+    curve = trainer.monitor.curve(trainer.rows)
     return {
+        **before,
         "library": __version__,
         "rows": trainer.rows,
-        "skipped_rows": trainer.position.bad_rows,
-        "inputs": list(trainer.position.records),
-        "learning_curve": [list(point) for point in trainer.monitor.curve(trainer.rows)],
+        "skipped_rows": before.get("skipped_rows", 0) + trainer.position.bad_rows,
+        "inputs": [*before.get("inputs", ()), *trainer.position.records],
+        "learning_curve": [*before.get("learning_curve", ()), *(list(point) for point in curve)],
     }
 
 

@@ -32,6 +32,7 @@ VERBS = {
     "inspect": "Print the content of a model, checkpoint or statistics file; nothing in it is executed.",
     "report": "Write a report, one HTML page, on how well a model ranks labeled rows.",
     "compare": "Train methods with default settings on the same rows and score the same held-out rows.",
+    "update": "Train a model further on new rows, which are read as those before.",
     "merge": "Merge models trained on different rows into the model of all of them.",
     "forget": "Remove rows from a model without training it again.",
 }

@@ -1,0 +1,59 @@
+"""`opauc update`: train a model further on new data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opauc.api.scored_stream import report_unreadable
+from opauc.api.update import run_update
+from opauc.cli import options as shared
+from opauc.cli.console import Reporter
+from opauc.cli.train_report import report_training
+
+INTERRUPTED = 130
+
+
+def command(
+    model: shared.Model,
+    data: shared.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: MODEL.", show_default=False),
+    ] = None,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            min=1,
+            help="Rows between checkpoints. Default: so many that checkpoints take 2 % of the time.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.")] = False,
+    format_: shared.Format = None,
+    on_bad_row: shared.OnBadRow = "error",
+    max_bad_rows: shared.MaxBadRows = None,
+    drop_unlabeled: shared.DropUnlabeled = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+) -> int:
+    """Train a model further on new rows, which are read as those before.
+
+    The model file is replaced when all rows have been processed. The basis of an
+    additive model stays: it was fitted to rows of the first training.
+    """
+    target, reporter = output or model, Reporter(json, quiet)
+    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
+    result = run_update(model, data, target, bad_rows, reporter, format_, checkpoint_every, resume)
+    if result.model is None:
+        reporter.say(
+            "interrupted", f"interrupted after row {result.rows:,}; continue with --resume", rows=result.rows,
+            checkpoint=f"{target}.checkpoint",
+        )  # fmt: skip
+        return INTERRUPTED
+    report_unreadable(result.unreadable, reporter)
+    reporter.unlabeled(bad_rows.unlabeled)
+    report_training(result, target, reporter)
+    return 0
