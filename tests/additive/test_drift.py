@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+from opauc import OnePassGAM
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
-from opauc.additive.drift import BinCounts
+from opauc.additive.drift import BinCounts, FeatureDrift
 from opauc.errors import IncompatibleMomentsError
 
 GROUPS = ColumnGroups.of(
@@ -48,3 +49,15 @@ def test_bin_counts_of_different_bases_and_invalid_arrays_raise():
         BinCounts.of(rows).merge(BinCounts.of(rows[:10]))
     with pytest.raises(IncompatibleMomentsError, match=r"later: expected float64 numbers of shape \(3,\)"):
         BinCounts.from_arrays({"first": np.zeros(3), "later": np.zeros(2)})
+
+
+@pytest.mark.parametrize(("shift", "advice"), [(5.0, "drop the column"), (-5.0, "drop the column"), (0.8, "shuffle")])
+def test_the_warning_says_what_to_do_about_values_that_move_on_and_about_others(shift, advice):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(4000, 2))
+    labels = (rows[:, 1] + random.logistic(size=4000) > 0).astype(int)
+    rows[2000:, 0] += shift
+    model = OnePassGAM(init_size=2000).partial_fit(rows[:2000], labels[:2000])
+    with pytest.warns(FeatureDrift, match=rf"x0: later rows do not look like those of the basis .*{advice}"):
+        model.partial_fit(rows[2000:], labels[2000:])
+    assert [drift.moves_on for drift in model.drift_] == [abs(shift) == 5.0]

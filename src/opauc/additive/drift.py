@@ -27,10 +27,14 @@ BIN_COUNTS_SCHEMA = {"first": ArrayRule("float64", "columns"), "later": ArrayRul
 
 
 class GroupDrift(NamedTuple):
-    """A group of columns whose bin counts have changed, and its population stability index."""
+    """A group of columns whose bin counts have changed, its population stability index, and whether values move on.
+
+    They do if most later rows are in the first or the last bin, unlike those before.
+    """
 
     group: int
     psi: float
+    moves_on: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +94,12 @@ class BinCounts(Mergeable):
         drifts = []
         for number, (kind, start, size) in enumerate(zip(*groups, strict=True)):
             if kind in PARTITIONS and min(self.later[0], self.first[0]) >= policy.min_rows:
-                psi = self._significant_psi(slice(start, start + size), kind == GroupKind.BINARY, policy)
+                columns = slice(start, start + size)
+                psi = self._significant_psi(columns, kind == GroupKind.BINARY, policy)
                 if psi is not None:
-                    drifts.append(GroupDrift(number, psi))
+                    first, later = (sums[columns] / max(1.0, sums[columns].sum()) for sums in (self.first, self.later))
+                    moves_on = kind == GroupKind.SPLINE and (later - first)[[0, -1]].max() > policy.min_beyond
+                    drifts.append(GroupDrift(number, psi, bool(moves_on)))
         return sorted(drifts, key=lambda drift: -drift.psi)
 
     def to_arrays(self) -> Arrays:
@@ -134,7 +141,16 @@ def _sum_columns(rows: csr_array, weight: Floats | None) -> Floats:
 
 
 class FeatureDrift(UserWarning):
-    """A feature whose values after the initial sample are distributed differently.
+    """A feature whose values after the initial sample are distributed differently, and what to do about it.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column, or of a part of its dates.
+    index : float
+        Population stability index.
+    moves_on : bool
+        Whether most later values lie at an end of those of the initial sample, as dates and counters do.
 
     Examples
     --------
@@ -145,12 +161,19 @@ class FeatureDrift(UserWarning):
 
     name: str
     index: float
+    moves_on: bool
 
-    def __init__(self, name: str, index: float) -> None:
-        self.name, self.index = name, index
+    def __init__(self, name: str, index: float, moves_on: bool = False) -> None:
+        self.name, self.index, self.moves_on = name, index, moves_on
+        advice = (
+            "most lie at an end of its values, as dates and counters move on: drop the column, or train a new model on "
+            "recent rows from time to time"
+            if moves_on
+            else "if the data have changed, train a new model on recent rows; if rows are sorted, shuffle them first"
+        )
         super().__init__(
             f"{name}: later rows do not look like those of the basis (stability index {index:.2f}, above .25 is much); "
-            "give the first rows in random order"
+            f"{advice}"
         )
 
 
@@ -159,13 +182,13 @@ def find_drift(solution: AdditiveFit, names: Sequence[str]) -> list[FeatureDrift
     if solution.fixed is None:
         return []
     basis, model = solution.fixed
-    drifts: dict[str, float] = {}
+    drifts: dict[str, FeatureDrift] = {}
     starts = basis.groups.starts
-    for group, psi in model.bin_counts.find_drift(basis.groups):
+    for group, psi, moves_on in model.bin_counts.find_drift(basis.groups):
         (name,) = (
             names[inputs[0]]
             for inputs, columns in basis.effects.items()
             if len(inputs) == 1 and columns.start <= starts[group] < columns.stop
         )
-        drifts.setdefault(name, psi)
-    return [FeatureDrift(name, psi) for name, psi in drifts.items()]
+        drifts.setdefault(name, FeatureDrift(name, psi, moves_on))
+    return list(drifts.values())

@@ -129,6 +129,7 @@ class DriftPolicy:
     min_psi: float = 0.25  # population stability index; .25 is the customary limit of a major change
     max_p_value: float = 1e-6  # chi-square p-value of the change: random fluctuations are not drift
     min_rows: float = 500.0  # rows before and after that the index needs
+    min_beyond: float = 0.5  # share of the later rows at an end of the values before: a date or counter moves on
 
 
 @dataclass(frozen=True)
