@@ -117,3 +117,20 @@ def test_the_number_of_a_category_of_four_hundred_digits_is_refused(tmp_path, fo
     column["categories"] = dict.fromkeys(column["categories"], 0) | {"red": 10**400}
     write_hostile(tmp_path / "bad", {"format": "opauc", "version": 1, "kind": kind, "header": header}, arrays)
     assert "expected categories with a number each" in refused(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("name", ["exact", "sketched-sgd", "folds", "buffers", "additive-waiting", "additive-full"])
+def test_settings_without_one_that_is_needed_are_refused_by_its_name(tmp_path, folder, name):
+    kind, header, arrays = read_checksummed(folder / name)
+    for setting in header["fit"]["settings"]:
+        less = {key: value for key, value in header["fit"]["settings"].items() if key != setting}
+        spoiled = {**header, "fit": {**header["fit"], "settings": less}}
+        write_hostile(tmp_path / "bad", {"format": "opauc", "version": 1, "kind": kind, "header": spoiled}, arrays)
+        assert f"lacks the setting {setting}" in refused(tmp_path / "bad")
+
+
+def test_a_number_of_rows_that_was_never_chosen_is_refused(tmp_path, folder):
+    kind, header, arrays = read_checksummed(folder / "additive-waiting")
+    header["fit"]["settings"]["init_size"] = "auto"
+    write_hostile(tmp_path / "bad", {"format": "opauc", "version": 1, "kind": kind, "header": header}, arrays)
+    assert "init_size: expected a number of rows, got 'auto'" in refused(tmp_path / "bad")

@@ -21,7 +21,7 @@ from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
 from opauc.core.model import RowReading, different_bases, plain
-from opauc.core.parameters import from_params
+from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
@@ -292,7 +292,9 @@ class AdditiveFit(Fit):
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(AdditiveHeader, header, "fit")
-        settings = from_params("OnePassGAM", AdditiveSettings, checked["settings"])
+        settings = from_saved("OnePassGAM", AdditiveSettings, checked["settings"])
+        if isinstance(settings.init_size, str):
+            raise ValueError(f"init_size: expected a number of rows, got {settings.init_size!r}")
         own = {name: array for name, array in arrays.items() if name in SCHEMA}
         n_inputs = check_arrays(SCHEMA, own)["inputs"]
         waiting, fixed = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays)), None

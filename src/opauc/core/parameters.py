@@ -157,6 +157,14 @@ def parameter(default: object, rule: Rule) -> Any:
     return field(default=default, metadata={RULE: rule})
 
 
+def from_saved(owner: str, kind: type[Params], saved: Settings) -> Params:
+    """Return a dataclass from all of its parameters, as a file has them; raise ValueError if one is missing."""
+    missing = [part.name for part in fields(kind) if part.name not in saved]  # type: ignore[arg-type]
+    if missing:
+        raise ValueError(f"{owner}: lacks the setting {missing[0]}")
+    return from_params(owner, kind, saved)
+
+
 def from_params(owner: str, kind: type[Params], given: Settings) -> Params:
     """Return a dataclass of type `kind` with the given parameters, each checked; errors name `owner`."""
     values = {

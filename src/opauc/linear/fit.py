@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypedDict
 
@@ -15,7 +15,7 @@ from opauc.core.fit import BatchFit, Fit, PenaltyPath
 from opauc.core.json_schema import json_as
 from opauc.core.mergeable import FeatureSpread, Statistic
 from opauc.core.model import plain
-from opauc.core.parameters import from_params
+from opauc.core.parameters import from_saved
 from opauc.core.registry import MAPS, SOLVERS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver, GroupedSolver, MergeableSolver
@@ -256,7 +256,7 @@ class LinearFit(Fit):
             if scorer is None:
                 raise ValueError("expected the weights of a scorer")
             return BatchFit(scorer, attributes)
-        solver = _solver(checked["solver"], checked["settings"])
+        solver: AnySolver = from_saved(checked["solver"], SOLVERS[checked["solver"]], checked["settings"])
         mapped: LinearMap | None = None
         if "map" in checked:
             mapped = MAPS[checked["map"]].from_arrays(with_prefix("map.", arrays))
@@ -294,13 +294,3 @@ def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
     if weights.shape != (n_features,) or weights.dtype != np.float64:
         raise ValueError(f"expected {n_features} weights, got shape {weights.shape}")
     return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
-
-
-def _solver(name: str, settings: Settings) -> AnySolver:
-    """Return the solver of that name, every setting checked."""
-    kind = SOLVERS[name]
-    missing = [part.name for part in fields(kind) if part.name not in settings]
-    if missing:
-        raise ValueError(f"{name}: lacks the setting {missing[0]}")
-    solver: AnySolver = from_params(name, kind, settings)
-    return solver
