@@ -16,7 +16,7 @@ from opauc.additive.settings import AdditiveSettings
 from opauc.data import ReadOptions
 from opauc.data.columns import TableColumns
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.frames import with_text_names
+from opauc.data.frames import to_table, with_text_names
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.column import CATEGORY, NUMBER, ColumnSchema
 from opauc.data.schema.table import UNLABELED, OrdinalRows, TableSchema, table_of
@@ -48,6 +48,7 @@ class InMemoryRows:
     @classmethod
     def of(cls, estimator: BaseEstimator, X: ArrayLike, settings: AdditiveSettings) -> InMemoryRows:
         """Return the rows that an estimator is fitted to; they fix the number and the names of its features."""
+        X = to_table(X)
         requested = replace(UNLABELED, categorical=settings.categorical, numeric=settings.numeric, drop=settings.drop)
         if not is_table(X):
             rows = _array_rows(estimator, X, reset=True)
@@ -98,6 +99,7 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
     """Return the rows of a later batch, or rows to be scored, as numbers; only the former number new categories."""
     if isinstance(X, str | os.PathLike):
         return InputRows(_file_rows(estimator, os.fspath(X), columns), columns)
+    X = to_table(X)
     if columns is None:
         return InputRows(_array_rows(estimator, X, reset=False), None)
     if not learn and isinstance(X, list) and len(X) == 1 and isinstance(X[0], dict):
@@ -135,9 +137,14 @@ def is_table(X: ArrayLike) -> bool:
 
 
 def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
-    checked = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
-    )
+    try:
+        checked = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+    except ValueError as error:
+        if "convert string" not in str(error):
+            raise
+        raise ValueError(f"{error}; pass columns of strings as a data frame, such as pandas.DataFrame(X)") from error
     if isinstance(checked, np.ndarray):
         dense: Floats = checked
         return dense

@@ -13,7 +13,8 @@ from opauc.api.scored_stream import check_model
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
 from opauc.data.columns import TableColumns
-from opauc.data.frames import PandasTable
+from opauc.data.frames import PandasTable, to_table
+from opauc.data.schema.table import table_of
 from opauc.errors import InputError
 from opauc.types import Array, Floats, Labels
 
@@ -39,6 +40,7 @@ def split_label(
     """
     from opauc.data.formats.memory import label_array, table_names
 
+    table = to_table(table)
     names = table_names(table)
     if names is None:
         raise InputError(f"expected paths or a table with a label column, got {type(table).__name__}")
@@ -49,9 +51,7 @@ def split_label(
         frame: Any = table
         rows, labels = frame[chosen], label_array(frame[name])
     else:
-        import pyarrow as pa
-
-        arrow = pa.table(table)
+        arrow = table_of(table)
         rows, labels = arrow.select(chosen), label_array(arrow[name].to_pandas())
     missing = missing_labels(labels)
     if not missing.any():
@@ -85,6 +85,7 @@ def select_features(estimator: Any, table: Any) -> Any:
     """Return a table without the columns that the estimator was not fitted to, such as the label."""
     from opauc.data.formats.memory import table_names
 
+    table = to_table(table)
     features, names = estimator._feature_names(), None if isinstance(table, np.ndarray) else table_names(table)
     if features is None or names is None or not set(features) < set(names):
         return table

@@ -32,6 +32,7 @@ from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.find_sources import find_sources
 from opauc.data.formats.memory import table_names
+from opauc.data.frames import to_table
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training
 from opauc.errors import (
@@ -173,7 +174,7 @@ def _train_table(
 
 def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions) -> Any:
     """Fit an additive model to a table in memory."""
-    factory, labels = options.factory(additive=True), options.labels()
+    factory, labels, table = options.factory(additive=True), options.labels(), to_table(table)
     X, y = split_label(table, reading.label, reading.features, reading.drop, reading.drop_unlabeled)
     requested = TableColumns(
         reading.label, reading.features, reading.categorical, drop=reading.drop, numeric=reading.numeric

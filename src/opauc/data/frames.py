@@ -1,12 +1,18 @@
-"""A data frame of pandas, recognized by its methods: pandas need not be installed."""
+"""Tables of other libraries, recognized by their methods: none of the libraries need be installed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from opauc.data.sources import IN_MEMORY
+from opauc.errors import InputError
+
+# The method that reads a LazyFrame of polars, a frame of Dask, a dataset or scanner of pyarrow into memory.
+READ_METHODS = {"polars": "collect", "dask": "compute", "pyarrow": "to_table"}
 # What Arrow raises for Python objects: of several kinds, integers beyond 64 bits, strings that are not Unicode.
 UNREADABLE = (pa.ArrowException, OverflowError, UnicodeEncodeError)
 
@@ -68,6 +74,46 @@ class PandasTable(Protocol):
 
     def __len__(self) -> int:
         """Return the number of rows."""
+
+
+def to_table(data: Any) -> Any:
+    """Return whatever has columns as a table that can be read again; arrays and data frames stay as they are.
+
+    Dicts of columns, datasets and readers of pyarrow, relations of DuckDB, tables
+    of Ibis and all else with the Arrow C stream interface become tables of
+    pyarrow; a LazyFrame of polars is collected, a frame of Dask computed.
+
+    Examples
+    --------
+    >>> from opauc.data.frames import to_table
+    >>> to_table({"age": [30, 40], "city": ["Bern", "Chur"]}).column_names
+    ['age', 'city']
+    >>> to_table([[30.0], [40.0]])
+    [[30.0], [40.0]]
+    """
+    if isinstance(data, Mapping):
+        return table_of_columns(data)
+    library = type(data).__module__.partition(".")[0]
+    if (read := getattr(data, READ_METHODS.get(library, ""), None)) is not None:
+        return read()
+    if library != "polars" and hasattr(data, "__arrow_c_stream__") and not isinstance(data, PandasTable | pa.Table):
+        with suppress(pa.ArrowException):  # a series has the interface too
+            return pa.RecordBatchReader.from_stream(data).read_all()
+    return data
+
+
+def table_of_columns(columns: Mapping[Any, Any]) -> pa.Table:
+    """Return columns given as sequences as a table."""
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[str(name)] = pa.array(values, from_pandas=True)
+        except (*UNREADABLE, TypeError) as error:
+            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all strings") from error
+    sizes = {name: len(array) for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"{IN_MEMORY}: columns have different numbers of rows: {sizes}")
+    return pa.table(arrays)
 
 
 def with_text_names(table: object) -> object:

@@ -34,6 +34,7 @@ def check_batch(
     """
     if first:
         estimator.__dict__.pop("_reading", None)
+    X = _in_memory(X)
     rows = _table_rows(estimator, X, learn=True)
     if rows is None and estimator.device is not None:
         rows = _tensor_rows(estimator, X, first)
@@ -45,12 +46,14 @@ def check_known_batch(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> CheckedBatch:
     """Check a labeled batch of rows that were processed before: nothing new is learned of their columns."""
+    X = _in_memory(X)
     rows = _table_rows(estimator, X, learn=False)
     return _check(estimator, rows, (X, y), sample_weight, estimator.classes_, first=False)
 
 
 def check_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
     """Check rows to be scored against the features of the model; those of tables become features first."""
+    X = _in_memory(X)
     rows = _table_rows(estimator, X, learn=False)
     if rows is not None:
         return rows
@@ -97,6 +100,15 @@ def _unsupported_values(X: Any) -> str:
     if values.dtype.kind in "OUS":
         return "strings"
     return "missing values" if values.dtype.kind == "f" and np.isnan(values).any() else ""
+
+
+def _in_memory(X: Any) -> Any:
+    """Return whatever has columns as a table, anything else unchanged."""
+    if isinstance(X, np.ndarray | list | str) or sparse.issparse(X):
+        return X
+    from opauc.data.frames import to_table  # pyarrow, which arrays do not wait for
+
+    return to_table(X)
 
 
 def _table_rows(estimator: BaseEstimator, X: ArrayLike, learn: bool) -> Rows | None:

@@ -17,7 +17,7 @@ from opauc.data.arrays import Values, canonical_rows, float_type
 from opauc.data.arrow_columns import are_merged, label_values, without_views
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import ResolvedColumns, TableColumns, check_integers
-from opauc.data.frames import UNREADABLE, PandasTable, with_plain_values
+from opauc.data.frames import UNREADABLE, PandasTable, table_of_columns, to_table, with_plain_values
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
 from opauc.types import Rows
@@ -134,11 +134,17 @@ def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.
         return with_plain_values(table)
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
-    if not (isinstance(table, pa.Table) or hasattr(table, "scanner")):
-        if not hasattr(table, "__arrow_c_stream__"):
-            raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
-        table = opened.enter_context(pa.RecordBatchReader.from_stream(table))
-    return table, table.schema
+    if isinstance(table, pa.Table) or hasattr(table, "scanner"):
+        return table, table.schema
+    if not hasattr(table, "__arrow_c_stream__"):
+        if (other := to_table(table)) is not table:
+            return _table_and_schema(other, opened)
+        raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
+    try:
+        reader = opened.enter_context(pa.RecordBatchReader.from_stream(table))
+    except pa.ArrowException as error:
+        raise InputError(f"{IN_MEMORY}: expected a table, got {type(table).__name__} of one column") from error
+    return reader, reader.schema
 
 
 def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
@@ -188,13 +194,8 @@ def table_of_records(records: Sequence[Mapping[str, object]]) -> pa.Table:
     >>> table_of_records([{"a": 1}, {"a": 2, "b": "x"}]).to_pydict()
     {'a': [1, 2], 'b': [None, 'x']}
     """
-    columns = {}
-    for name in dict.fromkeys(name for row in records for name in row):
-        try:
-            columns[str(name)] = pa.array([row.get(name) for row in records], from_pandas=True)
-        except UNREADABLE as error:
-            raise InputError(f"{IN_MEMORY}: column {name} holds neither all numbers nor all strings") from error
-    return pa.table(columns)
+    names = dict.fromkeys(name for row in records for name in row)
+    return table_of_columns({name: [row.get(name) for row in records] for name in names})
 
 
 def label_array(labels: object) -> RawLabels:
