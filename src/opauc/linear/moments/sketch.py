@@ -243,7 +243,7 @@ class ClassSketch(Statistic):
     def _add(self, rows: Rows, labels: Labels, numbers: NDArray[np.int64], weight: Floats | None) -> None:
         """Add the rows to the sums in place; raise before if they are too large."""
         values = rows if isinstance(rows, np.ndarray) else rows.data
-        if max(values.max(initial=0.0), -values.min(initial=0.0)) > MAX_VALUE:
+        if float(max(values.max(initial=0.0), -values.min(initial=0.0))) > MAX_VALUE:  # beyond float32
             raise StatisticsOverflowError("the sums of the rows overflow float64; scale the features down")
         sign_rows = self.stream.sign_rows(numbers)
         if weight is not None:
