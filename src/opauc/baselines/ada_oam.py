@@ -10,7 +10,6 @@ import numpy as np
 from opauc.core.kernels.compile import inlined, kernel
 from opauc.core.kernels.sparse_rows import clear_row, unpack_row
 from opauc.core.kernels.symmetric_matrix import add_low_rank_product, symmetric_product
-from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SWITCH, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
 from opauc.core.solver import Solver
@@ -148,10 +147,6 @@ class AdaOAMSolver(Solver[AdaptiveState]):
     def counts(self, state: AdaptiveState) -> ClassCounts:
         """Return the total sample weight of each class."""
         return SGD().counts(state.descent)
-
-    def summary(self, state: AdaptiveState, weights: Floats) -> ScoreSummary:
-        """Return means and variances of the scores, from the class statistics."""
-        return self.statistics(state).summary(weights)
 
     def statistics(self, state: AdaptiveState) -> ClassMoments:
         """Return the class statistics."""

@@ -69,9 +69,9 @@ class Solver(ABC, Generic[State]):
     def counts(self, state: State) -> ClassCounts:
         """Return how many rows of each class were seen."""
 
-    @abstractmethod
     def summary(self, state: State, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores that `weights` give to the rows seen."""
+        return self.statistics(state).summary(weights)
 
     def scores_unit_rows(self, state: State) -> bool:  # noqa: ARG002
         """Tell whether the weights are for rows scaled to length one."""
@@ -179,10 +179,6 @@ class MergeableSolver(Solver[Sums]):
     def statistics(self, state: Sums) -> Sums:
         """Return the statistics, which are the state."""
         return state
-
-    def summary(self, state: Sums, weights: Floats) -> ScoreSummary:
-        """Return counts, means and variances of the scores, from the statistics."""
-        return state.summary(weights)
 
     def to_arrays(self, state: Sums) -> Arrays:
         """Return the arrays the statistic is made of, by name."""

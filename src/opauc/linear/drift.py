@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, SWITCH, Count, Shares, parameter
 from opauc.core.solver import Solver
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
@@ -174,10 +173,6 @@ class DriftingExact(Solver[DriftState]):
         number, filled = self.leaderboard(state).chosen, int(state.filled[0])
         moments = _moments(state, number).decay(self.forgetting_factors[number] ** filled)
         return moments.update(state.rows[:filled], state.labels[:filled], state.weight[:filled]) if filled else moments
-
-    def summary(self, state: DriftState, weights: Floats) -> ScoreSummary:
-        """Return counts, means and variances of the scores from the statistics."""
-        return self.statistics(state).summary(weights)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return the number of rows whose processing costs about as much as computing the weights."""

@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import SWITCH, Numbers, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights, sum_row_squares
 from opauc.core.solver import Solver
@@ -260,10 +259,6 @@ class GridSGD(GridSolver[GridState]):
     def counts(self, state: GridState) -> ClassCounts:
         """Return the total weight of the rows of each class."""
         return ClassCounts(*state.counts.tolist())
-
-    def summary(self, state: GridState, weights: Floats) -> ScoreSummary:
-        """Return counts, means and variances of the scores from the statistics."""
-        return self.statistics(state).summary(weights)
 
     def statistics(self, state: GridState) -> ClassMoments:
         """Return the class statistics."""

@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from opauc.core.kernels.symmetric_matrix import mirror_lower
-from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import NON_NEGATIVE, POSITIVE, SHARE, SWITCH, Option, parameter
 from opauc.core.row_blocks import contiguous_blocks, kernel_rows, row_weights
 from opauc.core.solver import Solver
@@ -218,10 +217,6 @@ class SGD(Solver[SgdState]):
     def counts(self, state: SgdState) -> ClassCounts:
         """Return the total weight of the rows of each class."""
         return ClassCounts(*state.counts.tolist())
-
-    def summary(self, state: SgdState, weights: Floats) -> ScoreSummary:
-        """Return counts, means and variances of the scores from the statistics."""
-        return self.statistics(state).summary(weights)
 
     def statistics(self, state: SgdState) -> ClassMoments:
         """Return the class statistics, pending rows included."""

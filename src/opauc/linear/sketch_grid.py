@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.core.mergeable import ScoreSummary
 from opauc.core.parameters import Count, Seed, parameter
 from opauc.core.row_blocks import row_weights, sparse_blocks, sum_row_squares
 from opauc.core.transaction import Rollback, touched_features
@@ -102,10 +101,6 @@ class SketchedGridSGD(GridSolver[SketchGridState]):
     def counts(self, state: SketchGridState) -> ClassCounts:
         """Return the total weight of the rows of each class."""
         return ClassCounts(*state.sign_sums[:, -1].tolist())
-
-    def summary(self, state: SketchGridState, weights: Floats) -> ScoreSummary:
-        """Return counts, means and estimated variances of the scores from the sketch."""
-        return self.statistics(state).summary(weights)
 
     def statistics(self, state: SketchGridState) -> ClassSketch:
         """Return the class sketches."""

@@ -31,8 +31,8 @@ class ScoreBuffer:
     """
 
     def __init__(self, exact_rows: int = MAX_EXACT_ROWS) -> None:
-        self.stream = StreamingAuc.empty()
-        self.n_rows = 0
+        self.stream: StreamingAuc = StreamingAuc.empty()
+        self.n_rows: int = 0
         self._exact_rows = exact_rows
         self._batches: list[tuple[Flags, Floats]] = []
 

@@ -209,7 +209,9 @@ class Trial:
     """One method in a comparison: its training time in `seconds`, its error message in `trouble`."""
 
     def __init__(self, method: Method, clock: Clock = wall_clock, of_table: bool = False) -> None:
-        self.method, self.seconds, self.trouble = method.fresh(), 0.0, ""
+        self.method: Method = method.fresh()
+        self.seconds: float = 0.0
+        self.trouble: str = ""
         self._warm, self._clock, self._of_table = False, clock, of_table
 
     def rows_of(self, batch: NumberedRows) -> Rows:
