@@ -79,7 +79,7 @@ def test_labels_of_polars_are_categories_too(tmp_path):
 def test_integers_beyond_64_bits_are_categories():
     accounts = [10**30 + row % 4 for row in range(N_ROWS)]
     labels = np.array([row % 2 for row in range(N_ROWS)])
-    model = opauc.train(pd.DataFrame({"account": accounts, "y": labels}), label="y")
+    model = opauc.OnePassGAM().fit(pd.DataFrame({"account": accounts}), labels)
     scores = model.decision_function(pd.DataFrame({"account": accounts}))
     assert scores[labels == 1].min() > scores[labels == 0].max()
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, validate_data
 
 from opauc.additive.settings import AdditiveSettings
 from opauc.data import ReadOptions
+from opauc.data.arrays import check_exact
 from opauc.data.columns import TableColumns
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.frames import to_table, with_text_names
@@ -137,6 +138,8 @@ def is_table(X: ArrayLike) -> bool:
 
 
 def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        check_exact(X, range(X.shape[1]), "X")
     try:
         checked = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import zipfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from tokenize import TokenError
 from typing import IO, Any, NamedTuple, TypeAlias
@@ -14,6 +15,9 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy.sparse import csr_array
 
+from opauc.core.batch import MAX_COUNT
+from opauc.data.columns import check_integers
+from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
 from opauc.types import Array
 
@@ -131,6 +135,26 @@ def canonical_rows(data: Values, indices: Values, ends: Values, n_features: int,
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def check_exact(array: Values, columns: Sequence[int], source: str, policy: SchemaPolicy = DEFAULT_POLICY) -> None:
+    """Raise where integers of a column become equal in float64.
+
+    >>> import numpy as np
+    >>> from opauc.data.arrays import check_exact
+    >>> check_exact(np.array([[2**53], [2**53 + 1]]), [0], "a.npy")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    opauc.errors.InputError: a.npy: column 0: integers beyond 2**53 become equal as numbers; ...
+    """
+    if array.dtype.kind not in "iu" or not array.size or max(-int(array.min()), int(array.max())) <= MAX_COUNT:
+        return
+    merged = []
+    for at in columns:
+        integers = np.unique(array[:, at])
+        if np.unique(integers.astype(np.float64)).size < (1.0 - policy.max_merged_share) * integers.size:
+            merged.append(str(at))
+    check_integers(merged, source)
 
 
 def float_type(kind: Kind, source: str) -> np.dtype[np.floating]:

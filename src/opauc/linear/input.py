@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from opauc.core.registry import TENSOR_INPUT
 from opauc.core.row_blocks import widen_rows
+from opauc.data.arrays import check_exact
 from opauc.data.encode.table_features import OneHotReading
 from opauc.estimators.input_checks import CheckedBatch, canonical, check_labels, check_not_exchanged
 from opauc.types import Array, Rows
@@ -103,7 +104,9 @@ def _unsupported_values(X: Any) -> str:
 
 
 def _in_memory(X: Any) -> Any:
-    """Return whatever has columns as a table, anything else unchanged."""
+    """Return whatever has columns as a table, anything else unchanged; integers must be exact in float64."""
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        check_exact(X, range(X.shape[1]), "X")
     if isinstance(X, np.ndarray | list | str) or sparse.issparse(X):
         return X
     from opauc.data.frames import to_table  # pyarrow, which arrays do not wait for

@@ -13,10 +13,10 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from opauc.core.batch import Position, RawBatch, RawLabels
-from opauc.data.arrays import Values, canonical_rows, float_type
-from opauc.data.arrow_columns import are_merged, label_values, without_views
+from opauc.data.arrays import Values, canonical_rows, check_exact, float_type
+from opauc.data.arrow_columns import label_values, without_views
 from opauc.data.bad_rows import BadRows
-from opauc.data.columns import ResolvedColumns, TableColumns, check_integers
+from opauc.data.columns import ResolvedColumns, TableColumns
 from opauc.data.frames import UNREADABLE, PandasTable, table_of_columns, to_table, with_plain_values
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
@@ -94,8 +94,7 @@ class MemoryReader:
         roles, _ = self._resolve([str(position) for position in range(array.shape[1])])
         if roles.categorical:
             raise InputError(f"{IN_MEMORY}: arrays have no categorical columns; they need a table")
-        if array.dtype.kind in "iu":
-            check_integers([str(at) for at in roles.numeric if are_merged(pa.array(array[:, at]))], IN_MEMORY)
+        check_exact(array, roles.numeric, IN_MEMORY)
         dtype, every = float_type(array.dtype, IN_MEMORY), roles.numeric == tuple(range(array.shape[1]))
         for first in range(start, array.shape[0], MAX_ROWS):
             block = array[first : first + MAX_ROWS]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.core.batch import Position, RawBatch, RawLabels
-from opauc.data.arrays import WRONG_ENDS, ArrayStream, canonical_rows, float_type, member_stream
+from opauc.data.arrays import WRONG_ENDS, ArrayStream, canonical_rows, check_exact, float_type, member_stream
 from opauc.data.bad_rows import BadRows
 from opauc.data.byte_ranges import ByteRange, split_evenly
 from opauc.data.columns import ColumnRoles, TableColumns, listed
@@ -67,6 +67,7 @@ class DenseRows:
         labels = None if self._labels is None else self._labels.read(n_rows).reshape(-1)
         if self._roles.label is not None:
             labels = block[:, self._roles.label].copy()
+        check_exact(block, self._roles.numeric, self._array.name)
         if self._roles.numeric != tuple(range(block.shape[1])):
             block = block[:, self._roles.numeric]
         return np.ascontiguousarray(block, dtype=self._dtype), labels
