@@ -251,7 +251,7 @@ def test_an_additive_model_of_files_is_that_of_threads_to_the_last_bit(scheduler
 
     path = write_csv(tmp_path / "a.csv", table)
     reading = OrdinalReading(ReadOptions(label="bought"))
-    plan = plan_training(AdditiveFactory({"random_state": 0}), [path], reading, ClassLabels())
+    plan = plan_training(AdditiveFactory({"random_state": 0, "init_size": 500}), [path], reading, ClassLabels())
     found, right = (train_files(plan, engine).model for engine in (scheduler, ThreadScheduler(2)))
     assert_array_equal(found.fit.final.weights, right.fit.final.weights)
     assert found.fit.final.selection == right.fit.final.selection

@@ -12,7 +12,6 @@ from scipy import sparse
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.registry import SOLVERS
 from opauc.errors import OpaucError
-from opauc.linear import sketch_sgd as sketched_sgd
 from opauc.linear.sgd import LEARNING_RATES
 from tests.problems import problem
 
@@ -23,12 +22,13 @@ def settings():
     """Yield every solver with its defaults, and with each of its learning rates, with and without a penalty."""
     for name, make in SOLVERS.items():
         parameters = {field.name for field in fields(make)}
-        yield pytest.param(make(), id=name)
+        defer = {"defer_from": 0} if "defer_from" in parameters else {}
+        yield pytest.param(make(**defer), id=name)
         for rate in LEARNING_RATES if "learning_rate" in parameters else ():
             eta0 = {"eta0": 1e3 if rate == "theorem" else 0.05}
             for alpha in (0.0, 3.0) if "alpha" in parameters else (None,):
                 penalty = {} if alpha is None else {"alpha": alpha}
-                yield pytest.param(make(learning_rate=rate, **eta0, **penalty), id=f"{name}-{rate}-{alpha}")
+                yield pytest.param(make(learning_rate=rate, **eta0, **penalty, **defer), id=f"{name}-{rate}-{alpha}")
 
 
 everyone = pytest.mark.parametrize("solver", list(settings()))
@@ -86,8 +86,7 @@ def interrupt(patch, solver):
 @everyone
 @forms
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-def test_a_step_is_rolled_back_whether_it_ends_or_is_interrupted(solver, form, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
+def test_a_step_is_rolled_back_whether_it_ends_or_is_interrupted(solver, form):
     rows, labels = chunk(0)
     state = solver.step(solver.start(WIDE), form(rows), labels)
     for seed in (1, 2, 3):

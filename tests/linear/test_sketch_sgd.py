@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.errors import DivergedError
-from opauc.linear import sketch_sgd as sketched_sgd
 from opauc.linear.kernels.feature_records import LINE, NUMBERS_END, ROWS
 from opauc.linear.sketch_sgd import CENTERINGS, RELATIVE_STEP, SketchedSGD
 from tests import literal
@@ -34,20 +33,18 @@ def iterates(solver, rows, labels, steps, weights=None):
     return literal.sketched_descent(rows.toarray(), labels, codes, solver.alpha, steps, solver.centering, weights)
 
 
-@pytest.fixture(params=[0, 4], ids=["rows at once", "rows deferred"])
-def patience(request, monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0 if request.param else 10**9)
-    return request.param
+NEVER = 10**9  # more features than there are: each gets a line at once
+defer = pytest.mark.parametrize("defer_from", [NEVER, 0], ids=["rows at once", "rows deferred"])
 
 
 @pytest.mark.parametrize("centering", CENTERINGS)
 @pytest.mark.parametrize(("alpha", "eta0"), [(0.01, 0.05), (0.0, 0.05), (20.0, 0.05), (25.0, 0.06), (0.5, 0.1)])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.usefixtures("patience")
-def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centering, alpha, eta0, weighted):
+@defer
+def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centering, alpha, eta0, weighted, defer_from):
     rows, labels = sparse_problem(0)
     weight = np.random.default_rng(0).integers(1, 4, 400) / 2 if weighted else None  # a third of them one
-    solver = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centering=centering)
+    solver = SketchedSGD(alpha, eta0, "constant", average=False, rank=7, centering=centering, defer_from=defer_from)
     expected = iterates(solver, rows, labels, np.full(400, eta0), weight)
     state = run(solver, rows, labels, weight=weight)
     assert_allclose(solver.weights(state), expected[-1], rtol=1e-9, atol=1e-9 * np.abs(expected[-1]).max())
@@ -57,10 +54,10 @@ def test_weights_and_their_mean_are_those_of_the_dense_algorithm(centering, alph
 
 
 @pytest.mark.parametrize("centering", CENTERINGS)
-@pytest.mark.usefixtures("patience")
-def test_the_iterates_agree_after_three_thousand_rows(centering):
+@defer
+def test_the_iterates_agree_after_three_thousand_rows(centering, defer_from):
     rows, labels = sparse_problem(1, 3000, 80, 0.08)
-    solver = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centering=centering)
+    solver = SketchedSGD(1e-3, 0.02, "invsqrt", average=False, rank=50, centering=centering, defer_from=defer_from)
     expected = iterates(solver, rows, labels, 0.02 / np.sqrt(np.arange(1, 3001)))[-1]
     got = solver.weights(run(solver, rows, labels))
     assert np.abs(got - expected).max() <= 1e-9 * np.abs(expected).max()
@@ -74,10 +71,10 @@ def test_the_iterates_agree_after_one_hundred_and_twenty_thousand_rows():
     assert np.abs(got - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
-@pytest.mark.usefixtures("patience")
-def test_float32_tables_keep_four_digits():
+@defer
+def test_float32_tables_keep_four_digits(defer_from):
     rows, labels = sparse_problem(3, 3000, 80, 0.08)
-    solver = SketchedSGD(1e-3, 0.02, "constant", average=False, rank=50, dtype="float32")
+    solver = SketchedSGD(1e-3, 0.02, "constant", average=False, rank=50, dtype="float32", defer_from=defer_from)
     expected = iterates(solver, rows, labels, np.full(3000, 0.02))[-1]
     state = run(solver, rows, labels)
     assert state.table.rows.dtype == np.float32
@@ -100,10 +97,10 @@ def test_gaussian_vectors_follow_the_same_algorithm():
     assert_allclose(solver.weights(run(solver, rows, labels)), expected, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.usefixtures("patience")
-def test_the_relative_step_divides_by_the_largest_curvature_so_far():
+@defer
+def test_the_relative_step_divides_by_the_largest_curvature_so_far(defer_from):
     rows, labels = sparse_problem(6, 200, 30)
-    solver = SketchedSGD(alpha=0.1, eta0=50.0, average=False, rank=5)
+    solver = SketchedSGD(alpha=0.1, eta0=50.0, average=False, rank=5, defer_from=defer_from)
     codes = solver.start(1).stream.sign_rows(np.arange(200))[:, :5]
     dense, curvature, steps = rows.toarray(), 0.0, np.zeros(200)
     for i in range(200):
@@ -117,26 +114,23 @@ def test_the_relative_step_divides_by_the_largest_curvature_so_far():
     assert_allclose(solver.weights(run(solver, rows, labels)), expected, rtol=1e-8, atol=1e-10)
 
 
-def test_a_feature_gets_a_row_only_at_its_fifth_occurrence(monkeypatch):
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 0)
+def test_a_feature_gets_a_row_only_at_its_fifth_occurrence():
     rows, labels = sparse_problem(7, 60, 50, 0.08)
-    solver = SketchedSGD(rank=4)
+    solver = SketchedSGD(rank=4, defer_from=0)
     state = run(solver, rows, labels)
     met = np.bincount(rows.indices, minlength=50)
     assert_array_equal(state.table.records[:, LINE] < 0, met > 4)
     assert state.table.used[0] == (met > 4).sum()
-    at_once = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
+    at_once = SketchedSGD(rank=4, defer_from=NEVER)
     plain = at_once.statistics(run(at_once, rows, labels))
     assert_allclose(solver.statistics(state).sums, plain.sums, atol=1e-12)
 
 
-def test_occurrences_are_kept_up_to_the_last_row_number_a_record_can_store(monkeypatch):
+def test_occurrences_are_kept_up_to_the_last_row_number_a_record_can_store():
     rows, labels = sparse_problem(10, 60, 50, 0.08)
     solver, states = SketchedSGD(rank=4), []
-    for defer_from in (0, 10**9):
-        monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", defer_from)
-        state = solver.start(50)
+    for defer_from in (0, NEVER):
+        state = SketchedSGD(rank=4, defer_from=defer_from).start(50)
         state.parts.scalars[ROWS] = NUMBERS_END - 30
         states.append(solver.step(state, rows[:30], labels[:30]))
     met = np.bincount(rows[:30].indices, minlength=50)
@@ -151,15 +145,13 @@ def test_occurrences_are_kept_up_to_the_last_row_number_a_record_can_store(monke
     assert_allclose(solver.weights(late), solver.weights(soon), rtol=1e-9, atol=1e-12)
 
 
-def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them(monkeypatch):
+def test_a_table_without_early_occurrences_goes_on_in_one_that_keeps_them():
     rows, labels = sparse_problem(11, 200, 50, 0.08)
-    solver = SketchedSGD(rank=4)
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 10**9)
+    solver = SketchedSGD(rank=4, defer_from=NEVER)
     narrow = rows[:100, :30]
     before, start = run(solver, narrow, labels[:100]), solver.start(50)
     plain = solver.step(start, sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (100, 50)), labels[:100])
-    monkeypatch.setattr(sketched_sgd, "MIN_FEATURES_TO_DEFER", 50)
-    grown = solver.start(50)
+    grown = SketchedSGD(rank=4, defer_from=50).start(50)
     for new, old in zip((*grown.table, *grown.parts), (*before.table, *before.parts), strict=True):
         new[tuple(slice(0, size) for size in old.shape)] = old
     assert grown.table.records.shape[1] > before.table.records.shape[1]
@@ -209,13 +201,13 @@ def test_state_survives_pickling():
     assert_array_equal(solver.weights(one), solver.weights(other))
 
 
-@pytest.mark.usefixtures("patience")
-def test_the_sketch_of_weighted_rows_is_in_the_mean_their_weighted_covariance():
+@defer
+def test_the_sketch_of_weighted_rows_is_in_the_mean_their_weighted_covariance(defer_from):
     rows, labels = sparse_problem(12, 60, 5, 0.5)
     weight = np.random.default_rng(12).uniform(0.2, 4.0, 60)
     found = np.zeros((2, 5, 5))
     for seed in range(400):
-        solver = SketchedSGD(rank=7, random_state=seed)
+        solver = SketchedSGD(rank=7, random_state=seed, defer_from=defer_from)
         state = run(solver, rows, labels, weight=weight)
         sketch = solver.statistics(state)
         assert_allclose(solver.counts(state), np.bincount(labels, weight), rtol=1e-12)

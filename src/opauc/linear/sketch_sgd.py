@@ -42,8 +42,6 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays,
 
 # SketchOptions.centered and mean_share of each value of `centering`.
 CENTERINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
-# From this many features on, a feature gets a line of the table only after several occurrences: most occur rarely.
-MIN_FEATURES_TO_DEFER = 50_000
 # Factor on "theorem" steps: still stable, and in one pass over many features the plain step does not get far enough.
 RELATIVE_STEP = 2.0
 # float64 counts rows one by one up to here.
@@ -100,6 +98,9 @@ class SketchedSGD(Solver[SketchState]):
         Whether to use Gaussian numbers instead of signs.
     dtype : {"float64", "float32"}, default="float64"
         Type of the sketch in memory.
+    defer_from : int, default=50000
+        Number of features from which on a feature gets a line of the table only after several occurrences: of many
+        features most occur rarely. The weights are the same.
 
     Examples
     --------
@@ -124,11 +125,12 @@ class SketchedSGD(Solver[SketchState]):
     centering: str = parameter("centered", Option(tuple(CENTERINGS)))
     gaussian: bool = parameter(False, SWITCH)
     dtype: str = parameter("float64", Option(("float64", "float32")))
+    defer_from: int = parameter(50_000, Count(0))
 
     def start(self, n_features: int) -> SketchState:
         """Return the state before any row; the system commits memory as features occur."""
         stream = SignStream.seeded(self.rank, self.random_state, self.gaussian)
-        n_early = N_EARLY if n_features >= MIN_FEATURES_TO_DEFER and not self.gaussian else 0
+        n_early = N_EARLY if n_features >= self.defer_from and not self.gaussian else 0
         width = stream.width
         table = FeatureTable(
             rows=aligned_zeros((n_features, 2 * width), self.dtype),
