@@ -27,8 +27,8 @@ from opauc.additive.terms import Explanation, Term
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
 from opauc.core.transaction import Transaction, changing, reading
-from opauc.data import ReadOptions
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.options import DEFAULTS
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
@@ -48,7 +48,7 @@ class EncodedRows(NamedTuple):
     @classmethod
     def of(cls, data: InMemoryRows, labels: Labels, weight: Floats | None) -> EncodedRows:
         """Infer the column types from the rows and encode these; rows of weight zero are dropped."""
-        rows, schema = data.encode(data.infer_schema(labels))
+        rows, schema = data.encode(None, labels)
         if weight is None:
             return cls(rows, labels, None, schema)
         kept = np.flatnonzero(weight)
@@ -190,6 +190,7 @@ class OnePassGAM(ScoringClassifier):
         >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, ["no", "no", "yes", "yes"] * 30).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
+        check_not_exchanged(X, y)
         with changing(self) as transaction:
             self._fit_rows(X, y, sample_weight, transaction)
             if not self._fitted.counts.both:
@@ -197,7 +198,7 @@ class OnePassGAM(ScoringClassifier):
                     f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
                 )
             _ = self._fitted.scorer
-            for leak in self.leaks_:
+            for leak in find_leaks(self._fitted, self._input_names()):
                 warnings.warn(leak, stacklevel=2)
         return self
 
@@ -553,8 +554,8 @@ class OnePassGAM(ScoringClassifier):
         return None if self._reading is None else self._reading.columns
 
     def _scored(self, X: ArrayLike) -> Scored:
+        check_is_fitted(self)
         with reading(self):
-            check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
             scorer, classes = self._fitted.scorer, self.classes_
         return Scored(scorer, scorer.scores(rows), classes)
@@ -580,7 +581,8 @@ class OnePassGAM(ScoringClassifier):
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:
         """Return how the parameters become a fit, where so many rows are known to come."""
-        inputs = Inputs.of(self._columns, self._input_names())
+        columns = self._columns
+        inputs = Inputs.of(columns, () if columns is not None else self._column_names())
         return AdditiveFactory(self.get_params(deep=False), inputs=inputs, n_rows=n_rows, policy=self._policy)
 
     def _settings(self) -> AdditiveSettings:
@@ -593,7 +595,6 @@ class OnePassGAM(ScoringClassifier):
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
-        check_not_exchanged(X, y)
         data = InMemoryRows.of(self, X, self._settings())
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
@@ -632,7 +633,7 @@ class OnePassGAM(ScoringClassifier):
         else:
             data = InMemoryRows.of(self, X, self._settings())
             labeled = self._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
-            rows, columns = data.encode(data.infer_schema(labeled.labels, keep_constant=True))
+            rows, columns = data.encode(None, labeled.labels, keep_constant=True)
             batch = labeled._replace(rows=rows)
         self.classes_ = batch.classes
         self._set_columns(columns)
@@ -663,7 +664,7 @@ class OnePassGAM(ScoringClassifier):
     def _set_columns(self, columns: TableSchema | None) -> None:
         """Keep the schema of a table."""
         if columns is not None:
-            self._reading = replace(self._reading or OrdinalReading(ReadOptions()), columns=columns)
+            self._reading = replace(self._reading or OrdinalReading(DEFAULTS), columns=columns)
 
     def _trim_reading(self) -> None:
         """Drop the categories that have no level of their own, once the basis is fixed."""

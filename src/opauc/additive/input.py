@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,10 +16,10 @@ from opauc.data import ReadOptions
 from opauc.data.arrays import check_exact
 from opauc.data.columns import TableColumns
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.frames import to_table, with_text_names
+from opauc.data.frames import is_table, to_table, with_text_names
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.column import CATEGORY, NUMBER, ColumnSchema
-from opauc.data.schema.table import UNLABELED, OrdinalRows, TableSchema, table_of
+from opauc.data.schema.table import UNLABELED, TableSchema, table_of
 from opauc.errors import InputError
 from opauc.types import Floats, Labels
 
@@ -77,23 +76,27 @@ class InMemoryRows:
             first += batch.num_rows
         return replace(self, data=type(self.data).from_batches(batches, self.data.schema))
 
-    def infer_schema(self, labels: Labels, keep_constant: bool = False) -> TableSchema | None:
-        """Return the column types inferred from the rows and their labels; None for an array, all of numbers."""
-        if isinstance(self.data, np.ndarray):
-            return None
+    def _infer_schema(self, table: Table, labels: Labels, keep_constant: bool) -> TableSchema:
         if not self.is_array:
-            return TableSchema.infer(self.data, labels, keep_constant, requested=self.requested)
-        columns = self.requested.resolve(self.data.schema.names, "X").by_name
-        kinds = {name: CATEGORY if name in columns.categorical else NUMBER for name in self.data.schema.names}
+            return TableSchema.infer(table, labels, keep_constant, requested=self.requested)
+        columns = self.requested.resolve(table.schema.names, "X").by_name
+        kinds = {name: CATEGORY if name in columns.categorical else NUMBER for name in table.schema.names}
         used = [name for name in kinds if name in (columns.features or ())]
         return TableSchema(tuple(ColumnSchema(name, kinds[name], declared=name in columns.numeric) for name in used))
 
-    def encode(self, schema: TableSchema | None) -> InputRows:
-        """Return the rows as numbers; new categories are numbered unless the schema is frozen."""
+    def encode(
+        self, schema: TableSchema | None, labels: Labels | None = None, keep_constant: bool = False
+    ) -> InputRows:
+        """Return the rows as numbers, those of a table by its schema or one inferred from the rows and their labels.
+
+        New categories are numbered unless the schema is frozen.
+        """
         if isinstance(self.data, np.ndarray):
             return InputRows(self.data, None)
+        schema = schema if labels is None else self._infer_schema(self.data, labels, keep_constant)
         assert schema is not None
-        return _warned(schema.learn(self.data))
+        rows, schema, _ = schema.learn(self.data).warned()
+        return InputRows(rows, schema)
 
 
 def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> InputRows:
@@ -107,10 +110,12 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
         record = columns.read_record(X[0])
         if record is not None:
             return InputRows(record, columns)
-    if not is_table(X) and _fitted_to_array(estimator, columns):
+    is_array = not is_table(X)
+    if is_array and _fitted_to_array(estimator, columns):
         table = _table_of_array(_array_rows(estimator, X, reset=False))
-        return _warned(columns.learn(table) if learn else columns.read(table))
-    if not is_table(X):
+        rows, schema, _ = (columns.learn(table) if learn else columns.read(table)).warned()
+        return InputRows(rows, schema)
+    if is_array:
         if columns.categorical.any() or not len(columns.inputs) == len(columns.columns) == estimator.n_features_in_:
             raise ValueError(
                 f"{type(estimator).__name__} was fitted to a table with columns of strings or dates; "
@@ -125,16 +130,8 @@ def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | Non
     if "feature_names_in_" in vars(estimator) and not from_files and not is_records(X):
         _check_feature_names(estimator, X, reset=False)
     table = with_text_names(X)
-    return _warned(columns.learn(table) if learn else columns.read(table))
-
-
-def is_table(X: ArrayLike) -> bool:
-    """Tell whether data has columns by name: a data frame of pandas, polars or pyarrow, or rows given as dicts."""
-    if isinstance(X, np.ndarray):
-        return False
-    from opauc.data.formats.memory import table_names
-
-    return table_names(X) is not None
+    rows, schema, _ = (columns.learn(table) if learn else columns.read(table)).warned()
+    return InputRows(rows, schema)
 
 
 def _array_rows(estimator: BaseEstimator, X: ArrayLike, reset: bool) -> Floats:
@@ -182,14 +179,3 @@ def _file_rows(estimator: BaseEstimator, path: str, columns: TableSchema | None)
     if not parts:
         raise InputError(f"{path}: there are no rows in it")
     return np.concatenate(parts)
-
-
-def _warned(found: OrdinalRows) -> InputRows:
-    """Return the rows, with a warning of strings where numbers were before."""
-    for name, count in found.unreadable.items():
-        warnings.warn(
-            f"column {name}: {count:,} values are strings where numbers were; they count as missing",
-            UserWarning,
-            stacklevel=6,
-        )
-    return InputRows(found.rows, found.schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -339,9 +339,9 @@ def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoin
     if profiles:
         report_columns(profiles, observer)
     with stopping() as stop, observer.progress("training", stream.total_bytes) as show:
-        many: set[str] = set()
+        counts, many = stream.category_counts, set[str]()  # the counts grow with the rows
         for batch in stop.until_asked(stream.batches()):
-            many |= report_many_categories(stream, many, observer)
+            many |= report_many_categories(counts, many, observer)
             if not profiles and (profiles := list(stream.column_profiles)):
                 report_columns(profiles, observer)
             trainer.train(batch)
@@ -428,9 +428,9 @@ def report_columns(profiles: Sequence[Any], observer: Observer) -> None:
     observer.say("columns", f"columns: {text}{rest}", used=used, dropped=dropped)
 
 
-def report_many_categories(stream: Any, reported: set[str], observer: Observer) -> set[str]:
+def report_many_categories(counts: Mapping[str, int], reported: set[str], observer: Observer) -> set[str]:
     """Report columns, once each, that have so many categories that they may be names or row numbers."""
-    many = {name: count for name, count in stream.category_counts.items() if count > MANY_CATEGORIES}
+    many = {name: count for name, count in counts.items() if count > MANY_CATEGORIES}
     for name in many:
         if name not in reported:
             observer.say(

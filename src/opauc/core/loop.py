@@ -91,7 +91,7 @@ class Trainer:
         self.pending = PendingBatches(labels or ClassLabels())
         self.position = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
-        self._fit = fit
+        self._fit, self._width = fit, None if fit is None else fit.n_features
 
     @property
     def begun(self) -> bool:
@@ -125,8 +125,14 @@ class Trainer:
     ) -> None:
         """Train on rows in memory, within another transaction if there is one; rows of weight zero are dropped."""
         with Transaction(self) if within is None else nullcontext(within) as transaction:
-            self._prepare(rows, None, transaction)
-            self._step(self.fit.align(rows), labels, weight, groups)
+            fit = self._prepare(rows, None, transaction)
+            rows = fit.align(rows)
+            if weight is not None and not weight.all():
+                positive = np.flatnonzero(weight)
+                rows, labels, weight = rows[positive], labels[positive], weight[positive]
+                groups = None if groups is None else groups[positive]
+            if labels.size:
+                self._fit = fit.update(rows, labels, weight, groups)
 
     def train(self, batch: Batch) -> None:
         """Train on a batch of a stream, or keep it until rows of both classes have been seen."""
@@ -173,25 +179,25 @@ class Trainer:
 
     def _train_batch(self, batch: Batch, transaction: Transaction) -> None:
         labels = self.labels.encode(batch)
-        self._prepare_batch(batch, transaction)
-        rows, begin, seen = self.fit.align(batch.rows), 0, batch.first_row
+        fit = self._prepare_batch(batch, transaction)
+        rows, begin, seen = fit.align(batch.rows), 0, batch.first_row
         while begin < labels.size:
             end = min(labels.size, max(begin + 1, begin + self.monitor.next_look - seen))
             block = rows[begin:end] if end - begin < labels.size else rows
-            self.monitor = self.monitor.before(block, labels[begin:end], self.fit)
+            self.monitor = self.monitor.before(block, labels[begin:end], fit)
             groups = None if batch.groups is None else batch.groups[begin:end]
-            self._step(block, labels[begin:end], None, groups)
+            fit = self._fit = fit.update(block, labels[begin:end], None, groups)
             seen, begin = seen + end - begin, end
-            self.monitor = self.monitor.after(self.fit, seen)
+            self.monitor = self.monitor.after(fit, seen)
         self.position = batch.resume_position
 
-    def _prepare_batch(self, batch: Batch, transaction: Transaction) -> None:
-        """Prepare for a batch of a stream; errors name its source."""
-        width, before = batch.rows.shape[1], self._fit
-        if before is not None and width != before.n_features and isinstance(batch.rows, np.ndarray):
-            raise InputError(f"{batch.source}: has {width} features, those before had {before.n_features}")
+    def _prepare_batch(self, batch: Batch, transaction: Transaction) -> Fit:
+        """Return the fit for a batch of a stream; errors name its source."""
+        width, fixed = batch.rows.shape[1], isinstance(batch.rows, np.ndarray)
+        if fixed and self._width not in (None, width):
+            raise InputError(f"{batch.source}: has {width} features, those before had {self._width}")
         try:
-            self._prepare(batch.rows, batch.resume_position, transaction)
+            fit = self._prepare(batch.rows, batch.resume_position, transaction)
         except IncompatibleSolverError as error:
             began = error.before.fitted_attributes
             raise InputError(
@@ -203,25 +209,18 @@ class Trainer:
             raise
         except ValueError as error:
             raise InputError(str(error)) from error
-        if isinstance(batch.rows, np.ndarray) and width != self.fit.n_features:
-            raise InputError(f"{batch.source}: has {width} features, those before had {self.fit.n_features}")
+        if fixed and self._width != width:
+            raise InputError(f"{batch.source}: has {width} features, those before had {self._width}")
+        return fit
 
-    def _prepare(self, rows: Rows, position: ResumePosition | None, transaction: Transaction) -> None:
-        """Begin with the first rows, or widen the fit for new features, before training on them."""
-        before = self._fit
-        self._fit = self.factory.prepare(before, rows, position)
-        if before is not None and self._fit.n_features == before.n_features:
+    def _prepare(self, rows: Rows, position: ResumePosition | None, transaction: Transaction) -> Fit:
+        """Return the fit to update: one that begins with these rows, or the fit so far with enough features."""
+        width, fit = self._width, self.factory.prepare(self._fit, rows, position)
+        self._fit, self._width = fit, fit.n_features
+        if width == self._width:
             # With the current parameters, on which it depends what a step writes into.
-            transaction.restore_on_error(self._fit.rollback(rows))
-
-    def _step(self, rows: Rows, labels: Labels, weight: Floats | None, groups: GroupKeys | None) -> None:
-        """Train on rows after `_prepare`."""
-        if weight is not None and not weight.all():
-            positive = np.flatnonzero(weight)
-            rows, labels, weight = rows[positive], labels[positive], weight[positive]
-            groups = None if groups is None else groups[positive]
-        if labels.size:
-            self._fit = self.fit.update(rows, labels, weight, groups)
+            transaction.restore_on_error(fit.rollback(rows))
+        return fit
 
 
 def finish_model(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from opauc.data.sources import IN_MEMORY
@@ -100,6 +101,15 @@ def to_table(data: Any) -> Any:
         with suppress(pa.ArrowException):  # a series has the interface too
             return pa.RecordBatchReader.from_stream(data).read_all()
     return data
+
+
+def is_table(data: object) -> bool:
+    """Tell whether data has columns by name: a data frame of pandas, polars or pyarrow, or rows given as dicts."""
+    if isinstance(data, np.ndarray):
+        return False
+    from opauc.data.formats.memory import table_names  # which imports this module
+
+    return table_names(data) is not None
 
 
 def table_of_columns(columns: Mapping[Any, Any]) -> pa.Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
@@ -37,6 +39,13 @@ class OrdinalRows(NamedTuple):
     rows: Floats
     schema: TableSchema
     unreadable: dict[str, int]
+
+    def warned(self) -> OrdinalRows:
+        """Return it after a warning of strings where numbers were before."""
+        for name, count in self.unreadable.items():
+            text = f"column {name}: {count:,} values are strings where numbers were; they count as missing"
+            warnings.warn(text, UserWarning, stacklevel=6)
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +107,7 @@ class TableSchema:
         schema = cls(tuple(columns))
         return schema if keep_constant else schema.with_sorted_categories(batch, source)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.inputs)
