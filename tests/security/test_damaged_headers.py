@@ -3,6 +3,8 @@
 import hashlib
 import json
 import struct
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from safetensors.numpy import save_file
 
 import opauc
 from opauc import UnreadableFileError
-from opauc.core.checksummed_file import read_checksummed
+from opauc.core.checksummed_file import read_checksummed, write_checksummed
 from tests.core.hostile_files import write_hostile
 from tests.security.files import read
 
@@ -134,3 +136,38 @@ def test_a_number_of_rows_that_was_never_chosen_is_refused(tmp_path, folder):
     header["fit"]["settings"]["init_size"] = "auto"
     write_hostile(tmp_path / "bad", {"format": "opauc", "version": 1, "kind": kind, "header": header}, arrays)
     assert "init_size: expected a number of rows, got 'auto'" in refused(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    "value", ["[],", "{},", "1,", "300,", "1e5,", '"ab",', '"ā",', '["city", "c12"],', "[300,1e5],", '{"a":1},']
+)  # fmt: skip
+@pytest.mark.parametrize("outer", [False, True])
+def test_reading_text_takes_at_most_eight_times_the_memory_of_the_file(tmp_path, value, outer):
+    values = f"[{value * (600_000 // len(value))}1]"
+    if outer:
+        save_file({}, tmp_path / "bad", metadata={"opauc": values})
+    else:
+        write_text(tmp_path / "bad", described(f'{{"a": {values}}}'))
+    refused(tmp_path / "bad")
+    tracemalloc.start()
+    refused(tmp_path / "bad")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20 + 8 * (tmp_path / "bad").stat().st_size
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 500_000, '"' * 500_001, '"\\', "[" * 10**6 + '"'])
+def test_strings_that_do_not_end_are_refused_at_once(tmp_path, text):
+    save_file({}, tmp_path / "bad", metadata={"opauc": text})
+    began = time.perf_counter()
+    refused(tmp_path / "bad")
+    assert time.perf_counter() - began < 2.0
+
+
+def test_a_hundred_thousand_categories_of_one_letter_columns_are_read(tmp_path):
+    header = {
+        "categories": [["c", str(number)] for number in range(100_000)],
+        "columns": {f"[{{,:{j}": 1 for j in range(999)},
+    }
+    write_checksummed(tmp_path / "good", "kind", header, {"weights": np.zeros(100_000)})
+    assert read_checksummed(tmp_path / "good")[1] == header

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import sys
 from typing import Any, TypedDict
 
 import numpy as np
@@ -22,6 +24,12 @@ Arrays = dict[str, Array]
 VERSION = 1
 # Where the header stands in the text part of the safetensors file.
 ENTRY = "opauc"
+# What reading a file may take beside a multiple of its size, and that multiple.
+SPARE_BYTES, MAX_EXPANSION = 2**20, 8
+# What JSON takes in Python, about: copies of the text, bytes of a value, and of a dictionary in addition.
+TEXT_COPIES, VALUE_BYTES, DICT_BYTES = 3, 48, 136
+# A string of JSON, or the rest of the text where it does not end.
+STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 # Characters of a message about the content of a file.
 MAX_MESSAGE = 400
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
@@ -77,8 +85,9 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
         raise UnreadableFileError(f"{path}: {'not a regular file' if os.path.exists(path) else 'no such file'}")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
+            room = SPARE_BYTES + MAX_EXPANSION * os.path.getsize(path)
             text, seal = _content(path, (file.metadata() or {}).get(ENTRY))
-            content = _parse(text)
+            content = _parse(text, room)
             _check_version(path, content)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         intact = _seal(text, arrays) == seal
@@ -117,12 +126,20 @@ def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]
     """Return the text that describes the arrays, and the checksum; raise for a file that is not ours."""
     if entry is None:
         raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
-    sealed = json_as(Sealed, _parse(entry), "checksum")
+    two_strings = TEXT_COPIES * sys.getsizeof(entry) + 2**10
+    sealed = json_as(Sealed, _parse(entry, two_strings), "checksum")
     return sealed["content"], sealed["sha256"]
 
 
-def _parse(text: str) -> Any:
-    """Return JSON as Python does, but for names that occur twice and numbers that JSON does not have."""
+def _parse(text: str, room: int) -> Any:
+    """Return JSON as Python does; raise for names that occur twice, numbers that JSON does not have, and lack of room.
+
+    A list of empty lists takes 26 times the memory of its text.
+    """
+    outside = STRING.sub('"', text)
+    n_values = sum(outside.count(mark) for mark in ",:[{")
+    if TEXT_COPIES * sys.getsizeof(text) + VALUE_BYTES * n_values + DICT_BYTES * outside.count("{") > room:
+        raise ValueError(f"its text has {n_values} values, too many for its size")
     return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
 
 
