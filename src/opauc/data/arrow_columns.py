@@ -247,7 +247,7 @@ def are_merged(column: pa.Array, policy: SchemaPolicy = DEFAULT_POLICY) -> bool:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type holds strings."""
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _can_be_categories(kind: pa.DataType) -> bool:

@@ -86,7 +86,9 @@ class MemoryReader:
             source = np.asarray(source)
         if isinstance(source, np.ndarray):
             return self._array_blocks(source, start)
-        return self._batches(source, start)
+        # Datasets and streams are read batch by batch.
+        is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "scanner")
+        return self._batches(source if is_stream else to_table(source), start)
 
     def _array_blocks(self, array: Values, start: int) -> Blocks:
         if array.ndim != 2:
@@ -136,8 +138,6 @@ def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.
     if isinstance(table, pa.Table) or hasattr(table, "scanner"):
         return table, table.schema
     if not hasattr(table, "__arrow_c_stream__"):
-        if (other := to_table(table)) is not table:
-            return _table_and_schema(other, opened)
         raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
     try:
         reader = opened.enter_context(pa.RecordBatchReader.from_stream(table))
