@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import opauc
-from opauc.cli.app import build
+from opauc.cli.app import VERBS, build
 
 SOURCES = Path(opauc.__file__).parent
 PUBLIC = ["opauc", "opauc.baselines", "opauc.metrics", "opauc.engines"]
@@ -127,7 +127,8 @@ def help_texts():
     """Yield the options and the help of every verb of the command."""
     group = typer.main.get_command(build([]))
     yield "opauc", group.help
-    for verb, command in group.commands.items():
+    for verb in VERBS:
+        command = typer.main.get_command(build([verb])).commands[verb]
         yield f"opauc {verb}", command.help
         for parameter in command.params:
             place = f"opauc {verb} {parameter.name}"

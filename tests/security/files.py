@@ -53,7 +53,7 @@ CHECKPOINTS = {
 }
 NAMES = [
     *ESTIMATORS, "moments", "sketch", "fold-moments", "sums",
-    "additive-full", "additive-effects", "additive-waiting", "command",
+    "additive-full", "additive-effects", "additive-waiting", "additive-scoring", "command",
     *(f"{name}.checkpoint" for name in CHECKPOINTS),
 ]  # fmt: skip
 
@@ -79,7 +79,10 @@ def write_files(folder):
         opauc.save(model, folder / name)
     for name, effects in {"additive-full": False, "additive-effects": True}.items():
         fit = additive_fit(effects)
-        save_model(Model("OnePassGAM", {}, fit, np.array(["no", "yes"]), fit.n_features), folder / name)
+        model = Model("OnePassGAM", {}, fit, np.array(["no", "yes"]), fit.n_features)
+        save_model(model, folder / name)
+        if effects:
+            save_model(model.scoring_only(), folder / "additive-scoring")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for part in (1, 2):

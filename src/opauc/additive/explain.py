@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +26,27 @@ from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING,
 from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms import Explanation, Term
+from opauc.additive.terms import Explanation, SavedTerms, Term
 from opauc.types import Floats
 
 # A category number that no category has: its rows belong to the pooled categories.
 NO_CATEGORY = -1.0
 NO_LEVELS = slice(0, 0)
 
-# The values at which a term is given, as shown to users, and rows that have these values and no others.
-Grid = tuple[tuple[tuple[float | str, ...], ...], Floats]
+# Values of an input at which a term is given, as shown to users and as numbers.
+Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
 
 
 class TermColumns(NamedTuple):
-    """The columns of a term with their weights in it, and its random effects.
+    """The columns that were fitted for a term, and its random effects.
 
-    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees. A column that
-    occurs several times has the sum of its weights.
+    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees.
     """
 
     name: str
     inputs: tuple[int, ...]
     grid_inputs: tuple[int, ...]
     columns: NDArray[np.int64]
-    weights: Floats
     levels: slice
 
     @property
@@ -59,10 +58,6 @@ class TermColumns(NamedTuple):
     def is_main_effect(self) -> bool:
         """Whether the term is the curve or the levels of an input."""
         return len(self.grid_inputs) == 1 and not self.is_code
-
-    def plus(self, columns: NDArray[np.int64], weights: Floats) -> TermColumns:
-        """Return the term with more weights of columns."""
-        return self._replace(columns=np.append(self.columns, columns), weights=np.append(self.weights, weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +97,12 @@ class Terms:
 
     def importances(self) -> dict[str, float]:
         """Return the standard deviation of each term over the rows."""
-        return dict(zip(self.names, self._deviations.tolist(), strict=True))
+        return dict(zip(self.names, self.numbers.deviations.tolist(), strict=True))
 
     def input_importances(self) -> Floats:
         """Return the importance of each input: the sum over its terms, that of a pair shared evenly by its two."""
         importances = np.zeros(len(self.inputs))
-        for term, deviation in zip(self.term_columns, self._deviations.tolist(), strict=True):
+        for term, deviation in zip(self.term_columns, self.numbers.deviations.tolist(), strict=True):
             importances[list(term.inputs)] += deviation / len(term.inputs)
         return importances
 
@@ -115,188 +110,99 @@ class Terms:
         """Return all terms, the most important first."""
         return list(self._terms)
 
-    @cached_property
-    def _terms(self) -> tuple[Term, ...]:
-        covariance = self.solution.current.model.covariance(self.solution.final)
-        terms = [self._describe(number, covariance) for number in range(len(self.term_columns))]
-        return tuple(sorted(terms, key=lambda term: -term.importance))
-
     def explain(self, rows: Floats) -> Explanation:
         """Return the scores of rows as sums of terms."""
-        means, column_weights, level_weights = self._term_means, self._column_weights, self._level_weights
+        column_weights, means, level_weights = self.numbers.column_weights, self.numbers.means, self._level_weights
         contributions = np.empty((rows.shape[0], means.size))
         for part, block in self.basis.blocks(rows):
             levels = self.basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
-        roots = 0.0 if self._leaf_shares is None else self._leaf_shares.roots
-        intercept = self.solution.final.weights[0] + roots
-        return Explanation(self.names, contributions - means, float(intercept + means.sum()))
+        return Explanation(self.names, contributions - means, self.numbers.baseline)
+
+    @cached_property
+    def numbers(self) -> TermSums | SavedTerms:
+        """What the sums of the fit say about the terms."""
+        saved = self.solution.saved_terms
+        return TermSums(self.solution, self.term_columns) if saved is None else saved
 
     @cached_property
     def term_columns(self) -> list[TermColumns]:
-        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees.
-
-        What pairs and trees do by single inputs alone is moved to the main effects of these.
-        """
-        terms = self._fitted_terms.copy()
-        main_effects = {term.inputs[0]: number for number, term in enumerate(terms) if term.is_main_effect}
-        for number, part in self._main_parts.items():
-            for j, columns, matrix in zip(*part, strict=True):
-                weights = matrix @ self._fitted_terms[number].weights
-                terms[number] = terms[number].plus(columns, -weights)
-                terms[main_effects[j]] = terms[main_effects[j]].plus(columns, weights)
-        return terms
-
-    @cached_property
-    def _fitted_terms(self) -> list[TermColumns]:
-        """The terms as they were fitted: pairs and trees include what single inputs do."""
-        weights, coded = self.solution.final.weights, self.basis.coded_inputs()
-        every_column, terms = np.arange(self.basis.n_columns), []
+        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees."""
+        coded, every_column, terms = self.basis.coded_inputs(), np.arange(self.basis.n_columns), []
         for inputs, columns in self.basis.effects.items():
             if inputs:
                 has_levels = len(inputs) == 1 and inputs[0] not in coded
                 levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_LEVELS
                 name = " × ".join(self.inputs[j] for j in inputs)
-                terms.append(TermColumns(name, inputs, inputs, every_column[columns], weights[columns], levels))
+                terms.append(TermColumns(name, inputs, inputs, every_column[columns], levels))
         for j in coded:
             name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
-            terms.append(TermColumns(name, (j,), (j,), every_column[:0], np.empty(0), levels))
-        if self._leaf_shares is not None:
+            terms.append(TermColumns(name, (j,), (j,), every_column[:0], levels))
+        if isinstance(self.basis.trees, LeafIndicators):
             leaves = every_column[self.basis.effects[()]]
-            for j, share in zip(self._leaf_shares.inputs.tolist(), self._leaf_shares.shares.T, strict=True):
-                terms.append(TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), leaves, share, NO_LEVELS))
+            terms += [
+                TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), leaves, NO_LEVELS)
+                for j in np.unique(self.basis.trees.splits.inputs).tolist()
+            ]
         return terms
 
-    @cached_property
-    def _main_parts(self) -> dict[int, MainPart]:
-        """What pairs and trees do by single inputs alone, by the number of the term."""
-        return {
-            number: find_main_part(self.basis, self._gram, term.inputs, term.columns)
-            for number, term in enumerate(self._fitted_terms)
-            if len(term.grid_inputs) != 1 and all((j,) in self.basis.effects for j in term.inputs)
-        }
+    @property
+    def grid_rows(self) -> list[Floats]:
+        """Rows that have the values at which each term is given, and no others: none for trees."""
+        parts = []
+        for term, axes in zip(self.term_columns, self._grids, strict=True):
+            points = np.meshgrid(*(numbers for _, numbers in axes), indexing="ij")
+            rows = np.full((points[0].size if points else 0, self.basis.n_inputs), np.nan)
+            for j, values in zip(term.grid_inputs, points, strict=True):
+                rows[:, j] = values.ravel()
+            parts.append(rows)
+        return parts
 
-    def _describe(self, number: int, covariance: Floats) -> Term:
-        """Return a term with its values along a grid, their standard errors, and its importance."""
-        term, deviation, mean = self.term_columns[number], float(self._deviations[number]), self._term_means[number]
-        inputs = tuple(self.inputs[j] for j in term.inputs)
-        if not term.grid_inputs:
-            return Term(term.name, inputs, (), np.empty(0), np.empty(0), deviation)
-        at, rows = self._code_grid(term.inputs[0]) if term.is_code else self._grid(term.grid_inputs)
-        columns = self.basis.rows(rows).toarray()
-        levels = self.basis.random_effects.rows(rows)[:, term.levels]
-        value = columns[:, term.columns] @ term.weights + levels @ self._all_level_weights[term.levels] - mean
-        # The error of the centered term: the intercept has the rest.
-        variance = self._variances(number, columns - self._column_means, covariance)
-        error = np.sqrt(np.maximum(variance + levels @ self._level_variances[term.levels], 0.0))
-        shape = tuple(len(values) for values in at)
-        value, error = value.reshape(shape), error.reshape(shape)
-        for numbers in (value, error):
-            numbers.setflags(write=False)  # terms are kept
-        return Term(term.name, inputs, at, value, error, deviation)
-
-    def _variances(self, number: int, columns: Floats, covariance: Floats) -> Floats:
-        """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""
-        term = self._fitted_terms[number]
-        derivatives = np.zeros_like(columns)
-        derivatives[:, term.columns] = columns[:, term.columns]
-        for other, part in self._main_parts.items():
-            pair = self._fitted_terms[other]
-            for j, at, matrix in zip(*part, strict=True) if pair.grid_inputs else ():
-                if other == number:
-                    derivatives[:, pair.columns] -= columns[:, at] @ matrix
-                elif term.is_main_effect and term.inputs == (j,):
-                    derivatives[:, pair.columns] += columns[:, at] @ matrix
-        used = np.flatnonzero(derivatives.any(axis=0))
-        derivatives = derivatives[:, used]
-        variances: Floats = np.einsum("ia,ia->i", derivatives @ covariance[np.ix_(used, used)], derivatives)
-        return variances
+    @property
+    def n_points(self) -> int:
+        """The number of values of all terms."""
+        return sum(math.prod(numbers.size for _, numbers in axes) for axes in self._grids if axes)
 
     @cached_property
-    def _term_means(self) -> Floats:
-        """The mean of each term over the rows."""
-        means: Floats = self._column_means @ self._column_weights + self._level_shares @ self._level_weights
-        return means
+    def _grids(self) -> list[list[Axis]]:
+        """The axes along which each term is given: none for trees."""
+        return [
+            [self._code_axis(term.inputs[0])]
+            if term.is_code
+            else [self._axis(j, in_pair=len(term.grid_inputs) == 2) for j in term.grid_inputs]
+            for term in self.term_columns
+        ]
 
     @cached_property
-    def _deviations(self) -> Floats:
-        """The standard deviation of each term over the rows."""
-        total, weights = max(self._gram[0, 0], 1e-300), self._column_weights
-        squares = 2.0 * weights.multiply(self._gram @ weights).sum(axis=0)
-        squares = (squares - np.diagonal(self._gram) @ weights.power(2)) / total
-        for number, term in enumerate(self.term_columns):
-            effects = self._all_level_weights[term.levels]
-            if effects.size:  # added to the weight of the column that pools these categories
-                pooled = 0.0 if term.is_code else self._column_weights[self.basis.pooled_column(term.inputs[0]), number]
-                squares[number] += float(self._level_shares[term.levels] @ (effects * (effects + 2.0 * pooled)))
-        deviations: Floats = np.sqrt(np.maximum(squares - self._term_means**2, 0.0))
-        return deviations
-
-    @cached_property
-    def _leaf_shares(self) -> LeafShares | None:
-        """The leaf weights, divided among the inputs; None where there are no trees."""
-        if not isinstance(self.basis.trees, LeafIndicators):
-            return None
-        columns = self.basis.effects[()]
-        weights, mass = self.solution.final.weights[columns], self._column_means[columns]
-        return divide_leaf_weights(self.basis.trees.splits, weights, mass)
-
-    @cached_property
-    def _column_weights(self) -> csr_array:
-        """The weight of each column in each term."""
-        parts = [(term.columns, term.weights) for term in self.term_columns]
-        return _stack_columns(parts, self.basis.n_columns)
+    def _terms(self) -> tuple[Term, ...]:
+        terms, start, (values, errors) = [], 0, self.numbers.along(self.grid_rows)
+        for number, (term, axes) in enumerate(zip(self.term_columns, self._grids, strict=True)):
+            at = tuple(shown for shown, _ in axes)
+            shape = tuple(map(len, at)) or (0,)
+            part = slice(start, start := start + math.prod(shape))
+            value, error = values[part].reshape(shape), errors[part].reshape(shape)
+            for numbers in (value, error):
+                numbers.setflags(write=False)  # terms are kept
+            inputs = tuple(self.inputs[j] for j in term.inputs)
+            terms.append(Term(term.name, inputs, at, value, error, float(self.numbers.deviations[number])))
+        return tuple(sorted(terms, key=lambda term: -term.importance))
 
     @cached_property
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
-        every_level = np.arange(self.basis.random_effects.size)
-        parts = [(every_level[term.levels], self._all_level_weights[term.levels]) for term in self.term_columns]
-        return _stack_columns(parts, self.basis.random_effects.size)
+        weights, every_level = (
+            self.solution.final.weights[self.basis.n_columns :],
+            np.arange(self.basis.random_effects.size),
+        )
+        parts = [(every_level[term.levels], weights[term.levels]) for term in self.term_columns]
+        return stack_columns(parts, self.basis.random_effects.size)
 
-    @cached_property
-    def _all_level_weights(self) -> Floats:
-        """The weights of the random effects."""
-        return self.solution.final.weights[self.basis.n_columns :]
-
-    @cached_property
-    def _level_shares(self) -> Floats:
-        """The share of the rows that has each random effect."""
-        shares: Floats = self.solution.current.model.random_effects.curvature / max(self._gram[0, 0], 1e-300)
-        return shares
-
-    @cached_property
-    def _level_variances(self) -> Floats:
-        return self.solution.current.model.random_effect_variances(self.solution.final)
-
-    @property
-    def _gram(self) -> Floats:
-        """The lower triangle of the Gram matrix of the columns."""
-        return self.solution.current.model.sums.gram
-
-    @cached_property
-    def _column_means(self) -> Floats:
-        """The mean of each column over the rows."""
-        means: Floats = self._gram[:, 0] / max(self._gram[0, 0], 1e-300)
-        return means
-
-    def _code_grid(self, j: int) -> Grid:
-        """Return the values of a coded input, and rows that have them."""
+    def _code_axis(self, j: int) -> Axis:
+        """Return the values of a coded input."""
         numbers = self.basis.random_effects.numbers_of(j)
-        rows = np.full((numbers.size, self.basis.n_inputs), np.nan)
-        rows[:, j] = numbers
-        return (tuple(map(str, numbers.tolist())),), rows
+        return tuple(map(str, numbers.tolist())), numbers.astype(np.float64)
 
-    def _grid(self, inputs: tuple[int, ...]) -> Grid:
-        """Return the values of a main effect or a pair, and a row for each combination of them."""
-        axes = [self._axis(j, in_pair=len(inputs) == 2) for j in inputs]
-        points = np.meshgrid(*(numbers for _, numbers in axes), indexing="ij")
-        rows = np.full((points[0].size, self.basis.n_inputs), np.nan)
-        for j, values in zip(inputs, points, strict=True):
-            rows[:, j] = values.ravel()
-        return tuple(shown for shown, _ in axes), rows
-
-    def _axis(self, j: int, in_pair: bool) -> tuple[tuple[float | str, ...], Floats]:
+    def _axis(self, j: int, in_pair: bool) -> Axis:
         """Return the values of an input at which its terms are given, as shown and as numbers."""
         tables, kind = self.basis.tables, self.basis.tables.kinds[j]
         numbers, names = np.empty(0), None
@@ -330,6 +236,145 @@ class Terms:
         return [name.partition("=")[2] or OTHERS for name in names], numbers[levels]
 
 
+@dataclass(frozen=True, eq=False)
+class TermSums:
+    """The numbers of terms, computed from the sums of a fit.
+
+    What pairs and trees do by single inputs alone is moved to the main effects of these.
+    """
+
+    solution: AdditiveFit
+    terms: Sequence[TermColumns]
+
+    @cached_property
+    def column_weights(self) -> csr_array:
+        """The weight of each column in each term, of shape (n_columns, n_terms)."""
+        parts = [[(term.columns, self._fitted_weights(number))] for number, term in enumerate(self.terms)]
+        main_effects = {term.inputs[0]: number for number, term in enumerate(self.terms) if term.is_main_effect}
+        for number, part in self._main_parts.items():
+            fitted = self._fitted_weights(number)
+            for j, columns, matrix in zip(*part, strict=True):
+                parts[number].append((columns, -(matrix @ fitted)))
+                parts[main_effects[j]].append((columns, matrix @ fitted))
+        joined = [tuple(map(np.concatenate, zip(*of_term, strict=True))) for of_term in parts]
+        return stack_columns([(columns, weights) for columns, weights in joined], self._basis.n_columns)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean of each term over the rows."""
+        means: Floats = self._column_means @ self.column_weights
+        for number, term in enumerate(self.terms):
+            means[number] += float(self._level_shares[term.levels] @ self._level_weights[term.levels])
+        return means
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """The standard deviation of each term over the rows."""
+        total, weights = max(self._gram[0, 0], 1e-300), self.column_weights
+        squares = 2.0 * weights.multiply(self._gram @ weights).sum(axis=0)
+        squares = (squares - np.diagonal(self._gram) @ weights.power(2)) / total
+        for number, term in enumerate(self.terms):
+            effects = self._level_weights[term.levels]
+            if effects.size:  # added to the weight of the column that pools these categories
+                pooled = 0.0 if term.is_code else weights[self._basis.pooled_column(term.inputs[0]), number]
+                squares[number] += float(self._level_shares[term.levels] @ (effects * (effects + 2.0 * pooled)))
+        deviations: Floats = np.sqrt(np.maximum(squares - self.means**2, 0.0))
+        return deviations
+
+    @cached_property
+    def baseline(self) -> float:
+        """The mean score."""
+        roots = 0.0 if self._leaf_shares is None else self._leaf_shares.roots
+        return float(self.solution.final.weights[0] + roots + self.means.sum())
+
+    def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""
+        covariance = self.solution.current.model.covariance(self.solution.final)
+        parts = [self._along(number, rows, covariance) for number, rows in enumerate(grids)]
+        values, errors = zip((np.empty(0), np.empty(0)), *parts, strict=True)
+        return np.concatenate(values), np.concatenate(errors)
+
+    def _along(self, number: int, rows: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+        if not len(rows):
+            return np.empty(0), np.empty(0)
+        term, columns = self.terms[number], self._basis.rows(rows).toarray()
+        levels = self._basis.random_effects.rows(rows)[:, term.levels]
+        weights = self.column_weights[:, [number]].toarray()[:, 0]
+        value = columns @ weights + levels @ self._level_weights[term.levels] - self.means[number]
+        # The error of the centered term: the intercept has the rest.
+        variance = self._variances(number, columns - self._column_means, covariance)
+        level_variances = self.solution.current.model.random_effect_variances(self.solution.final)
+        return value, np.sqrt(np.maximum(variance + levels @ level_variances[term.levels], 0.0))
+
+    def _variances(self, number: int, columns: Floats, covariance: Floats) -> Floats:
+        """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""
+        term = self.terms[number]
+        derivatives = np.zeros_like(columns)
+        derivatives[:, term.columns] = columns[:, term.columns]
+        for other, part in self._main_parts.items():
+            pair = self.terms[other]
+            for j, at, matrix in zip(*part, strict=True) if pair.grid_inputs else ():
+                if other == number:
+                    derivatives[:, pair.columns] -= columns[:, at] @ matrix
+                elif term.is_main_effect and term.inputs == (j,):
+                    derivatives[:, pair.columns] += columns[:, at] @ matrix
+        used = np.flatnonzero(derivatives.any(axis=0))
+        derivatives = derivatives[:, used]
+        variances: Floats = np.einsum("ia,ia->i", derivatives @ covariance[np.ix_(used, used)], derivatives)
+        return variances
+
+    @cached_property
+    def _main_parts(self) -> dict[int, MainPart]:
+        """What pairs and trees do by single inputs alone, by the number of the term."""
+        return {
+            number: find_main_part(self._basis, self._gram, term.inputs, term.columns)
+            for number, term in enumerate(self.terms)
+            if len(term.grid_inputs) != 1 and all((j,) in self._basis.effects for j in term.inputs)
+        }
+
+    def _fitted_weights(self, number: int) -> Floats:
+        """Return the weights of the columns of a term as fitted: pairs and trees include what single inputs do."""
+        term = self.terms[number]
+        if self._leaf_shares is not None and not term.grid_inputs:
+            share: Floats = self._leaf_shares.shares[:, np.searchsorted(self._leaf_shares.inputs, term.inputs[0])]
+            return share
+        return self.solution.final.weights[term.columns]
+
+    @cached_property
+    def _leaf_shares(self) -> LeafShares | None:
+        """The leaf weights, divided among the inputs; None where there are no trees."""
+        if not isinstance(self._basis.trees, LeafIndicators):
+            return None
+        columns = self._basis.effects[()]
+        weights, mass = self.solution.final.weights[columns], self._column_means[columns]
+        return divide_leaf_weights(self._basis.trees.splits, weights, mass)
+
+    @property
+    def _basis(self) -> Basis:
+        return self.solution.current.basis
+
+    @property
+    def _level_weights(self) -> Floats:
+        return self.solution.final.weights[self._basis.n_columns :]
+
+    @cached_property
+    def _level_shares(self) -> Floats:
+        """The share of the rows that has each random effect."""
+        shares: Floats = self.solution.current.model.random_effects.curvature / max(self._gram[0, 0], 1e-300)
+        return shares
+
+    @property
+    def _gram(self) -> Floats:
+        """The lower triangle of the Gram matrix of the columns."""
+        return self.solution.current.model.sums.gram
+
+    @cached_property
+    def _column_means(self) -> Floats:
+        """The mean of each column over the rows."""
+        means: Floats = self._gram[:, 0] / max(self._gram[0, 0], 1e-300)
+        return means
+
+
 def _curve_values(basis: Basis, j: int) -> Floats:
     """Return the values at which the curve of a numeric input is given: its knots and its range."""
     tables = basis.tables
@@ -337,7 +382,7 @@ def _curve_values(basis: Basis, j: int) -> Floats:
     return np.unique([*knots, tables.scales[j, LOW], tables.scales[j, HIGH]])
 
 
-def _stack_columns(parts: Sequence[tuple[NDArray[np.int64], Floats]], n_rows: int) -> csr_array:
+def stack_columns(parts: Sequence[tuple[NDArray[np.int64], Floats]], n_rows: int) -> csr_array:
     """Return the sparse matrix whose columns have these numbers in these rows, and zeros elsewhere."""
     rows = np.concatenate([np.empty(0, np.int64), *(part for part, _ in parts)])
     columns = np.repeat(np.arange(len(parts)), [numbers.size for _, numbers in parts])

@@ -24,6 +24,7 @@ from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, Term
+from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
 from opauc.core.transaction import Transaction, changing, reading
@@ -137,7 +138,7 @@ class OnePassGAM(ScoringClassifier):
     array([0, 1])
     """
 
-    _families: ClassVar[tuple[str, ...]] = ("additive",)
+    _families: ClassVar[tuple[str, ...]] = ("additive", "additive_scoring")
     _policy: AdditivePolicy = ADDITIVE_POLICY
 
     _fitted: AdditiveFit
@@ -425,6 +426,8 @@ class OnePassGAM(ScoringClassifier):
         with changing(self, other):
             check_is_fitted(self)
             check_is_fitted(other)
+            if not (self._fitted.can_train and other._fitted.can_train):
+                raise only_scores()
             check_same_classes(self.classes_, other.classes_)
             mine, theirs = (
                 None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other)

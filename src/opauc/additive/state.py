@@ -17,6 +17,7 @@ from opauc.additive.model import BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
@@ -136,6 +137,11 @@ class AdditiveFit(Fit):
     def scorer(self) -> MappedScorer:
         """What scores rows."""
         return MappedScorer(self.current.basis, self.final.weights)
+
+    @property
+    def saved_terms(self) -> SavedTerms | None:
+        """The numbers of the terms, where they were saved without the sums that give them."""
+        return None
 
     def align(self, rows: Rows) -> Floats:
         """Return the rows as float64; they must have as many numbers as the model has inputs."""
@@ -268,6 +274,12 @@ class AdditiveFit(Fit):
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
         removed = self.removed_initial_rows + other.removed_initial_rows
         return replace(self, fixed=fixed, initial=initial, removed_initial_rows=removed)
+
+    def scoring_only(self) -> Fit:
+        """Return the basis with its weights and the numbers of its terms."""
+        from opauc.additive.scoring_only import ScoringOnlyFit  # which is one of these fits
+
+        return ScoringOnlyFit.of(self)
 
     def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
         """Return the settings, and all arrays under flat names."""

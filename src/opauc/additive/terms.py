@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from scipy.sparse import csr_array
 
 from opauc.types import Floats
 
@@ -81,3 +84,19 @@ class Explanation:
         """Return the score of each row: the baseline and the sum of its contributions."""
         scores: Floats = self.baseline + self.contributions.sum(axis=1)
         return scores
+
+
+@dataclass(frozen=True, eq=False)
+class SavedTerms:
+    """The numbers of the terms of a model that was saved without its sums."""
+
+    column_weights: csr_array  # (n_columns, n_terms)
+    means: Floats
+    deviations: Floats
+    baseline: float
+    values: Floats  # of all terms along their grids
+    errors: Floats
+
+    def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""
+        return self.values.copy(), self.errors.copy()

@@ -119,7 +119,8 @@ def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
 
 
 DESCRIBERS: dict[str, Callable[[Model, ExampleRows], FitDescription]] = {
-    "linear": _describe_linear, "batch": _describe_linear, "additive": _describe_additive
+    "linear": _describe_linear, "batch": _describe_linear, "additive": _describe_additive,
+    "additive_scoring": _describe_additive,
 }  # fmt: skip
 
 

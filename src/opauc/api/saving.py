@@ -24,13 +24,17 @@ class StatisticsHeader(TypedDict):
     statistics: str
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, scoring_only: bool = False) -> None:
     """Write a fitted estimator, or the statistics of one, to a file that `load` and the command line read.
 
     The file holds the weights and, for estimators with `partial_fit`,
     everything needed to continue training: `partial_fit`, `merge` and `forget`
     work on what `load` gives. It is a safetensors file; it appears whole or
     not at all, and is checked as `load` checks it before it is written.
+
+    With `scoring_only`, the file of a `OnePassGAM` leaves out the sums: it is
+    much smaller, scores and explains rows in the same way, and refuses `partial_fit`,
+    `merge` and `forget`.
 
     Examples
     --------
@@ -51,7 +55,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(f"only estimators and statistics of opauc can be saved, got {type(model).__name__}")
     with reading(model):
-        save_model(model._to_model(), path)
+        whole = model._to_model()
+        save_model(whole.scoring_only() if scoring_only else whole, path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

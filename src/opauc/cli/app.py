@@ -34,6 +34,7 @@ VERBS = {
     "compare": "Train methods with default settings on the same rows and score the same held-out rows.",
     "update": "Train a model further on new rows, which are read as those before.",
     "merge": "Merge models trained on different rows into the model of all of them.",
+    "export": "Write a small file of an additive model that scores and explains rows, and cannot be trained further.",
     "forget": "Remove rows from a model without training it again.",
 }
 # Parameters whose option has another name.

@@ -37,6 +37,8 @@ class Fit(ABC):
 
     # The family's name in model files.
     family: ClassVar[str]
+    # Whether it has what training needs, and not only what scoring needs.
+    can_train: ClassVar[bool] = True
     # Rows removed from the sums that had helped to fix a basis, which stays.
     removed_initial_rows: int = 0
     # Progressive validation computes the weights again when the number of rows has grown by this factor.
@@ -135,6 +137,10 @@ class Fit(ABC):
     def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
         """Return the fit as a JSON object and arrays."""
 
+    def scoring_only(self) -> Fit:
+        """Return what scores and explains rows in the same way, without what only training needs."""
+        raise UnsupportedOperationError("only OnePassGAM can be saved for scoring only")
+
     @classmethod
     @abstractmethod
     def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
@@ -148,6 +154,13 @@ class Fit(ABC):
         names = None if reading is None else reading.feature_names()
         if names is not None and len(names) != self.n_features:
             raise ValueError(f"expected columns that become {self.n_features} features, got {len(names)}")
+
+
+def only_scores() -> UnsupportedOperationError:
+    """Return the error of training a model that was saved for scoring only."""
+    return UnsupportedOperationError(
+        "this model was saved for scoring only; use the full model to train, merge or forget"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from opauc.core.batch import ResumePosition, SourceRecord
 from opauc.core.checksummed_file import one_line, read_checksummed, write_checksummed
-from opauc.core.fit import Fit
+from opauc.core.fit import Fit, only_scores
 from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
 from opauc.core.registry import FITS, READINGS
@@ -136,6 +136,8 @@ class Model:
         Models of tables match their features by the names of columns and
         categories; others must have the same features.
         """
+        if not (self.fit.can_train and other.fit.can_train):
+            raise only_scores()
         check_same_classes(self.classes, other.classes)
         if self.fit.family != other.fit.family:
             raise different_kinds(self.estimator, other.estimator)
@@ -154,6 +156,14 @@ class Model:
             feature_names=tuple(names) if grown and names and self.feature_names is not None else self.feature_names,
             reading=reading,
         )
+
+
+    def scoring_only(self) -> Model:
+        """Return the model without what only training needs: it scores and explains rows in the same way."""
+        fit, reading = self.fit, self.reading
+        if reading is not None:
+            fit, reading = fit.finish(reading)
+        return replace(self, fit=fit.scoring_only(), reading=reading)
 
 
 def different_kinds(one: str, other: str) -> IncompatibleMomentsError:

@@ -138,6 +138,7 @@ FITS = Registry(
     {
         "linear": "opauc.linear.fit:LinearFit",
         "additive": "opauc.additive.state:AdditiveFit",
+        "additive_scoring": "opauc.additive.scoring_only:ScoringOnlyFit",
         "batch": "opauc.core.fit:BatchFit",
     },
 )

@@ -166,7 +166,8 @@ def _check_pairs(tables: BasisTables) -> None:
         fits = {
             BINARY: sizes[j] == 1,
             NUMERIC: knots.size == sizes[j] >= 2 and rises(knots),
-            CATEGORICAL: levels.max(initial=0) < sizes[j] <= levels.size == tables.n_levels[j],
+            CATEGORICAL: np.unique(levels).size == levels.max(initial=-1) + 1 == sizes[j]
+            and levels.size == tables.n_levels[j],
         }
         _expect(bool(fits.get(tables.kinds[j], False)), "pair_sizes", f"knots or levels for input {j}")
     ends = np.append(0, np.cumsum(sizes[pairs[:, 0]] * sizes[pairs[:, 1]]))

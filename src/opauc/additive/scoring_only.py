@@ -1,0 +1,203 @@
+"""Additive models without their sums: they score and explain rows, and cannot be trained any further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Never, TypedDict
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from opauc.additive.basis.basis import Basis
+from opauc.additive.drift import BinCounts
+from opauc.additive.explain import Terms
+from opauc.additive.initial_fit import BasisModel
+from opauc.additive.initial_sample import WarmUpBuffer
+from opauc.additive.model import AdditiveLogistic, BasisColumns, FinalWeights
+from opauc.additive.penalties import Penalties
+from opauc.additive.random_effects import RandomEffectSums
+from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
+from opauc.additive.settings import AdditiveSettings
+from opauc.additive.state import AdditiveFit
+from opauc.additive.sums import LinearizedSums
+from opauc.additive.terms import SavedTerms
+from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.fit import only_scores
+from opauc.core.json_schema import json_as
+from opauc.core.model import plain
+from opauc.core.parameters import from_params
+from opauc.types import Arrays, Floats, Json, NamedArrays, Settings
+
+BASIS, N_CLASSES = "basis.", 2
+SCHEMA = {
+    "categorical": ArrayRule("bool", "inputs"),
+    "weights": ArrayRule("float64", "weights"),
+    "class_counts": ArrayRule("float64", "2", low=0),
+    "level_counts": ArrayRule("float64", "effects", low=0),
+    "bin_counts.first": ArrayRule("float64", "columns"),
+    "bin_counts.later": ArrayRule("float64", "columns"),
+    "terms.data": ArrayRule("float64", "entries"),
+    "terms.indices": ArrayRule("int32", "entries", low=0, below="terms"),
+    "terms.indptr": ArrayRule("int32", "columns+1", ends="entries"),
+    "terms.means": ArrayRule("float64", "terms"),
+    "terms.deviations": ArrayRule("float64", "terms", low=0),
+    "terms.baseline": ArrayRule("float64"),
+    "terms.values": ArrayRule("float64", "points"),
+    "terms.errors": ArrayRule("float64", "points", low=0),
+}
+
+
+class SavedSelection(TypedDict):
+    """A model selection in the header of a file."""
+
+    model: str
+    aucs: dict[str, float]
+    rows: list[float]
+
+
+class ScoringHeader(TypedDict):
+    """The fit in the header of a file."""
+
+    removed_initial_rows: int
+    settings: dict[str, int | str | list[list[int | str]] | list[int | str] | None]
+    selection: SavedSelection
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringOnlyFit(AdditiveFit):
+    """A basis with its weights and the numbers of its terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.scoring_only import ScoringOnlyFit
+    >>> from opauc.additive.settings import AdditiveSettings
+    >>> from opauc.additive.state import AdditiveFit
+    >>> rows, start = np.random.default_rng(0).normal(size=(400, 2)), AdditiveFit.start
+    >>> fit = start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, (rows[:, 0] > 0).astype(np.int8))
+    >>> small = ScoringOnlyFit.of(fit)
+    >>> np.array_equal(small.scorer.scores(rows), fit.scorer.scores(rows))
+    True
+    """
+
+    family: ClassVar[str] = "additive_scoring"
+    can_train: ClassVar[bool] = False
+
+    weights: Floats = field(kw_only=True)
+    selection: ModelSelection = field(kw_only=True)
+    terms: SavedTerms = field(kw_only=True)
+
+    @classmethod
+    def of(cls, fit: AdditiveFit) -> ScoringOnlyFit:
+        """Return what scores and explains as a fit does."""
+        basis, model = fit.current
+        terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
+        values, errors = terms.numbers.along(terms.grid_rows)
+        numbers = terms.numbers
+        saved = SavedTerms(numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors)
+        return cls(
+            fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
+            _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
+            removed_initial_rows=fit.removed_initial_rows, policy=fit.policy,
+            weights=fit.final.weights, selection=fit.final.selection, terms=saved,
+        )  # fmt: skip
+
+    @cached_property
+    def final(self) -> FinalWeights:
+        """The saved weights; smoothing parameters are not saved."""
+        return FinalWeights(self.weights, np.empty(0), self.selection, np.empty(0))
+
+    @property
+    def saved_terms(self) -> SavedTerms:
+        """The numbers of the terms."""
+        return self.terms
+
+    def update(self, *_: object, **__: object) -> Never:
+        """Raise: the sums were not saved."""
+        raise only_scores()
+
+    subtract = merge = empty_copy = update
+
+    def scoring_only(self) -> ScoringOnlyFit:
+        """Return the fit itself."""
+        return self
+
+    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+        """Return the settings and the selection, and all arrays under flat names."""
+        basis, model = self.current
+        saved = self.terms
+        settings = {name: plain(getattr(self.settings, name)) for name in AdditiveSettings.__dataclass_fields__}
+        weights = saved.column_weights
+        arrays: Arrays = {
+            "categorical": self.categorical.copy(),
+            "weights": self.weights.copy(),
+            "class_counts": model.sums.class_counts.copy(),
+            "level_counts": model.random_effects.counts.copy(),
+            "bin_counts.first": model.bin_counts.first.copy(),
+            "bin_counts.later": model.bin_counts.later.copy(),
+            "terms.data": weights.data.copy(),
+            "terms.indices": weights.indices.astype(np.int32),
+            "terms.indptr": weights.indptr.astype(np.int32),
+            "terms.means": saved.means.copy(),
+            "terms.deviations": saved.deviations.copy(),
+            "terms.baseline": np.array(saved.baseline),
+            "terms.values": saved.values.copy(),
+            "terms.errors": saved.errors.copy(),
+        }
+        arrays |= {f"{BASIS}{name}": array for name, array in basis.to_arrays().items()}
+        name, aucs, rows = self.selection
+        selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
+        header = {"settings": settings, "removed_initial_rows": self.removed_initial_rows, "selection": selection}
+        return header, arrays
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Settings,
+        arrays: NamedArrays,
+        n_features: int,  # noqa: ARG003
+        can_train: bool = True,  # noqa: ARG003
+    ) -> ScoringOnlyFit:
+        """Return the fit that gave these parts; raise ValueError unless one can have."""
+        checked = json_as(ScoringHeader, header, "fit")
+        settings = from_params("OnePassGAM", AdditiveSettings, checked["settings"])
+        basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
+        known = {
+            "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
+            "weights": basis.n_weights,
+        }  # fmt: skip
+        own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
+        sizes = check_arrays(SCHEMA, own, known)
+        is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
+        if not is_known or len(selection["rows"]) != N_CLASSES:
+            raise ValueError("selection: expected a candidate model, AUCs of candidates, and two counts of rows")
+        weights = csr_array(
+            (own["terms.data"], own["terms.indices"], own["terms.indptr"]), shape=(basis.n_columns, sizes["terms"])
+        )
+        saved = SavedTerms(
+            weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
+            own["terms.values"], own["terms.errors"],
+        )  # fmt: skip
+        counts = BinCounts(own["bin_counts.first"], own["bin_counts.later"])
+        negative, positive = selection["rows"]
+        fit = cls(
+            settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
+            _without_sums(basis, own["class_counts"], own["level_counts"], counts),
+            removed_initial_rows=checked["removed_initial_rows"], weights=own["weights"], terms=saved,
+            selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
+        )  # fmt: skip
+        terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
+        if (len(terms.term_columns), terms.n_points) != (sizes["terms"], sizes["points"]):
+            raise ValueError(f"terms: expected {len(terms.term_columns)} with {terms.n_points} values")
+        return fit
+
+
+def _without_sums(basis: Basis, class_counts: Floats, level_counts: Floats, bin_counts: BinCounts) -> BasisModel:
+    """Return a basis and a model of it that has counts of rows, and sums of no columns."""
+    no_penalties = Penalties(basis.groups, (None,) * basis.groups.kinds.size)
+    columns = BasisColumns(no_penalties, basis.main_columns(), basis.certain_columns())
+    sums = replace(LinearizedSums.empty(0), class_counts=class_counts)
+    effects = replace(RandomEffectSums.empty(level_counts.size, 0), counts=level_counts)
+    candidates = CandidateModels.of(np.empty((0, 0)))
+    return BasisModel(basis, AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts))
