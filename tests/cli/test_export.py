@@ -49,12 +49,14 @@ def test_the_report_page_shows_the_terms(files, opauc, tmp_path):
     assert "x × y" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_merging_and_forgetting_are_refused_in_one_line(files, opauc, tmp_path):
+def test_training_merging_and_forgetting_are_refused_in_one_line(files, opauc, tmp_path):
     table, full, small = files
     for arguments in (
         ("merge", full, small, "-o", tmp_path / "merged.opauc"),
         ("merge", small, small, "-o", tmp_path / "merged.opauc"),
         ("forget", small, table, "-o", tmp_path / "less.opauc"),
+        ("update", small, table, "-o", tmp_path / "more.opauc"),
+        ("train", table, "--label", "bought", "--basis-from", small, "-o", tmp_path / "more.opauc"),
     ):
         code, _, err = opauc(*arguments)
         assert code == 2

@@ -22,7 +22,7 @@ from opauc.api.saving import estimator_of, save
 from opauc.api.scored_stream import check_data_files
 from opauc.api.tables import split_label
 from opauc.core.checkpoints import Checkpoints
-from opauc.core.fit import FitFactory, Opening
+from opauc.core.fit import FitFactory, Opening, only_scores
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
@@ -298,6 +298,8 @@ def _begin(
         kind = READINGS["ordinal" if additive else "onehot"]
         return kind(reading, positive=labels.positive), factory, labels
     template = load_model(options.basis_from)
+    if not template.fit.can_train:
+        raise only_scores()
     if template.fit.family != "additive" or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
     _check_basis_options(template, options, reading, labels, given)
