@@ -102,6 +102,8 @@ class OAMSolver(Solver[PairBuffers]):
         """Update the buffer of each row's class, then compare the row with the buffer of the other class, in order."""
         if state.lengths.shape[1] != self.buffer_size:
             raise ValueError(f"buffer_size was {state.lengths.shape[1]} at the start, now it is {self.buffer_size}")
+        if not state.columns.shape[1]:
+            state = _with_columns(self.to_arrays(state))
         weights, sequential = row_weights(weight), UPDATES[self.update]
         reach = self.bound_weights(state, sum_row_squares(rows), float(labels.size if weight is None else weight.sum()))
         for part, block in sparse_blocks(rows):
@@ -139,7 +141,8 @@ class OAMSolver(Solver[PairBuffers]):
         """Return the state with these arrays; raise if they are not valid input for the kernels."""
         width = -(-self.buffer_size // LANES) * LANES
         sizes = {"features": n_features, "slots": self.buffer_size, "width": width}
-        return _with_columns(copy_arrays(SCHEMA, arrays, sizes))
+        copies = copy_arrays(SCHEMA, arrays, sizes)
+        return PairBuffers(columns=np.empty((2, 0, width)), **copies)  # the next step fills them: they are large
 
     def widen(self, state: PairBuffers, n_features: int) -> PairBuffers:
         """Return the state with more features, which were zero in every row so far."""
