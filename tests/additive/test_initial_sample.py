@@ -34,6 +34,22 @@ def test_only_rows_whose_values_the_sample_has_once_are_not_fresh(seed, width, w
     np.testing.assert_array_equal(sample.fresh(rows), expected)
 
 
+def literal_row_keys(rows):
+    """The sum of the mixed bits of the values of a row, each times an odd number of its column."""
+    bits = np.where(np.isnan(rows), np.uint64(1), (rows + 0.0).view(np.uint64))  # minus zero is zero
+    odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = (bits ^ (bits >> np.uint64(32))) * odd
+    return ((mixed ^ (mixed >> np.uint64(29))) * odd).sum(axis=1, dtype=np.uint64)
+
+
+def test_the_key_of_a_row_is_the_sum_of_its_mixed_bits():
+    rows = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(-300, 400, 100)[:7]
+    rows[::3, 0], rows[1::3, 1], rows[2::3, 2], rows[::5, 3] = np.nan, -0.0, np.inf, -np.inf
+    rows[::7, 4] = np.array(-np.nan)
+    np.testing.assert_array_equal(row_keys(rows), literal_row_keys(rows))
+    np.testing.assert_array_equal(row_keys(rows[::2, ::2]), literal_row_keys(rows[::2, ::2].copy()))
+
+
 def test_small_whole_numbers_have_distinct_keys():
     grid = np.stack(np.meshgrid(*[np.arange(30.0)] * 3), axis=-1).reshape(-1, 3)
     assert np.unique(row_keys(grid)).size == len(grid)

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.additive.kernels.rows import write_row_keys
 from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
 from opauc.additive.settings import fitted_whole
 from opauc.core.array_schema import ArrayRule, check_arrays
@@ -19,6 +20,8 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Rows are sorted by so many columns, where their order must not depend on that in which they came.
 SORTED_COLUMNS = 8
+# Tells the hash of a positive row from that of a negative one with the same values.
+POSITIVE_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
 class LabeledRows(Protocol):
@@ -389,7 +392,7 @@ class InitialRows:
 
 def _labeled_keys(rows: Floats, labels: Labels) -> NDArray[np.uint64]:
     """Return a hash of each row with its label."""
-    return row_keys(np.column_stack([rows, labels]))
+    return row_keys(rows) ^ (labels.astype(np.uint64) * POSITIVE_KEY)
 
 
 def _match_once(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -423,10 +426,8 @@ def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray
 
 
 def row_keys(rows: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each row: the sum of the mixed bits of its values, each times an odd number of its column."""
-    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # minus zero is zero
-    bits = np.where(np.isnan(rows), np.uint64(1), bits)
+    """Return a hash of each row."""
     odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    folded = (bits ^ (bits >> np.uint64(32))) * odd
-    folded = folded ^ (folded >> np.uint64(29))
-    return np.asarray((folded * odd).sum(axis=1, dtype=np.uint64))
+    keys = np.empty(len(rows), np.uint64)
+    write_row_keys(np.ascontiguousarray(rows, np.float64).view(np.uint64), odd, keys)
+    return keys

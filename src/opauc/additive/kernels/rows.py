@@ -15,6 +15,8 @@ LEFT_OUT, BINARY, NUMERIC, CATEGORICAL = range(4)
 LOW, HIGH, MEAN, DEVIATION = range(4)
 # Columns of `BasisTables.columns`.
 LINEAR, FIRST, MISSING = range(3)
+# The bits of a float64 number without its sign, and those of infinity; larger ones are NaN.
+ABSOLUTE_BITS, INFINITE_BITS = np.uint64(0x7FFFFFFFFFFFFFFF), np.uint64(0x7FF0000000000000)
 
 
 @kernel
@@ -151,3 +153,22 @@ def densify_rows(rows, factors, out):
         line, factor = out[i], factors[i]
         for at in range(rows.indptr[i], rows.indptr[i + 1]):
             line[rows.indices[at]] = factor * rows.data[at]
+
+
+@kernel
+def write_row_keys(bits, odd, keys):
+    """Write a hash of each row: the sum of the mixed bits of its values, each times an odd number of its column.
+
+    `bits` are those of float64 numbers. All NaN are alike, and so are zero and minus zero.
+    """
+    for i in range(bits.shape[0]):
+        key = np.uint64(0)
+        for j in range(bits.shape[1]):
+            value = bits[i, j]
+            if value & ABSOLUTE_BITS == 0:
+                value = np.uint64(0)
+            elif value & ABSOLUTE_BITS > INFINITE_BITS:
+                value = np.uint64(1)
+            mixed = (value ^ (value >> np.uint64(32))) * odd[j]
+            key += (mixed ^ (mixed >> np.uint64(29))) * odd[j]
+        keys[i] = key
