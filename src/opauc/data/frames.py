@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from opauc.data.sources import IN_MEMORY
 from opauc.errors import InputError
@@ -92,6 +93,8 @@ def to_table(data: Any) -> Any:
     >>> to_table([[30.0], [40.0]])
     [[30.0], [40.0]]
     """
+    if sparse.issparse(data):  # some of which are dicts
+        return data
     if isinstance(data, Mapping):
         return table_of_columns(data)
     library = type(data).__module__.partition(".")[0]
