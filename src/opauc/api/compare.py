@@ -16,14 +16,14 @@ from opauc.additive.file_sample import read_initial_sample
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.api.methods import MethodNames
 from opauc.api.observer import CallbackObserver, Observer, Progress
-from opauc.api.train import paths_of, report_columns
+from opauc.api.train import report_columns
 from opauc.core.batch import Batch
 from opauc.core.labels import ClassLabels, batches_with_classes
 from opauc.core.row_blocks import widen_rows
 from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.find_sources import are_tables
+from opauc.data.find_sources import are_tables, paths_of
 from opauc.data.open_stream import open_stream
 from opauc.data.sample import RowFiles
 from opauc.data.schema.infer import ColumnProfile

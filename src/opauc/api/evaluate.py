@@ -15,12 +15,13 @@ from opauc.api.engines import ALL_CORES, CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import scores_of_table
-from opauc.api.train import is_paths, paths_of, shard_progress
+from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
+from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs

@@ -10,8 +10,8 @@ import numpy as np
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source
 from opauc.api.tables import fitted_estimator, select_features
-from opauc.api.train import is_paths, paths_of
 from opauc.data.bad_rows import BadRows
+from opauc.data.find_sources import is_paths, paths_of
 from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import Array
 

@@ -30,7 +30,7 @@ from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
-from opauc.data.find_sources import find_sources
+from opauc.data.find_sources import find_sources, is_paths, paths_of
 from opauc.data.formats.memory import table_names
 from opauc.data.frames import to_table
 from opauc.engines.files import train_files
@@ -130,18 +130,6 @@ def train(
         for leak in find_leaks(result.model.fit, input_names(result.model)):
             warnings.warn(leak, stacklevel=2)
     return estimator_of(result.model)
-
-
-def is_paths(data: object) -> bool:
-    """Tell whether data is the path of a file or a sequence of such."""
-    if isinstance(data, str | os.PathLike):
-        return True
-    return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, str | os.PathLike) for one in data)
-
-
-def paths_of(data: Any) -> list[str]:
-    """Return the path, or the sequence of paths, as strings."""
-    return [os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
 def _train_table(

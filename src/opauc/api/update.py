@@ -13,7 +13,7 @@ from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.output_file import check_writable
 from opauc.api.saving import estimator_of
 from opauc.api.scored_stream import check_data_files
-from opauc.api.train import Training, paths_of, train_in_order
+from opauc.api.train import Training, train_in_order
 from opauc.core.batch import ResumePosition, SourceRecord
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import Opening
@@ -21,6 +21,7 @@ from opauc.core.loop import Trainer
 from opauc.core.model import load_model
 from opauc.core.registry import FACTORIES
 from opauc.data import BadRows
+from opauc.data.find_sources import paths_of
 from opauc.errors import InputError
 from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Settings

@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
+from typing import Any
 
 from opauc.core.registry import FORMATS
 from opauc.data.formats.format import DataFormat
@@ -102,3 +103,15 @@ def _matches(pattern: str) -> list[str]:
     if not matches:
         raise InputError(f"{pattern}: no such file")
     return matches
+
+
+def is_paths(data: object) -> bool:
+    """Tell whether data is the path of a file or a sequence of such."""
+    if isinstance(data, str | os.PathLike):
+        return True
+    return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, str | os.PathLike) for one in data)
+
+
+def paths_of(data: Any) -> list[str]:
+    """Return the path, or the sequence of paths, as strings."""
+    return [os.fspath(path) for path in ([data] if isinstance(data, str | os.PathLike) else data)]
