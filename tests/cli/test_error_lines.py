@@ -159,6 +159,12 @@ def swapped_calls(table, folder):
         lambda: linear.fit(table[["c0", "Churn"]], y),
         ("could not convert string to float: 'yes'. OPAUC takes finite numbers; OnePassGAM also takes strings."),
     )
+    renamed, absent = (
+        table.rename(columns={"c7": "C7"}),
+        "no column c7, which the model was fitted with; there are C7, c17",
+    )
+    others = ", ".join(name for name in NAMES if name not in ("c7", "c17"))
+    yield lambda: model.predict(renamed), f"memory: {absent}, {others} and 1 more"
     yield (
         lambda: library.train(table, label="churn"),
         f"the table: no column churn; there are Churn, {LISTED} and 1 more",

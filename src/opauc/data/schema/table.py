@@ -15,7 +15,7 @@ from opauc.core.json_schema import json_as
 from opauc.data.columns import TableColumns, listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
-from opauc.errors import InputError
+from opauc.errors import InputError, nearest_first
 from opauc.types import Floats, Json, Labels
 
 if TYPE_CHECKING:
@@ -244,9 +244,10 @@ def _batches(table: object, names: list[str] | None, source: str) -> Iterator[Re
     from opauc.data.bad_rows import BadRows
     from opauc.data.formats.memory import MemoryReader, table_names
 
-    present = frozenset(table_names(table) or ())
+    present = dict.fromkeys(table_names(table) or ())
     if names is not None and (absent := [name for name in names if name not in present]):
-        raise InputError(f"{source}: no column {listed(absent)}, which the model was fitted with")
+        there = listed(nearest_first(absent[0], present))
+        raise InputError(f"{source}: no column {listed(absent)}, which the model was fitted with; there are {there}")
     columns = TableColumns(features=names, labeled=False)
     try:
         for part in MemoryReader(columns).batches(table, BEGINNING, BadRows()):

@@ -29,7 +29,7 @@ from opauc.engines.partitions import (
 )
 from opauc.engines.shards import TrainedShards
 from opauc.engines.spark.scheduler import SCHEMA, engine_errors, merge_partitions, unwrap, value_batch
-from opauc.errors import InputError
+from opauc.errors import InputError, nearest_first
 from opauc.types import Array, Floats
 
 DENSE = 1  # the field `type` of a dense vector; that of a sparse one is 0
@@ -218,7 +218,7 @@ def _columns(
         chosen = [features] if isinstance(features, str) else list(features)
     for name in [*chosen, *(one for one in (label, weight) if one is not None)]:
         if name not in kinds:
-            raise InputError(f"the frame has no column {name}; it has {', '.join(kinds)}")
+            raise InputError(f"the frame has no column {name}; it has {', '.join(nearest_first(name, kinds))}")
     vectors = [name for name in chosen if isinstance(kinds[name], VectorUDT)]
     if not chosen or (vectors and len(chosen) > 1):
         raise InputError(
