@@ -1,5 +1,7 @@
 """OAM against a literal loop, its reservoirs against their distribution, its state against saved arrays."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from opauc.baselines import oam
+import opauc
+from opauc.baselines import OAM, oam
 from opauc.baselines.oam import OAMSolver
 from opauc.core.kernels.random_signs import random_bits
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
@@ -246,3 +249,15 @@ def test_a_step_that_raises_leaves_the_state_unchanged():
         OAMSolver(C=1e290).step(state, rows, labels)
     for name, part in solver.to_arrays(state).items():
         assert_array_equal(part, before[name])
+
+
+def test_buffered_rows_of_many_features_are_laid_out_by_feature_only_when_training_goes_on(tmp_path):
+    rows, labels = sparse.csr_array(np.eye(8, 16_000)), np.arange(8) % 2
+    model, path = OAM(buffer_size=64, random_state=0).fit(rows, labels), tmp_path / "model"
+    opauc.save(model, path)
+    tracemalloc.start()
+    again = opauc.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20 + 8 * path.stat().st_size
+    assert_array_equal(again.partial_fit(rows, labels).coef_, model.partial_fit(rows, labels).coef_)

@@ -5,11 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from scipy.sparse import csr_array
 
-import opauc
-from opauc.baselines import OAM
 from opauc.errors import OpaucError, UnreadableFileError
 from tests.core.hostile_files import changed, places, write_hostile
 from tests.security.files import NAMES, load, read, scores_of, value_at
@@ -152,11 +148,3 @@ def test_two_category_numbers_on_one_level_are_refused(tmp_path, folder):
     levels = with_entry(content[2]["basis.levels"], 1, 0)
     with pytest.raises(UnreadableFileError, match="levels: expected one number for each level"):
         load(*write(tmp_path / "bad", content, basis__levels=levels))
-
-
-def test_buffered_rows_of_many_features_are_laid_out_by_feature_only_when_training_goes_on(tmp_path):
-    rows, labels = csr_array((np.ones(8), (np.arange(8), np.arange(8))), shape=(8, 16_000)), np.arange(8) % 2
-    opauc.save(OAM(buffer_size=64, random_state=0).fit(rows, labels), tmp_path / "model")
-    assert_little_memory("model", tmp_path / "model")
-    again, more = opauc.load(tmp_path / "model"), OAM(buffer_size=64, random_state=0).fit(rows, labels)
-    assert_array_equal(again.partial_fit(rows, labels).coef_, more.partial_fit(rows, labels).coef_)
