@@ -16,7 +16,7 @@ def test_every_ending_belongs_to_one_format():
 
 
 def test_formats_are_listed_with_the_usual_ones_first():
-    assert list(FORMATS) == ["libsvm", "csv", "tsv", "parquet", "arrow", "numpy"]
+    assert list(FORMATS) == ["libsvm", "csv", "tsv", "parquet", "arrow", "jsonl", "numpy"]
 
 
 UNTOUCHED = """
