@@ -127,13 +127,16 @@ def test_every_format_of_a_table_gives_the_model_of_the_csv_file(opauc, trained,
 
 def test_what_the_user_says_of_columns_comes_first(opauc):
     write_csv("rows.csv", ROWS)
-    options = ["--label", "bought", "--drop", "since,0", "--categorical", "grade,name", "--numeric", "city"]
+    options = ["--label", "bought", "--drop", "since,0", "--categorical", "grade,name", "--numeric", "age"]
     told = events(opauc("train", "rows.csv", *options, "-o", "model", "--json", "--explain-columns"))
     kinds = {one["name"]: (one["kind"], one["used"]) for one in told if one["event"] == "column"}
     assert "since" not in kinds
     assert "id" not in kinds
     assert kinds["grade"] == kinds["name"] == ("category", True)
-    assert kinds["city"] == ("empty", False)  # none of its words is a number
+    assert kinds["age"] == ("number", True)
+    ran = opauc("train", "rows.csv", "--label", "bought", "--numeric", "city", "-o", "m")
+    said = "opauc: rows.csv: column city is declared numeric (--numeric city) but has no numbers, for example 'Bern'\n"
+    assert (ran.code, ran.err) == (2, said)
     ran = opauc("train", "rows.csv", "--label", "bought", "--categorical", "age", "--numeric", "age", "-o", "m")
     assert (ran.code, ran.err) == (2, "opauc: rows.csv: column age cannot be categorical and numeric\n")
     assert "no column ages" in opauc("train", "rows.csv", "--label", "bought", "--numeric", "ages", "-o", "m").err

@@ -167,6 +167,7 @@ OTHERS = {
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
     "InitialRows": "a multiset of hashes: tests/additive/test_forget.py covers it",
     "BatchFit": "refuses to merge",
+    "ScoringOnlyFit": "refuses to merge",
     "Model": "merges fits",
     "RowReading": "a protocol",
     "OneHotReading": "merges the columns of two tables, in the order of their operands: tests/data covers it",

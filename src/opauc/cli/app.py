@@ -118,11 +118,11 @@ def _option(parameter: Parameter, verb: str) -> str:
     name, value = FLAGS.get(parameter.name, parameter.name), parameter.value
     of_train = verb in VERBS and name not in _options(verb) and name in _options("train")
     flag = f"{'opauc train ' if of_train else ''}--{'no-' if value is False else ''}{name.replace('_', '-')}"
-    if value is None or value is ... or isinstance(value, bool):
+    if value in (None, ..., (), []) or isinstance(value, bool):
         return flag
     from opauc.data.columns import quoted_list  # only where needed: the command starts faster so
 
-    return f"{flag} {shlex.quote(quoted_list(value) if isinstance(value, list) else str(value))}"
+    return f"{flag} {shlex.quote(quoted_list(value) if isinstance(value, list | tuple) else str(value))}"
 
 
 def _options(verb: str) -> Collection[str]:
