@@ -157,7 +157,6 @@ class Model:
             reading=reading,
         )
 
-
     def scoring_only(self) -> Model:
         """Return the model without what only training needs: it scores and explains rows in the same way."""
         fit, reading = self.fit, self.reading

@@ -24,6 +24,4 @@ def needed(package: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingEngineError(
-            f"{package} is not installed; install opauc with its extra: opauc[{extra}]"
-        ) from error
+        raise MissingEngineError(f"{package} is not installed; install opauc with its extra: opauc[{extra}]") from error
