@@ -51,12 +51,12 @@ def _axes(settings: Sequence[Setting]) -> tuple[tuple[float, ...], tuple[float, 
 def _of_grid(grid: GridSolver[State], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
     """Yield the weights of each pair of a grid, None for those that diverged, with at most PANEL of them in memory."""
     state = grid.step(grid.start(rows.shape[1]), rows, labels)
-    contest = grid.race(state)
-    positions = np.empty(contest.order.size, np.intp)
-    positions[contest.order] = np.arange(positions.size)
+    race = state.race
+    positions = np.empty(race.order.size, np.intp)
+    positions[race.order] = np.arange(positions.size)
     for start in range(0, positions.size, PANEL):
         panel = positions[start : start + PANEL]
-        converged = panel < contest.active[0]
+        converged = panel < race.active[0]
         weights = iter(grid.columns(state, panel[converged]))
         yield from (next(weights) if is_converged else None for is_converged in converged.tolist())
 

@@ -31,7 +31,7 @@ from opauc.engines.dask.scheduler import DaskScheduler
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 # What is cut nowhere, whatever its size: one task a file.
-WHOLE = ("svm.gz", "npz", "sparse.npz")
+WHOLE = ("svm.gz", "ndjson.gz", "npz", "sparse.npz")
 
 
 @pytest.fixture(autouse=True)
