@@ -39,11 +39,32 @@ def test_the_auc_of_a_column_is_that_of_its_values_by_themselves(seed):
     few = random.integers(0, 5, 6000) + 2 * labels
     peaked = np.abs(rising)
     rows = np.c_[rising, few, np.where(labels & (random.random(6000) < 0.5), np.nan, random.normal(size=6000))]
-    found = measure_inputs(sample(np.c_[rows, peaked], labels), np.array([False, True, False, False]))
+    all_rows = replace(LEAK_POLICY, screened_auc=0.0)
+    found = measure_inputs(sample(np.c_[rows, peaked], labels), np.array([False, True, False, False]), all_rows)
     rates = pd.Series(labels).groupby(few).transform("mean")
     assert found[0] == pytest.approx(roc_auc_score(labels, rising), abs=0.02)
     assert found[1] == pytest.approx(roc_auc_score(labels, rates), abs=0.02)
     assert found[2] == pytest.approx(roc_auc_score(labels, np.isnan(rows[:, 2])), abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0.015, 0.03, 0.2, 0.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_few_rows_screen_out_no_column_that_ranks_nearly_all_rows_rightly(seed, share):
+    random = np.random.default_rng(seed)
+    labels = random.random(9000) < share
+    score = random.normal(size=9000)
+    leaks = np.c_[
+        np.where(labels, 5.0 + score**2, -(score**2)),
+        np.where(labels, random.integers(0, 30, 9000), 30 + random.integers(0, 300, 9000)),
+        np.where(labels, np.nan, score),
+        np.where(labels, 1.0, np.where(random.random(9000) < 0.001, 1.0, 0.0)),
+    ]
+    rows = sample(np.c_[leaks, score + labels], labels)
+    screened = measure_inputs(rows, np.array([False, True, False, False, False]))
+    on_all = measure_inputs(rows, np.array([False, True, False, False, False]), replace(LEAK_POLICY, screened_auc=0.0))
+    np.testing.assert_array_equal(screened > LEAK_POLICY.min_auc, on_all > LEAK_POLICY.min_auc)
+    assert (screened > LEAK_POLICY.min_auc)[[2, 3]].all()
+    assert screened[4] < 0.95
 
 
 def test_a_column_that_is_all_different_or_of_rare_categories_ranks_nothing():

@@ -71,15 +71,21 @@ def measure_inputs(
     >>> measure_inputs(SampleRows(rows, labels, ones, ones), np.zeros(2, bool)).round(1)
     array([1. , 0.5])
     """
-    rows = slice(0, policy.max_rows)  # the rows of a sample come in random order
-    labels, weight, mass = sample.labels[rows], sample.weight[rows], sample.mass[rows]
-    if np.bincount(labels, minlength=2).min() < policy.min_rare_rows:
-        return None
-    bins = (
-        _bin(values, mass, is_categorical, policy.n_bins)
-        for values, is_categorical in zip(sample.numbers[rows].T, categorical.tolist(), strict=True)
+    screened, rare = (
+        np.bincount(sample.labels[:n_rows], minlength=2).min() for n_rows in (policy.screened_rows, policy.max_rows)
     )
-    return np.array([_rank_halves(of_input, labels, weight) for of_input in bins])
+    if rare < policy.min_rare_rows:
+        return None
+    few = screened < policy.screened_rare_rows
+    aucs = np.empty(categorical.size)
+    for j, is_categorical in enumerate(categorical.tolist()):
+        for n_rows in (policy.max_rows,) if few or is_categorical else (policy.screened_rows, policy.max_rows):
+            rows = slice(0, n_rows)  # the rows of a sample come in random order
+            bins = _bin(sample.numbers[rows, j], sample.mass[rows], is_categorical, policy.n_bins)
+            aucs[j] = _rank_halves(bins, sample.labels[rows], sample.weight[rows])
+            if aucs[j] < policy.screened_auc:
+                break
+    return aucs
 
 
 def _bin(values: Floats, mass: Floats, is_categorical: bool, n_bins: int) -> NDArray[np.int64]:

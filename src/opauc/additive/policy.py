@@ -139,6 +139,9 @@ class LeakPolicy:
     min_auc: float = 0.999  # AUC of the column by itself: what is known before the outcome hardly ever reaches it
     min_rare_rows: int = 100  # rows of the rarer class: fewer may be separated by chance
     max_rows: int = 8192  # rows of the initial sample that are ranked: they show an AUC to about .001
+    screened_rows: int = 1024  # of these, rows by which numeric columns are ranked first: bad ones are no leaks
+    screened_auc: float = 0.95  # AUC on them below which a column is not ranked on more rows
+    screened_rare_rows: int = 20  # rows of the rarer class among them: with fewer, all columns are ranked on all rows
     n_bins: int = 64  # of a numeric column: a threshold within a bin costs less than .0003 of the AUC
 
 
