@@ -3,11 +3,18 @@
 import copy
 import json
 import math
+import sys
 
 import numpy as np
+import pytest
 from safetensors.numpy import save_file
 
+import opauc
+from opauc.cli import main
+from opauc.core.checkpoints import Checkpoints
 from opauc.core.checksummed_file import _seal
+from opauc.core.loop import Trainer
+from opauc.metrics.progressive import ProgressiveValidation
 
 VALUES = [
     None, True, -1, 0, 3, 14_000, 2**31 - 1, 2**40, 10**30, 0.5, 1e308, math.nan, math.inf,
@@ -95,3 +102,32 @@ def mutate(rng, content):
         return content[:at] + rng.bytes(span) + content[at + span :]
     other = int(rng.integers(len(content)))
     return content[:at] + content[other : other + span] + content[at + span :]
+
+
+class StopError(Exception):
+    """Stands for a crash."""
+
+
+def run_command(patch, *arguments):
+    patch.setattr(sys, "argv", ["opauc", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+
+
+def stop_after_one_batch(patch):
+    train = Trainer.train
+
+    def stopping(trainer, batch):
+        if trainer.rows:
+            raise StopError
+        train(trainer, batch)
+
+    patch.setattr(Trainer, "train", stopping)
+
+
+def load(kind, path):
+    """Read a file as its kind is read."""
+    if kind == "checkpoint":
+        return Checkpoints(path, None, {}, ProgressiveValidation).resume()
+    return opauc.load(path)

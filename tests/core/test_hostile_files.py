@@ -1,7 +1,6 @@
 """A spoiled file with a valid checksum is refused by name or harmless, and takes no memory beyond its own size."""
 
 import itertools
-import sys
 import time
 import tracemalloc
 import warnings
@@ -14,13 +13,9 @@ import pytest
 import opauc
 from opauc import OPAUC, UnreadableFileError
 from opauc.baselines import OAM
-from opauc.cli import main
-from opauc.core.checkpoints import Checkpoints
 from opauc.core.checksummed_file import read_checksummed
-from opauc.core.loop import Trainer
 from opauc.core.registry import BASELINES
-from opauc.metrics.progressive import ProgressiveValidation
-from tests.core.hostile_files import changed, hostile, write_hostile
+from tests.core.hostile_files import StopError, changed, hostile, load, run_command, stop_after_one_batch, write_hostile
 from tests.problems import problem
 
 SOLVERS = {
@@ -52,10 +47,6 @@ STRIDE = 29
 every_file = pytest.mark.parametrize("name", NAMES)
 
 
-class StopAfterOneFileError(Exception):
-    """Stands for a crash."""
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """One file of each kind that the library writes."""
@@ -76,9 +67,9 @@ def folder(tmp_path_factory):
         files = [write_table(f"table-{part}.csv", part) for part in (1, 2)]
         for name, options in COMMANDS.items():
             run_command(patch, "train", *files, "-o", f"command-{name}", "--quiet", *options)
-        stop_after_one_file(patch)
+        stop_after_one_batch(patch)
         for name, options in CHECKPOINTS.items():
-            with suppress(StopAfterOneFileError):
+            with suppress(StopError):
                 run_command(patch, "train", *files, "-o", name, "--quiet", "--checkpoint-every", "1", *options)
     return folder
 
@@ -91,31 +82,6 @@ def write_table(path, seed):
     frame.loc[rows[:, 2] > 2, "age"] = np.nan
     frame.assign(label=np.array(["no", "yes"])[labels]).to_csv(path, index=False)
     return path
-
-
-def run_command(patch, *arguments):
-    patch.setattr(sys, "argv", ["opauc", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
-
-
-def stop_after_one_file(patch):
-    train = Trainer.train
-
-    def stopping(trainer, batch):
-        if trainer.rows:
-            raise StopAfterOneFileError
-        train(trainer, batch)
-
-    patch.setattr(Trainer, "train", stopping)
-
-
-def load(kind, path):
-    """Read a file as its kind is read."""
-    if kind == "checkpoint":
-        return Checkpoints(path, None, {}, ProgressiveValidation).resume()
-    return opauc.load(path)
 
 
 def load_or_error(kind, path):

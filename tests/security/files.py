@@ -21,15 +21,21 @@ from opauc.additive.model import AdditiveLogistic
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
 from opauc.baselines import OAM, OPAUCf, OPAUCrp, UniLog
-from opauc.cli import main
-from opauc.core.checkpoints import Checkpoints
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, save_model
-from opauc.metrics.progressive import ProgressiveValidation
 from tests.additive.basis.test_basis import CATEGORICAL, basis_of, sample
 from tests.additive.basis.test_leaf_indicators import GAIN, leaves_of
-from tests.core.hostile_files import DELETED, VALUES, changed, places, spoiled_arrays
+from tests.core.hostile_files import (
+    DELETED,
+    VALUES,
+    StopError,
+    changed,
+    places,
+    run_command,
+    spoiled_arrays,
+    stop_after_one_batch,
+)
 from tests.problems import problem
 
 ESTIMATORS = {
@@ -56,10 +62,6 @@ NAMES = [
     "additive-full", "additive-effects", "additive-waiting", "additive-scoring", "command",
     *(f"{name}.checkpoint" for name in CHECKPOINTS),
 ]  # fmt: skip
-
-
-class StopError(Exception):
-    """Stands for a crash."""
 
 
 def write_files(folder):
@@ -119,31 +121,6 @@ def additive_fit(effects):
     model = model.with_candidates().update(encode_rows(basis, sample(4), labels, None))
     fit = AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0)
     return replace(fit, fixed=BasisModel(basis, model))
-
-
-def run_command(patch, *arguments):
-    patch.setattr(sys, "argv", ["opauc", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-
-
-def stop_after_one_batch(patch):
-    train = Trainer.train
-
-    def stopping(trainer, batch):
-        if trainer.rows:
-            raise StopError
-        train(trainer, batch)
-
-    patch.setattr(Trainer, "train", stopping)
-
-
-def load(kind, path):
-    """Read a file as its kind is read."""
-    if kind == "checkpoint":
-        return Checkpoints(path, None, {}, ProgressiveValidation).resume()
-    return opauc.load(path)
 
 
 def scores_of(content):

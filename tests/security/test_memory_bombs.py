@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from opauc.errors import OpaucError, UnreadableFileError
-from tests.core.hostile_files import changed, places, write_hostile
-from tests.security.files import NAMES, load, read, scores_of, value_at
+from tests.core.hostile_files import changed, load, places, write_hostile
+from tests.security.files import NAMES, read, scores_of, value_at
 
 # Lengths that no file of this size can hold.
 HUGE = (20_000, 10**9, 2**31 - 2)

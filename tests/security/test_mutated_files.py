@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from opauc.errors import OpaucError, UnreadableFileError
-from tests.core.hostile_files import write_hostile
-from tests.security.files import NAMES, load, mutations, read, scores_of
+from tests.core.hostile_files import load, write_hostile
+from tests.security.files import NAMES, mutations, read, scores_of
 
 # Of each file; more than 300 in all.
 N_MUTATIONS = 14

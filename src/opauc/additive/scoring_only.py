@@ -19,14 +19,13 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveFit
+from opauc.additive.state import AdditiveFit, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as
-from opauc.core.model import plain
-from opauc.core.parameters import from_params
+from opauc.core.parameters import from_saved
 from opauc.types import Arrays, Floats, Json, NamedArrays, Settings
 
 BASIS, N_CLASSES = "basis.", 2
@@ -73,7 +72,7 @@ class ScoringOnlyFit(AdditiveFit):
     >>> import numpy as np
     >>> from opauc.additive.scoring_only import ScoringOnlyFit
     >>> from opauc.additive.settings import AdditiveSettings
-    >>> from opauc.additive.state import AdditiveFit
+    >>> from opauc.additive.state import AdditiveFit, settings_to_json
     >>> rows, start = np.random.default_rng(0).normal(size=(400, 2)), AdditiveFit.start
     >>> fit = start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, (rows[:, 0] > 0).astype(np.int8))
     >>> small = ScoringOnlyFit.of(fit)
@@ -127,7 +126,6 @@ class ScoringOnlyFit(AdditiveFit):
         """Return the settings and the selection, and all arrays under flat names."""
         basis, model = self.current
         saved = self.terms
-        settings = {name: plain(getattr(self.settings, name)) for name in AdditiveSettings.__dataclass_fields__}
         weights = saved.column_weights
         arrays: Arrays = {
             "categorical": self.categorical.copy(),
@@ -148,7 +146,11 @@ class ScoringOnlyFit(AdditiveFit):
         arrays |= {f"{BASIS}{name}": array for name, array in basis.to_arrays().items()}
         name, aucs, rows = self.selection
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
-        header = {"settings": settings, "removed_initial_rows": self.removed_initial_rows, "selection": selection}
+        header = {
+            "settings": settings_to_json(self.settings),
+            "removed_initial_rows": self.removed_initial_rows,
+            "selection": selection,
+        }
         return header, arrays
 
     @classmethod
@@ -161,7 +163,7 @@ class ScoringOnlyFit(AdditiveFit):
     ) -> ScoringOnlyFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(ScoringHeader, header, "fit")
-        settings = from_params("OnePassGAM", AdditiveSettings, checked["settings"])
+        settings = from_saved("OnePassGAM", AdditiveSettings, checked["settings"])
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,

@@ -283,7 +283,6 @@ class AdditiveFit(Fit):
 
     def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
         """Return the settings, and all arrays under flat names."""
-        settings = {name: plain(getattr(self.settings, name)) for name in AdditiveSettings.__dataclass_fields__}
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays["initial"] = self.initial.keys.copy()
         arrays |= {f"waiting.{name}": array for name, array in self.waiting.to_arrays().items()}
@@ -292,7 +291,7 @@ class AdditiveFit(Fit):
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
-        return {"settings": settings, "removed_initial_rows": self.removed_initial_rows}, arrays
+        return {"settings": settings_to_json(self.settings), "removed_initial_rows": self.removed_initial_rows}, arrays
 
     @classmethod
     def from_parts(
@@ -342,3 +341,8 @@ def same_basis(one: Basis, other: Basis) -> bool:
     """Tell whether two bases make the same columns."""
     mine, theirs = one.to_arrays(), other.to_arrays()
     return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+
+def settings_to_json(settings: AdditiveSettings) -> Json:
+    """Return the settings as the header of a file has them."""
+    return {name: plain(getattr(settings, name)) for name in AdditiveSettings.__dataclass_fields__}

@@ -16,11 +16,10 @@ from typing import Annotated
 
 import typer
 
-from opauc.cli.console import shorten, shown_text
+from opauc.cli.console import INTERRUPTED, shorten, shown_text
 from opauc.errors import Message, OpaucError, Parameter, unknown_name
 from opauc.version import __version__
 
-INTERRUPTED = 130
 # A longer message quotes a file; it is cut.
 MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"

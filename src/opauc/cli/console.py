@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from opauc.api.observer import Show
 
 # A program that reads JSON lines gets one this often.
+# The exit code after Ctrl-C.
+INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 1.0
 # Longer names in a table are cut, so that there is space for their values.
 MAX_NAME_LENGTH = 40

@@ -13,7 +13,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.options import ReadOptions
 from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
 
-READING, LINEAR, ROWS, ENGINES = "Reading", "Linear models", "Bad rows", "Engines"
+READING, LINEAR, ROWS, ENGINES, CHECKPOINTS = "Reading", "Linear models", "Bad rows", "Engines", "Checkpoints"
 
 Data = Annotated[
     list[str],
@@ -33,6 +33,14 @@ NewModel = Annotated[
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Write JSON lines to standard output, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+CheckpointEvery = Annotated[
+    int | None,
+    typer.Option(metavar="ROWS", min=1, rich_help_panel=CHECKPOINTS,
+                 help="Rows between checkpoints. Default: so many that checkpoints take 2 % of the time."),
+]  # fmt: skip
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=CHECKPOINTS)
+]
 Engine = Annotated[
     str | None,
     typer.Option("--engine", metavar="ENGINE", rich_help_panel=ENGINES,

@@ -12,12 +12,11 @@ from opauc.api.output_file import named_after
 from opauc.api.scored_stream import report_unreadable
 from opauc.api.train import run_training
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter
+from opauc.cli.console import INTERRUPTED, Reporter
 from opauc.cli.options import LINEAR
 from opauc.cli.train_report import report_training, show_columns
 
-TRAINING, CHECKPOINTS = "Training", "Checkpoints"
-INTERRUPTED = 130
+TRAINING = "Training"
 
 
 def command(
@@ -146,21 +145,11 @@ def command(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Checkpoint file. Default: the output with .checkpoint appended.", rich_help_panel=CHECKPOINTS
+            help="Checkpoint file. Default: the output with .checkpoint appended.", rich_help_panel=shared.CHECKPOINTS
         ),
     ] = None,
-    checkpoint_every: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ROWS",
-            min=1,
-            help="Rows between checkpoints. Default: so many that checkpoints take 2 % of the time.",
-            rich_help_panel=CHECKPOINTS,
-        ),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.", rich_help_panel=CHECKPOINTS)
-    ] = False,
+    checkpoint_every: shared.CheckpointEvery = None,
+    resume: shared.Resume = False,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,

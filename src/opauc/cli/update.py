@@ -10,10 +10,8 @@ import typer
 from opauc.api.scored_stream import report_unreadable
 from opauc.api.update import run_update
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter
+from opauc.cli.console import INTERRUPTED, Reporter
 from opauc.cli.train_report import report_training
-
-INTERRUPTED = 130
 
 
 def command(
@@ -23,15 +21,8 @@ def command(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: MODEL.", show_default=False),
     ] = None,
-    checkpoint_every: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ROWS",
-            min=1,
-            help="Rows between checkpoints. Default: so many that checkpoints take 2 % of the time.",
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint, if there is one.")] = False,
+    checkpoint_every: shared.CheckpointEvery = None,
+    resume: shared.Resume = False,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,

@@ -42,7 +42,8 @@ def ring_index(number):
 # A pair has diverged once its score misses a label by more than this: to be useful again the weights would have to
 # shrink by as much, and no correct digit would be left.
 BEYOND = 1e100
-# Entries of `CandidateRace.progress` after the number of rows of class 0 and of class 1.
+# Entries of `CandidateRace.progress`.
+NEGATIVES, POSITIVES = 0, 1  # rows of each class
 STEPS = 2  # steps taken
 ALL_PAIRS = 3  # total weight of the pairs of rows compared
 
@@ -65,7 +66,7 @@ class CandidateRace(NamedTuple):
 @inlined
 def n_rows_seen(race):
     """Return the number of rows of both classes."""
-    return race.progress[0] + race.progress[1]
+    return race.progress[NEGATIVES] + race.progress[POSITIVES]
 
 
 @borrowing
