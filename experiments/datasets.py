@@ -1,6 +1,8 @@
 """Real data sets, read from a folder beside the project: where it is absent, `available` is empty."""
 
+import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +62,7 @@ def _labels(parts: Arrays, seed: int) -> Labels:
 
 
 class RawTable(NamedTuple):
-    """The label of a raw table and its positive value, what leaks, and numbers that are codes."""
+    """The label of a raw table and its positive value, columns to drop, and numbers that are categories."""
 
     label: str
     positive: str
@@ -75,33 +77,74 @@ RAW = {
         "is_canceled", "1", ("reservation_status", "reservation_status_date"), ("agent", "company")
     ),
 }
-MISSING_MARKS = ["?", "NULL", "NA", ""]
+MISSING_MARKERS = ["?", "NULL", "NA", ""]
+# Share of the values of a string column that must be dates for the column to be one, and how many are looked at.
+DATE_SHARE, DATE_ROWS = 0.95, 1000
 
 
 def raw_available() -> list[str]:
-    """Those of the raw tables that are here."""
-    return [name for name in RAW if (FOLDER / "raw" / f"{name}.csv.gz").exists()]
+    """Names of the raw tables that are here: those of `raw/`, then those of `raw2/`, which describe themselves."""
+    described = sorted(path.stem for path in (FOLDER / "raw2").glob("*.json"))
+    return [name for name in RAW if (FOLDER / "raw" / f"{name}.csv.gz").exists()] + described
 
 
-def raw_table(name: str) -> tuple[Floats, NDArray[np.int64], Labels]:
-    """Numbers with the categories of words numbered and nan where missing, which columns are words, and labels."""
+def raw_frame(name: str) -> tuple["pd.DataFrame", Labels]:
+    """Return a raw table as published, without its label and the columns to drop, and its labels.
+
+    Numbers that are categories are strings.
+    """
     import pandas as pd
 
-    about = RAW[name]
-    frame = pd.read_csv(FOLDER / "raw" / f"{name}.csv.gz", na_values=MISSING_MARKS)
+    if name in RAW:
+        about, folder = RAW[name], FOLDER / "raw"
+    else:
+        folder = FOLDER / "raw2"
+        described = json.loads((folder / f"{name}.json").read_text())
+        about = RawTable(described["label"], str(described["positive"]), tuple(described["drop"]))
+    frame = pd.read_csv(folder / f"{name}.csv.gz", na_values=MISSING_MARKERS, low_memory=False)
     labels = (frame.pop(about.label).astype(str) == about.positive).to_numpy().astype(np.int8)
     frame = frame.drop(columns=list(about.drop))
-    return *numbered(frame, about.codes), labels
+    for column in about.codes:
+        frame[column] = frame[column].astype("Int64").astype("string")
+    return frame, labels
 
 
-def numbered(frame: "pd.DataFrame", codes: tuple[str, ...] = ()) -> tuple[Floats, NDArray[np.int64]]:
-    """Numbers with the categories of words, and of numbers that are codes, numbered; and which columns these are."""
+def numbered(frame: "pd.DataFrame") -> tuple[Floats, NDArray[np.int64]]:
+    """Return a table as numbers, for methods that take no strings, and which columns are numbers of categories.
+
+    Dates become their year, month, day, weekday and hour.
+    """
     import pandas as pd
 
-    frame = frame.copy()
-    words = [column for column in frame if column in codes or frame[column].dtype.kind not in "biuf"]
-    for column in words:
-        numbers, _ = pd.factorize(frame[column])
-        frame[column] = np.where(numbers < 0, np.nan, numbers)
-    places = np.array([frame.columns.get_loc(column) for column in words], np.int64)
-    return frame.to_numpy(np.float64), places
+    parts: dict[str, Floats] = {}
+    categorical = []
+    for name, column in frame.items():
+        dates = None if column.dtype.kind in "biuf" else _dates(column)
+        if column.dtype.kind in "biuf":
+            parts[str(name)] = column.to_numpy(np.float64)
+        elif dates is None:
+            codes, _ = pd.factorize(column)
+            categorical.append(len(parts))
+            parts[str(name)] = np.where(codes < 0, np.nan, codes)
+        else:
+            for part in ("year", "month", "day", "day_of_week", "hour"):
+                parts[f"{name} {part}"] = getattr(dates.dt, part).to_numpy(np.float64)
+    return np.column_stack(list(parts.values())), np.array(categorical, np.int64)
+
+
+def _dates(column: "pd.Series") -> "pd.Series | None":
+    """Return a column of strings as dates if nearly all of its first values are dates."""
+    import pandas as pd
+
+    if column.dtype.kind == "M":
+        return column
+    strings = column.dropna().astype(str)
+    first = strings.iloc[:DATE_ROWS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = pd.to_datetime(first, errors="coerce", format="mixed", utc=True).notna()
+        # Names of months are no dates, nor are plain numbers.
+        found &= first.str.contains(r"\d") & ~first.str.fullmatch(r"[\d.]+")
+        if not len(first) or found.mean() < DATE_SHARE:
+            return None
+        return pd.to_datetime(column, errors="coerce", format="mixed", utc=True)

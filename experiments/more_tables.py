@@ -18,7 +18,7 @@ from experiments.datasets import numbered
 from experiments.tables import Table, trials_of
 from opauc.types import Labels
 
-MISSING_MARKS = ["?", "<null>", ""]
+MISSING_MARKERS = ["?", "<null>", ""]
 FEWEST_ROWS, FEWEST_OF_CLASS = 600, 40
 SEEDS = range(10, 15)
 PEERS = ("lightgbm", "logistic")
@@ -41,10 +41,10 @@ def main() -> None:
 
 
 def read(path: Path) -> tuple[Table, Labels]:
-    """Return a table, its words numbered, and its labels."""
+    """Return a table, its categories numbered, and its labels."""
     import pandas as pd
 
-    frame = pd.read_csv(path, header=None, na_values=MISSING_MARKS, skipinitialspace=True)
+    frame = pd.read_csv(path, header=None, na_values=MISSING_MARKERS, skipinitialspace=True)
     classes = frame.pop(frame.columns[-1]).astype(str).str.strip()
     names = np.unique(classes)
     positive = names[1:] if names.size == 2 else np.random.default_rng(1).permutation(names)[: names.size // 2]

