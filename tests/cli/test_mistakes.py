@@ -3,11 +3,16 @@ import re
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import opauc as library
 from opauc.cli import main
 from opauc.core.loop import Trainer
+from opauc.core.model import load_model
+from opauc.data import BadRows
+from opauc.engines.files import score_files
+from opauc.engines.threads import ThreadScheduler
 from tests.cli.commands import one_line, without_notice
 from tests.tables import rows_and_labels, write_rows
 
@@ -234,6 +239,25 @@ def test_missing_labels_are_no_class_and_can_be_left_out(tmp_path, opauc):
     assert ran.code == 0
     assert "left out 20 rows without a label\n" in ran.err
     assert ": 40 rows (positive: yes)" in ran.err
+
+
+@pytest.mark.parametrize("solver", ["gam", "exact"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_shards_count_rows_without_a_label_as_one_process_does(tmp_path, opauc, solver, name):
+    path, model = tmp_path / name, tmp_path / "m.opauc"
+    frame = pd.DataFrame({"age": [30, 20, 40], "bought": ["yes", "no", None]})
+    frame = pd.concat([frame] * 20, ignore_index=True)
+    frame.to_csv(path, index=False) if name.endswith("csv") else frame.to_parquet(path, row_group_size=16)
+    for options in ((), ("--n-jobs", "2")):
+        ran = opauc("train", path, "--label", "bought", "--solver", solver, "-o", model, "--drop-unlabeled", *options)
+        assert ran.code == 0, ran.err
+        assert "left out 20 rows without a label\n" in ran.err
+        assert ": 40 rows (positive: yes)" in ran.err
+    ran = opauc("evaluate", model, path, "--drop-unlabeled")
+    assert "left out 20 rows without a label\n" in ran.err
+    policy = BadRows(drop_unlabeled=True)
+    assert score_files(load_model(model), [path], ThreadScheduler(2), bad_rows=policy).rows == 40
+    assert policy.unlabeled == 20
 
 
 @pytest.mark.parametrize("solver", ["gam", "exact"])

@@ -57,12 +57,15 @@ class ShardTrainer:
                 trainer.train(batch)
             rows, last = rows + batch.rows.shape[0], batch
         if last is None:
-            return TrainedShards(None, 0, (), bad_rows.total, tuple(bad_rows.first), dict(stream.unreadable_values))
+            return TrainedShards(
+                None, 0, (), bad_rows.total, tuple(bad_rows.first), dict(stream.unreadable_values),
+                unlabeled=bad_rows.unlabeled,
+            )  # fmt: skip
         reading = plan.reading.at(last.resume_position, plan.labels)
         model = finish_model(plan.factory, trainer.fit.gather(shard.first_row), plan.labels, reading)
         return TrainedShards(
             model, rows, last.resume_position.records, bad_rows.total, tuple(bad_rows.first),
-            dict(stream.unreadable_values),
+            dict(stream.unreadable_values), unlabeled=bad_rows.unlabeled,
         )  # fmt: skip
 
 
@@ -100,13 +103,17 @@ def train_files(
     policy, cut = bad_rows or BadRows(), plan.cut
     shard_bytes = cut.size(plan.paths) if size is None else max(cut.floor, size)
     shards = file_shards(plan.paths, plan.options, shard_bytes, scheduler, cut.pieces)
-    reader = ShardReader(plan.options, plan.reading.training_encoder, skip_bad_rows=policy.policy == "skip")
+    reader = ShardReader(
+        plan.options, plan.reading.training_encoder, policy.policy == "skip",
+        policy.drop_unlabeled or plan.options.drop_unlabeled,
+    )  # fmt: skip
     if plan.sharding.numbers_rows:
         first_rows = accumulate(scheduler.map(reader.n_rows, shards), initial=0)
         shards = [shard._replace(first_row=row) for shard, row in zip(shards, first_rows, strict=False)]
     on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
     trained = scheduler.map_reduce(ShardTrainer(reader, plan).train, shards, on_shard)
     check_bad_rows(trained.bad_rows, trained.first_bad, policy)
+    policy.unlabeled += trained.unlabeled
     return replace(trained, model=_finish(trained, plan))
 
 
@@ -136,6 +143,7 @@ class ScoredShards:
     first_bad: tuple[str, ...] = ()
     unknown: dict[str, UnknownCategories] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
+    unlabeled: int = 0  # rows without a label that were left out
 
     def merge(self, other: ScoredShards) -> ScoredShards:
         """Return the scores of both; the shards of `other` come after these."""
@@ -147,6 +155,7 @@ class ScoredShards:
             (self.first_bad + other.first_bad)[:LISTED],
             merge_unknown_categories(self.unknown, other.unknown),
             add_counts(self.unreadable, other.unreadable),
+            self.unlabeled + other.unlabeled,
         )
 
 
@@ -173,7 +182,8 @@ class ScoringPlan:
             auc, bins = auc.update(actual, scores), bins.update(actual, self.scorer.probabilities(scores))
             rows += actual.size
         unknown, unreadable = dict(stream.unknown_categories), dict(stream.unreadable_values)
-        return ScoredShards(auc, bins, rows, bad_rows.total, tuple(bad_rows.first), unknown, unreadable)
+        first = tuple(bad_rows.first)
+        return ScoredShards(auc, bins, rows, bad_rows.total, first, unknown, unreadable, bad_rows.unlabeled)
 
 
 def score_files(
@@ -201,11 +211,14 @@ def score_files(
     policy = bad_rows or BadRows()
     reading = model.reading or OneHotReading(ReadOptions())
     options = reading.options.with_format(format_)
-    reader = ShardReader(options, reading.frozen_encoder, skip_bad_rows=policy.policy == "skip")
+    reader = ShardReader(
+        options, reading.frozen_encoder, policy.policy == "skip", policy.drop_unlabeled or options.drop_unlabeled
+    )
     files = whole_files(paths)
     shards = file_shards(files, options, Cut().size(files), scheduler)
     plan = ScoringPlan(reader, model.scorer, model.labels)
     on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
     scored = scheduler.map_reduce(plan.score, shards, on_shard)
     check_bad_rows(scored.bad_rows, scored.first_bad, policy)
+    policy.unlabeled += scored.unlabeled
     return scored

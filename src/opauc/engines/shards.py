@@ -124,10 +124,11 @@ class ShardReader:
     options: ReadOptions
     encoder: Callable[[], Encoder]
     skip_bad_rows: bool = False
+    drop_unlabeled: bool = False
 
     def bad_rows(self, shard: FileShard) -> BadRows:
         """Return the policy for bad rows of a shard."""
-        return _ShardBadRows("skip" if self.skip_bad_rows else "error", shard)
+        return _ShardBadRows("skip" if self.skip_bad_rows else "error", shard, self.drop_unlabeled)
 
     def stream(self, shard: FileShard, bad_rows: BadRows) -> DataStream:
         """Return the rows of a shard."""
@@ -140,7 +141,7 @@ class ShardReader:
 
     def n_rows(self, shard: FileShard) -> int:
         """Return how many rows a shard has; it is read where the file does not say."""
-        if shard.rows is not None and not self.skip_bad_rows:
+        if shard.rows is not None and not (self.skip_bad_rows or self.drop_unlabeled):
             return shard.rows
         stream = self.stream(shard, self.bad_rows(shard))
         return sum(batch.rows.shape[0] for batch in self.batches(shard, stream))
@@ -158,8 +159,8 @@ def lines_of_file(shard: FileShard) -> Iterator[None]:
 class _ShardBadRows(BadRows):
     """Bad rows of a shard, by their lines in the file."""
 
-    def __init__(self, policy: str, shard: FileShard) -> None:
-        super().__init__(policy)
+    def __init__(self, policy: str, shard: FileShard, drop_unlabeled: bool = False) -> None:
+        super().__init__(policy, drop_unlabeled=drop_unlabeled)
         self._shard = shard
 
     def handle(self, row: MalformedRowError) -> None:
@@ -271,6 +272,7 @@ class TrainedShards:
     first_bad: tuple[str, ...] = ()
     unreadable: Mapping[str, int] = field(default_factory=dict)  # values per column that could not be read
     shards: int = 1
+    unlabeled: int = 0  # rows without a label that were left out
 
     def merge(self, other: TrainedShards) -> TrainedShards:
         """Return the model of the rows of both; the shards of `other` come after these."""
@@ -285,6 +287,7 @@ class TrainedShards:
             (self.first_bad + other.first_bad)[:LISTED],
             add_counts(self.unreadable, other.unreadable),
             self.shards + other.shards,
+            self.unlabeled + other.unlabeled,
         )
 
     def provenance(self) -> Json:
