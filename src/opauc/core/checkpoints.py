@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 import time
 from pathlib import Path
@@ -34,10 +35,13 @@ class Checkpoints:
         return rows >= self._next_rows if self._every else time.perf_counter() >= self._next_time
 
     def write(self, trainer: Trainer) -> None:
-        """Write the current state of the training."""
+        """Write the current state of the training, and never one that `resume` refuses."""
         began = time.perf_counter()
-        header, arrays = trainer.parts()
-        write_checksummed(self.path, CHECKPOINT, {**header, "plan": self._plan}, arrays)
+        parts, arrays = trainer.parts()
+        header = {**parts, "plan": self._plan}
+        with unreadable(f"{self.path}: not written"):
+            Trainer.of_parts(json.loads(json.dumps(header)), arrays, self._monitor)
+        write_checksummed(self.path, CHECKPOINT, header, arrays)
         cost = time.perf_counter() - began
         self.seconds += cost
         self._next_rows = trainer.rows + (self._every or 0)

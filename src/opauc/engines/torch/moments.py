@@ -56,7 +56,7 @@ class DeviceMoments(Statistic):
     @classmethod
     def of(cls, moments: ClassMoments, device: str) -> DeviceMoments:
         """Statistics from those of this machine."""
-        groups = moments.groups
+        groups = moments.without_rounding()
         parts = ([one.count for one in groups], [one.mean for one in groups], [one.scatter for one in groups])
         with saying_the_need(moments.n_features, device):
             return cls(TorchSums(*(host_tensor(np.array(part, float)).to(device) for part in parts)), device)

@@ -206,14 +206,20 @@ class ClassMoments(GroupMoments, Statistic):
         """Total weight of the rows of each class."""
         return ClassCounts(self.negative.count, self.positive.count)
 
+    def without_rounding(self) -> tuple[ExactMoments, ExactMoments]:
+        """Return the statistics of the negative and the positive rows as `ExactMoments.without_rounding` does."""
+        return self.negative.without_rounding(), self.positive.without_rounding()
+
     def mean_difference(self) -> Floats:
         """Return mean of the positive rows - mean of the negative rows."""
-        return self.positive.mean - self.negative.mean
+        negative, positive = self.without_rounding()
+        return positive.mean - negative.mean
 
     def covariance_sum(self) -> Floats:
         """Return the sum of the covariance matrices of the two classes."""
-        total = self.negative.scatter * (1.0 / (self.negative.count or 1.0))
-        total += self.positive.scatter * (1.0 / (self.positive.count or 1.0))
+        negative, positive = self.without_rounding()
+        total = negative.scatter * (1.0 / (negative.count or 1.0))
+        total += positive.scatter * (1.0 / (positive.count or 1.0))
         return total
 
     def pair_loss(self, weights: Floats) -> float:
@@ -224,18 +230,21 @@ class ClassMoments(GroupMoments, Statistic):
     def score_variances(self, weights: Floats) -> tuple[float, float]:
         """Return the variance of the scores of the negative and of the positive rows."""
         negative, positive = (
-            max(0.0, float(weights @ (one.scatter @ weights)) / one.count) if one.count else 0.0 for one in self.groups
+            max(0.0, float(weights @ (one.scatter @ weights)) / one.count) if one.count else 0.0
+            for one in self.without_rounding()
         )
         return negative, positive
 
     def summary(self, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores of the rows seen."""
-        means = float(weights @ self.negative.mean), float(weights @ self.positive.mean)
+        negative, positive = self.without_rounding()
+        means = float(weights @ negative.mean), float(weights @ positive.mean)
         return ScoreSummary(self.counts, means, self.score_variances(weights))
 
     def feature_spread(self) -> FeatureSpread:
         """Return the standard deviation of each feature within the classes, pooled over both."""
-        scatter: Floats = np.diagonal(self.negative.scatter) + np.diagonal(self.positive.scatter)
+        negative, positive = self.without_rounding()
+        scatter: Floats = np.diagonal(negative.scatter) + np.diagonal(positive.scatter)
         return FeatureSpread.pooled(scatter, sum(self.counts))
 
     def binormal_auc(self, weights: Floats) -> float:

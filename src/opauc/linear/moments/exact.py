@@ -39,8 +39,9 @@ class ExactMoments(FeatureSums):
     `count` is the sum of the weights of the rows. `scatter` is the weighted sum of
     (row - mean)(row - mean)^T, not the covariance: sums merge by addition,
     averages do not. `rounding` is a bound on the rounding error in the scatter of
-    each feature from subtracting rows, None if none were subtracted; a feature
-    whose scatter is not larger counts as constant.
+    each feature from subtracting rows, None if none were subtracted. The scatter
+    of a feature may then be zero or less by as much: `without_rounding` gives the
+    statistics in which such a feature is constant, from which weights are computed.
 
     Examples
     --------
@@ -103,7 +104,24 @@ class ExactMoments(FeatureSums):
 
     def covariance(self) -> Floats:
         """Return the covariance matrix with divisor `count`; zero without rows."""
-        return self.scatter / self.count if self.count else self.scatter
+        scatter = self.without_rounding().scatter
+        return scatter / self.count if self.count else scatter
+
+    def without_rounding(self) -> ExactMoments:
+        """Return the statistics in which features that vary by no more than the rounding error are constant.
+
+        For reading only: rows subtracted later would lack what was set to zero.
+        """
+        if self.rounding is None:
+            return self
+        constant = np.diagonal(self.scatter) <= self.rounding
+        if not constant.any():
+            return self
+        mean, scatter = self.mean.copy(), self.scatter.copy()
+        scatter[constant, :] = 0.0
+        scatter[:, constant] = 0.0
+        mean[constant & (self.count * mean**2 <= self.rounding)] = 0.0
+        return ExactMoments(self.count, mean, scatter, self.rounding)
 
     def update(self, rows: Rows, weight: Floats | None = None, n_jobs: int = 1) -> ExactMoments:
         """Return the statistics of the earlier rows and `rows`."""
@@ -156,11 +174,8 @@ class ExactMoments(FeatureSums):
             raise IncompatibleMomentsError(
                 f"cannot take out rows that were never seen: feature {feature} would vary by less than nothing"
             )
-        constant, mean = has <= lost, self.mean - away
-        scatter[constant, :] = 0.0
-        scatter[:, constant] = 0.0
-        mean[constant & (left * mean**2 <= lost)] = 0.0
-        return ExactMoments(left, mean, scatter, lost)
+        # What rounding leaves of a feature stays: if it were zero, rows subtracted later would lack what it held.
+        return ExactMoments(left, self.mean - away, scatter, lost)
 
     def decay(self, factor: float) -> ExactMoments:
         """Return the statistics with the weight of every row times `factor`, but not below the underflow floor."""
@@ -208,9 +223,9 @@ class ExactMoments(FeatureSums):
         rounding = copies.get("rounding", np.zeros(mean.shape))
         # A true scatter of at most diagonal + inexact, and an error of at most that; squares may have underflowed.
         inexact = rounding + max(float(count), 1.0) * np.finfo(float).tiny
-        deviation = np.sqrt(np.abs(np.diagonal(scatter)) + 2.0 * inexact)
+        deviation = np.sqrt(np.maximum(np.diagonal(scatter) + 2.0 * inexact, 0.0))
         bound = np.outer(deviation, deviation)
-        impossible = (np.diagonal(scatter) < 0).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
+        impossible = (np.diagonal(scatter) < -rounding).any() or (np.abs(scatter) > bound * (1 + 1e-6) + 1e-300).any()
         if not impossible and (np.abs(scatter - scatter.T) > 1e-9 * bound).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
         if impossible or _is_indefinite(scatter, deviation, inexact):
