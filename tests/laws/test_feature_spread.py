@@ -10,7 +10,7 @@ from tests.problems import problem
 
 everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
 # Solvers whose state does not determine the spread of a feature.
-WITHOUT_SPREAD = {"class_means", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
+WITHOUT_SPREAD = {"class_means", "fsauc", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
 
 
 def pooled_deviation(rows, labels, weight):

@@ -7,6 +7,7 @@ OAM(update='gradient')
 
 from opauc.baselines.ada_oam import AdaOAM
 from opauc.baselines.batch_uni_squ import BatchUniSqu
+from opauc.baselines.fsauc import FSAUC
 from opauc.baselines.ls_svm import LSSVM
 from opauc.baselines.mean_difference import MeanDifference
 from opauc.baselines.oam import OAM
@@ -23,6 +24,7 @@ from opauc.baselines.uni_log import UniLog
 from opauc.baselines.uni_squ import UniSqu
 
 __all__ = [
+    "FSAUC",
     "LSSVM",
     "OAM",
     "SOLAM",

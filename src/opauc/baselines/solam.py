@@ -130,6 +130,16 @@ def square_norm(records):
     return total
 
 
+def check_saddle_overflow(eta0: float, radius: float, longest: float, heaviest: float) -> None:
+    """Raise if steps of that size within that ball, on rows of that length and weight, might lead beyond float64."""
+    # Projections bound the start of a step; this bounds its result.
+    if not (1.0 + eta0 * heaviest) * (1.0 + 8.0 * radius * longest) * max(1.0, longest) <= MAX_STEP_RESULT:
+        raise StatisticsOverflowError(
+            f"steps of eta0={eta0:g} within radius={radius:g} on rows of length up to {longest:.3g} "
+            "might overflow float64; lower them or scale the features down"
+        )
+
+
 @dataclass(frozen=True)
 class SOLAMSolver(Solver[SaddleState]):
     """Solver of `SOLAM`: descent in the weights and two centers, ascent in one dual variable.
@@ -177,15 +187,7 @@ class SOLAMSolver(Solver[SaddleState]):
 
     def check_overflow(self, longest: float, heaviest: float = 1.0) -> None:
         """Raise if rows of that length and sample weight might lead beyond float64."""
-        # Projections bound the start of a step; this bounds its result.
-        if (
-            not (1.0 + self.eta0 * heaviest) * (1.0 + 8.0 * self.radius * longest) * max(1.0, longest)
-            <= MAX_STEP_RESULT
-        ):
-            raise StatisticsOverflowError(
-                f"steps of eta0={self.eta0:g} within radius={self.radius:g} on rows of length up to {longest:.3g} "
-                "might overflow float64; lower them or scale the features down"
-            )
+        check_saddle_overflow(self.eta0, self.radius, longest, heaviest)
 
     def weights(self, state: SaddleState) -> Floats:
         """Return the mean of the iterates, each weighted by its step."""

@@ -65,6 +65,7 @@ SOLVERS = Registry(
         "mean_difference": "opauc.baselines.mean_difference:MeanDifferenceSolver",
         "oam": "opauc.baselines.oam:OAMSolver",
         "ada_oam": "opauc.baselines.ada_oam:AdaOAMSolver",
+        "fsauc": "opauc.baselines.fsauc:FSAUCSolver",
         "solam": "opauc.baselines.solam:SOLAMSolver",
         "spauc": "opauc.baselines.spauc:SPAUCSolver",
         "uni_exp": "opauc.baselines.uni_exp:UniExpSolver",
@@ -115,8 +116,8 @@ BASELINES = Registry(
     {
         name: f"opauc.baselines:{name}"
         for name in (
-            "AdaOAM", "BatchUniSqu", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp", "RandomWeights",
-            "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
+            "AdaOAM", "BatchUniSqu", "FSAUC", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp",
+            "RandomWeights", "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
         )
     },
 )  # fmt: skip
