@@ -17,7 +17,7 @@ from experiments.splits import Split
 from opauc import OPAUC
 from opauc.types import DenseRows, Labels, Rows
 
-GRID = [("theorem", eta0) for eta0 in (1.0, 1e2, 1e4, 1e6)] + [("constant", eta0) for eta0 in (1e-3, 1e-2, 1e-1)]
+GRID = [("curvature", eta0) for eta0 in (1.0, 1e2, 1e4, 1e6)] + [("constant", eta0) for eta0 in (1e-3, 1e-2, 1e-1)]
 SCALINGS: dict[str, Callable[[DenseRows], DenseRows]] = {
     "to [-1, 1]": scaled,
     "to unit variance": lambda rows: StandardScaler().fit_transform(rows),

@@ -20,9 +20,10 @@ NAMES = {
         "update",
     },
     "opauc.baselines": {
-        "AdaOAM", "BatchUniSqu", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp", "RandomWeights",
-        "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
+        "AdaOAM", "BatchUniSqu", "FSAUC", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp",
+        "RandomWeights", "SOLAM", "SPAUC", "SVMOR", "SVMPerf", "UniExp", "UniLog", "UniSqu",
     },
+    "opauc.linear": {"effective_rank", "theorem_step_size"},
     "opauc.linear.moments": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
         "Mergeable", "Statistic",

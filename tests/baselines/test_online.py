@@ -16,19 +16,29 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, minmax_scale
 
 import opauc.baselines
-from opauc.baselines import OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
+from opauc.baselines import FSAUC, OAM, SOLAM, SPAUC, AdaOAM, UniExp, UniSqu
 from opauc.core.registry import BASELINES
 from opauc.errors import DivergedError, StatisticsOverflowError
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
 
-DEFAULTS = [OAM(random_state=0), OAM(update="gradient", random_state=0), UniExp(), UniSqu(), SOLAM(), SPAUC(), AdaOAM()]
+DEFAULTS = [
+    OAM(random_state=0),
+    OAM(update="gradient", random_state=0),
+    UniExp(),
+    UniSqu(),
+    SOLAM(),
+    FSAUC(),
+    SPAUC(),
+    AdaOAM(),
+]
 AS_PUBLISHED = [
     OAM(C=0.01, buffer_size=7, random_state=1),
     UniExp(eta0=0.01, learning_rate="constant", average=False),
     UniSqu(eta0=0.001, learning_rate="invsqrt", average=False),
     SPAUC(eta0=0.01, learning_rate="constant", average=False, alpha=0.1),
     AdaOAM(average=True),
+    FSAUC(eta0=0.05, radius=1.0, n_rows=60),
 ]
 every_model = pytest.mark.parametrize("model", DEFAULTS + AS_PUBLISHED, ids=repr)
 default_models = pytest.mark.parametrize("model", DEFAULTS, ids=repr)

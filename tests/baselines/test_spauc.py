@@ -43,7 +43,7 @@ def run(solver, rows, labels, at=(), weight=None):
     return state
 
 
-@pytest.mark.parametrize("learning_rate", ["constant", "invsqrt", "theorem"])
+@pytest.mark.parametrize("learning_rate", ["constant", "invsqrt", "curvature"])
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 0.1, 30.0]),

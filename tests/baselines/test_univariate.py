@@ -42,11 +42,11 @@ def run(solver, rows, labels, at=(), weight=None):
 
 @both
 @pytest.mark.filterwarnings("ignore::opauc.errors.DivergenceWarning")
-@pytest.mark.parametrize("learning_rate", ["constant", "invsqrt", "theorem"])
+@pytest.mark.parametrize("learning_rate", ["constant", "invsqrt", "curvature"])
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.3]), st.sampled_from([0.1, 0.5, 0.9]), st.booleans())
 def test_the_weights_are_those_of_the_literal_algorithm(make, learning_rate, seed, eta0, positives, weighted):
     rows, labels = problem(seed, 60, 4, positives, scale=0.3)
-    if learning_rate == "theorem":
+    if learning_rate == "curvature":
         eta0 *= 100
     weight = np.random.default_rng(seed).uniform(0.1, 2.0, 60) if weighted else None
     ones = np.ones(60) if weight is None else weight

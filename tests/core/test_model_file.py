@@ -95,7 +95,7 @@ def test_damaged_model_files_are_refused_and_never_half_read(tmp_path, settings)
                 opauc.load(path)
 
 
-@pytest.mark.parametrize("kind", ["OAM", "UniExp", "UniSqu", "SOLAM", "SPAUC", "AdaOAM", "MeanDifference"])
+@pytest.mark.parametrize("kind", ["OAM", "UniExp", "UniSqu", "SOLAM", "FSAUC", "SPAUC", "AdaOAM", "MeanDifference"])
 def test_every_online_baseline_is_saved_and_training_goes_on(tmp_path, kind):
     rows, labels = problem(9, 200, 5)
     model = BASELINES[kind]().fit(rows[:120], labels[:120])

@@ -201,7 +201,7 @@ def test_divergence_names_eta0_and_keeps_the_model(rank):
         model.set_params(learning_rate="constant", eta0=50.0).partial_fit(rows * 100, labels)
     assert_array_equal(model.coef_, before)
     again = OPAUC(solver="sgd", rank=rank, random_state=0).fit(rows, labels)
-    model.set_params(learning_rate="theorem", eta0=1e4)
+    model.set_params(learning_rate="curvature", eta0=1e4)
     assert_array_equal(model.partial_fit(rows, labels).coef_, again.partial_fit(rows, labels).coef_)
 
 

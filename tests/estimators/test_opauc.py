@@ -27,7 +27,7 @@ from tests.problems import cuts, problem
 SOLVERS = ["exact", "sgd"]
 
 
-@given(st.integers(0, 2**32 - 1), cuts(60), st.sampled_from(["theorem", "constant", "invsqrt"]))
+@given(st.integers(0, 2**32 - 1), cuts(60), st.sampled_from(["curvature", "constant", "invsqrt"]))
 def test_sgd_gives_the_same_bits_however_the_rows_are_cut(seed, at, learning_rate):
     rows, labels = problem(seed, 60, 5)
     make = OPAUC(solver="sgd", learning_rate=learning_rate, eta0=0.01, forgetting_factor=0.99)

@@ -11,11 +11,13 @@ from experiments.as_printed import (
     printed_linear_term,
     printed_sketch_covariance,
 )
+from experiments.paper.printed import printed_table
 from numpy.testing import assert_allclose
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.metrics import roc_auc_score
 
 from opauc.errors import DivergedError, DivergenceWarning
+from opauc.linear import effective_rank, theorem_step_size
 from opauc.linear.exact import Exact
 from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.sketch import ClassSketch, SignStream
@@ -166,3 +168,87 @@ def test_on_real_data_the_centered_sketch_is_the_better_one(real_data):
         auc[centering] = best
     assert auc["centered"] >= auc["printed"] - 0.002
     assert auc["centered"] > auc["mean"] + 0.01
+
+
+def proof_of_theorem_2(step_size, kappa, total_loss):
+    """Last line of the proof, for weights of norm at most one: a bound on the regret of a constant step."""
+    return (0.5 / step_size + kappa * step_size * total_loss) / (1 - kappa * step_size)
+
+
+@pytest.mark.parametrize(("total_loss", "excess"), [(1e3, 0.015), (1e6, 0.059)])
+def test_the_printed_step_of_theorem_2_does_not_give_its_bound(total_loss, excess):
+    kappa = 4.0
+    bound = 2 * kappa + np.sqrt(2 * kappa * total_loss)
+    printed = 1 / (kappa + np.sqrt(kappa**2 + kappa * total_loss))
+    corrected = theorem_step_size(1, total_loss, 1.0, 0.0)
+    assert proof_of_theorem_2(printed, kappa, total_loss) == pytest.approx((1 + excess) * bound, rel=1e-3)
+    assert proof_of_theorem_2(corrected, kappa, total_loss) <= bound
+    others = corrected * np.linspace(0.5, 1.5, 101)
+    assert (proof_of_theorem_2(others, kappa, total_loss) >= proof_of_theorem_2(corrected, kappa, total_loss)).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0**-10, 1.0])
+def test_the_best_loss_of_a_separable_distribution_is_not_zero(alpha):
+    positive, negative = np.array([1.0, 2.0]), np.array([-1.0, -2.0])
+    distances = np.subtract.outer(positive, negative).ravel()
+    weight = distances.mean() / (alpha + np.mean(distances**2))
+    assert (weight * distances > 0).all()
+    loss = 0.5 * alpha * weight**2 + 0.5 * np.mean((1 - weight * distances) ** 2)
+    assert loss >= 1 / 38 - 1e-12
+    if alpha == 0.0:
+        assert loss == pytest.approx(1 / 38)
+
+
+def spectral_distance(covariance, mu, rank, random, exponent=0.5):
+    """Spectral norm of I - K^(-1/2) K' K^(-1/2) for K = mu I + M, and K' with a sketch of M of some rank."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * values**exponent @ vectors.T
+    whitening = vectors / np.sqrt(mu + values) @ vectors.T
+    codes = random.normal(size=(len(covariance), rank)) / np.sqrt(rank)
+    sketched = mu * np.eye(len(covariance)) + root @ codes @ codes.T @ root
+    return np.linalg.norm(np.eye(len(covariance)) - whitening @ sketched @ whitening, 2)
+
+
+def test_the_rank_of_theorem_3_is_too_small_by_a_factor_of_the_penalty():
+    n_features, n_rows, alpha, error, delta = 10, 300_000, 1e-7, 0.5, 0.05
+    covariance = np.eye(n_features) / n_features
+    needed = 32 * effective_rank(covariance, alpha) / error**2
+    printed = needed * alpha * np.log(2 * n_features * n_rows / delta)
+    assert printed < 1
+    random = np.random.default_rng(0)
+    assert all(spectral_distance(covariance, alpha, 1, random) > error for _ in range(20))
+    of_lemma = int(np.ceil(needed * np.log(2 * n_features / delta)))
+    assert all(spectral_distance(covariance, alpha, of_lemma, random) <= error for _ in range(20))
+
+
+def test_the_logarithm_of_theorem_4_asks_for_fewer_columns_the_more_matrices_there_are():
+    n_features, delta = 10, 0.05
+    n_matrices = np.array([1, 100, 400, 10_000])
+    printed, corrected = np.log(2 * n_features / (delta * n_matrices)), np.log(2 * n_features * n_matrices / delta)
+    assert (np.diff(printed) < 0).all()
+    assert printed[-2] <= 1e-12
+    assert (np.diff(corrected) > 0).all()
+    # The union bound over the matrices: each fails with probability d exp(-x) on either side, x being the logarithm.
+    assert_allclose(n_matrices * 2 * n_features * np.exp(-corrected), delta)
+
+
+def test_the_mean_of_the_sketch_needs_the_square_root_of_the_covariance_not_its_inverse():
+    covariance, mu = np.diag([4.0, 1.0, 0.25]), 0.1
+    right = spectral_distance(covariance, mu, 200_000, np.random.default_rng(0))
+    printed = spectral_distance(covariance, mu, 200_000, np.random.default_rng(0), exponent=-0.5)
+    assert right < 0.02
+    assert printed > 1
+
+
+def test_two_printed_ties_cannot_be_ties():
+    critical = stats.t.ppf(0.975, 24)
+    impossible = {}
+    for table, own in (("online", "OPAUC"), ("batch", "OPAUC"), ("high_dimension", "OPAUCr")):
+        cells = printed_table(table)
+        for (data, method), cell in cells.items():
+            if cell.outcome == "tie":
+                mine = cells[data, own]
+                least = abs(mine.auc - cell.auc) / ((mine.deviation + cell.deviation) / np.sqrt(25))
+                if least > critical:
+                    impossible[data, method] = round(float(np.copysign(least, mine.auc - cell.auc)), 1)
+    assert impossible == {("sector.lvr", "online Uni-Squ"): 5.4, ("rcv1v2", "online Uni-Squ"): -15.3}

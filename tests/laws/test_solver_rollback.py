@@ -25,7 +25,7 @@ def settings():
         defer = {"defer_from": 0} if "defer_from" in parameters else {}
         yield pytest.param(make(**defer), id=name)
         for rate in LEARNING_RATES if "learning_rate" in parameters else ():
-            eta0 = {"eta0": 1e3 if rate == "theorem" else 0.05}
+            eta0 = {"eta0": 1e3 if rate == "curvature" else 0.05}
             for alpha in (0.0, 3.0) if "alpha" in parameters else (None,):
                 penalty = {} if alpha is None else {"alpha": alpha}
                 yield pytest.param(make(learning_rate=rate, **eta0, **penalty, **defer), id=f"{name}-{rate}-{alpha}")
@@ -160,7 +160,7 @@ def test_the_memory_of_a_rollback_of_sparse_rows_does_not_grow_with_the_features
         rows = sparse.csr_array((np.ones(200), columns, np.arange(0, 201, 10)), (20, n_features))
         labels = (np.arange(20) % 2).astype(np.int8)
         for name, make in SOLVERS.items():
-            if make.keeps_covariances or name in ("mean_difference", "solam", "oam"):
+            if make.keeps_covariances or name in ("mean_difference", "solam", "fsauc", "oam"):
                 continue  # matrices of all features or none kept at all; sweeps over all of them
             solver = make()
             state = solver.step(solver.start(n_features), rows, labels)

@@ -132,7 +132,7 @@ def test_balanced_steps_lead_in_the_direction_of_the_pair_losses_minimizer_with_
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e5])
-def test_the_theorems_step_does_not_depend_on_units(scale):
+def test_the_curvature_step_does_not_depend_on_units(scale):
     rows, labels = problem(6, 400, 6)
     solver = ClassMeans(alpha=0.0)
     expected = solver.weights(run(solver, rows, labels))

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.errors import DivergedError
+from opauc.linear import theorem_step_size
 from opauc.linear.exact import Exact
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.sgd import LEARNING_RATES, SGD
@@ -70,21 +71,21 @@ def test_step_sizes_are_those_documented(learning_rate):
     expected = {
         "constant": [0.5, 0.5, 0.5],
         "invsqrt": [0.5, 0.25, 0.05],
-        "theorem": 1 / (1 + np.sqrt(1 + t / 0.5)),
+        "curvature": 1 / (1 + np.sqrt(1 + t / 0.5)),
     }[learning_rate]
     assert_allclose(sizes(0.5, t), expected)
-    assert relative == (learning_rate == "theorem")
+    assert relative == (learning_rate == "curvature")
 
 
-def test_the_theorems_step_is_the_printed_one_when_the_curvature_is_its_bound():
-    # Printed: 1 / (k + sqrt(k^2 + k T L / B^2)), k = 4 + lambda; here eta0 = k B^2 / L.
+def test_the_curvature_step_has_the_form_of_the_theorems_step():
+    # With t = T, the curvature at its bound k = 4 + lambda, and eta0 = k B^2 / (2 L).
     k, T, L, B = 4.01, 5000, 0.2, 3.0
-    _, sizes = LEARNING_RATES["theorem"]
-    assert_allclose(sizes(k * B**2 / L, np.array([float(T)])) / k, 1 / (k + np.sqrt(k**2 + k * T * L / B**2)))
+    _, sizes = LEARNING_RATES["curvature"]
+    assert_allclose(sizes(k * B**2 / (2 * L), np.array([float(T)])) / k, theorem_step_size(T, L, B, 0.01))
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e5])
-def test_the_theorems_step_neither_diverges_nor_depends_on_units(scale):
+def test_the_curvature_step_neither_diverges_nor_depends_on_units(scale):
     rows, labels = problem(2, 400, 6)
     reference = SGD(alpha=0.0)
     expected = reference.weights(run(reference, rows, labels))

@@ -84,7 +84,7 @@ class TrainOptions:
     alpha: float | str = 1e-4
     rank: str | int | None = AUTO
     eta0: float = 1e4
-    learning_rate: str = "theorem"
+    learning_rate: str = "curvature"
     average: bool = True
     standardize: bool = True
     forgetting_factor: float | str = 1.0

@@ -149,7 +149,7 @@ class OPAUCpca(ReducedParameters, BatchClassifier):
         Ridge penalty.
     eta0 : float, default=1e4
         Step size of solver "sgd"; as in `OPAUC`.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
+    learning_rate : {"curvature", "constant", "invsqrt"}, default="curvature"
         Step size schedule of solver "sgd"; as in `OPAUC`.
     average : bool, default=True
         Whether solver "sgd" uses the mean of the iterates instead of the last iterate.

@@ -25,7 +25,7 @@ class ReducedParameters:
         solver: str = "exact",
         alpha: float = 1e-4,
         eta0: float = 1e4,
-        learning_rate: str = "theorem",
+        learning_rate: str = "curvature",
         average: bool = True,
         random_state: RandomState = None,
     ) -> None:

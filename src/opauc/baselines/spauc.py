@@ -123,7 +123,7 @@ class SPAUCSolver(MeansSolver):
     Rows are not centered, because they would not stay sparse: see `ClassMeans`
     for the cost in digits far from zero. The sample weight of a row multiplies
     its part in means and shares and its step, but not the division; a step
-    "theorem" is at most one over the curvature. `step` updates its state in place.
+    "curvature" is at most one over the curvature. `step` updates its state in place.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class SPAUCSolver(MeansSolver):
 
     alpha: float = parameter(0.0, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)
-    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    learning_rate: str = parameter("curvature", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
 
     def step(self, state: MeansState, rows: Rows, labels: Labels, weight: Floats | None = None) -> MeansState:
@@ -184,10 +184,10 @@ class SPAUC(StreamClassifier):
         Ridge penalty, relative to p (1 - p) times the pair loss.
     eta0 : float, default=1e4
         With learning_rate="constant" or "invsqrt": the step size, or its value
-        at the first row. With "theorem": number of rows after which steps begin
+        at the first row. With "curvature": number of rows after which steps begin
         to shrink.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
-        "theorem" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
+    learning_rate : {"curvature", "constant", "invsqrt"}, default="curvature"
+        "curvature" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
         largest curvature so far. It does not depend on the units of the features
         and cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
     average : bool, default=True
@@ -222,7 +222,7 @@ class SPAUC(StreamClassifier):
         *,
         alpha: float = 0.0,
         eta0: float = 1e4,
-        learning_rate: str = "theorem",
+        learning_rate: str = "curvature",
         average: bool = True,
     ) -> None:
         self.alpha = alpha

@@ -54,10 +54,10 @@ class UniExp(StreamClassifier):
     ----------
     eta0 : float, default=1000.0
         With learning_rate="constant" or "invsqrt": the step size, or its value
-        at the first row. With "theorem": number of rows after which steps begin
+        at the first row. With "curvature": number of rows after which steps begin
         to shrink.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
-        "theorem" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
+    learning_rate : {"curvature", "constant", "invsqrt"}, default="curvature"
+        "curvature" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
         largest |x|^2 so far, and no step goes beyond the Newton step of the
         row's own loss. It does not depend on the units of the features and
         cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
@@ -95,7 +95,7 @@ class UniExp(StreamClassifier):
 
     _solver = UniExpSolver
 
-    def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
+    def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "curvature", average: bool = True) -> None:
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.average = average

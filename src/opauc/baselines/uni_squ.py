@@ -77,7 +77,7 @@ class UniSqu(StreamClassifier):
 
     _solver = UniSquSolver
 
-    def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "theorem", average: bool = True) -> None:
+    def __init__(self, *, eta0: float = 1000.0, learning_rate: str = "curvature", average: bool = True) -> None:
         self.eta0 = eta0
         self.learning_rate = learning_rate
         self.average = average

@@ -124,7 +124,7 @@ class UnivariateSolver(Solver[UnivariateState]):
     exponential: ClassVar[bool]  # whether the loss is exponential; otherwise it is the square loss
 
     eta0: float = parameter(1000.0, POSITIVE)
-    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    learning_rate: str = parameter("curvature", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
 
     def start(self, n_features: int) -> UnivariateState:

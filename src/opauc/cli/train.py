@@ -64,12 +64,13 @@ def command(
     eta0: Annotated[
         float,
         typer.Option(
-            help="Step size of sgd; with --learning-rate theorem a ratio without unit.", rich_help_panel=LINEAR
+            help="Step size of sgd; with --learning-rate curvature the rows after which steps shrink.",
+            rich_help_panel=LINEAR,
         ),
     ] = 1e4,
     learning_rate: Annotated[
-        str, typer.Option(help="Schedule of the step size: theorem, constant or invsqrt.", rich_help_panel=LINEAR)
-    ] = "theorem",
+        str, typer.Option(help="Schedule of the step size: curvature, constant or invsqrt.", rich_help_panel=LINEAR)
+    ] = "curvature",
     average: Annotated[
         bool,
         typer.Option(

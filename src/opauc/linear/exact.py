@@ -125,8 +125,9 @@ class Exact(MergeableSolver[ClassMoments]):
         A feature that is constant within both classes is scaled by the difference
         of its means; if that is zero, by its size.
         """
-        means = np.stack([one.mean for one in state.groups])
-        variances = np.stack([np.diagonal(one.scatter) / (one.count or 1.0) for one in state.groups])
+        groups = state.without_rounding()
+        means = np.stack([one.mean for one in groups])
+        variances = np.stack([np.diagonal(one.scatter) / (one.count or 1.0) for one in groups])
         return self.scale_of(means, variances)
 
     def scale_of(self, means: Floats, variances: Floats) -> Floats:

@@ -166,7 +166,7 @@ def _zero_weights(n_features: int) -> MeansWeights:
     )
 
 
-# Factor on "theorem" steps: of 1, 2, 4 and 8, two was best on ten text tasks.
+# Factor on "curvature" steps: of 1, 2, 4 and 8, two was best on ten text tasks.
 RELATIVE_STEP = 2.0
 
 
@@ -195,7 +195,7 @@ class ClassMeans(MeansSolver):
     Parameters
     ----------
     alpha, eta0, learning_rate
-        As in `SGD`. "theorem" steps are twice as long, relative to the largest
+        As in `SGD`. "curvature" steps are twice as long, relative to the largest
         alpha + |x - c|^2 so far, and step omega |x - c|^2 is at most one, where
         the loss of the row is zero.
     average : bool, default=True
@@ -223,7 +223,7 @@ class ClassMeans(MeansSolver):
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)
-    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    learning_rate: str = parameter("curvature", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
     scale_power: float = parameter(0.0, NON_NEGATIVE)
     scale_rows: int = parameter(1000, Count())

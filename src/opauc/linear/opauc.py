@@ -41,12 +41,14 @@ class OPAUC(SumsClassifier):
         (50 with solver="exact").
     eta0 : float, default=1e4
         With learning_rate="constant" or "invsqrt": the step size, or its value
-        at the first row. With "theorem": the ratio curvature * B^2 / L of
-        Theorem 2 (B bounds |w|, L the best loss), a number without unit.
-    learning_rate : {"theorem", "constant", "invsqrt"}, default="theorem"
-        "theorem" is 1 / (k (1 + sqrt(1 + t / eta0))) at row t, with k the
+        at the first row. With "curvature": number of rows after which steps
+        begin to shrink.
+    learning_rate : {"curvature", "constant", "invsqrt"}, default="curvature"
+        "curvature" is 1 / (k (1 + sqrt(1 + t / eta0))) at row t, with k the
         largest curvature met so far, or with `standardize` half the mean
-        curvature: it cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
+        curvature: it cannot diverge. It has the form of Theorem 2's step
+        without its guarantee; that step is `opauc.linear.theorem_step_size`,
+        for "constant". "constant" is eta0, "invsqrt" eta0 / sqrt(t).
     average : bool, default=True
         Whether "sgd" gives the mean of its iterates rather than the last one;
         with `standardize` or a rank, that of the t-th weighted by t^2.
@@ -141,7 +143,7 @@ class OPAUC(SumsClassifier):
         alpha: float = 1e-4,
         rank: str | int | None = "auto",
         eta0: float = 1e4,
-        learning_rate: str = "theorem",
+        learning_rate: str = "curvature",
         average: bool = True,
         standardize: bool = True,
         forgetting_factor: float | str = 1.0,

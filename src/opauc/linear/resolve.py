@@ -34,7 +34,7 @@ SELECTION = "progressive_selection"
 SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 # The parameters of OPAUC and their defaults.
 DEFAULTS: Settings = {
-    "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "theorem", "average": True,
+    "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "curvature", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
 }  # fmt: skip
 CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": GridSGD}

@@ -43,7 +43,7 @@ class LearningRate(NamedTuple):
 LEARNING_RATES = {
     "constant": LearningRate(False, lambda eta0, t: np.full(t.size, eta0)),
     "invsqrt": LearningRate(False, lambda eta0, t: eta0 / np.sqrt(t)),
-    "theorem": LearningRate(True, lambda eta0, t: 1.0 / (1.0 + np.sqrt(1.0 + t / eta0))),
+    "curvature": LearningRate(True, lambda eta0, t: 1.0 / (1.0 + np.sqrt(1.0 + t / eta0))),
 }
 
 
@@ -108,7 +108,7 @@ def stays_above(least: float, factor: float, keeps: Floats) -> bool:
     return bool(abs(factor) * np.exp(np.log(keeps).sum()) > 2.0 * least)
 
 
-# Factor on "theorem" steps with `standardize`: the first step is then one over the mean curvature. Of half to four
+# Factor on "curvature" steps with `standardize`: the first step is then one over the mean curvature. Of half to four
 # times that, on fourteen tables, once and twice were best.
 RELATIVE_STEP = 2.0
 PASSES = {
@@ -133,7 +133,7 @@ class SGD(Solver[SgdState]):
     which gives the same iterates in a fraction of the time.
 
     The weight of a row is a factor on the gradient of its loss, not on alpha w.
-    With learning rate "theorem", a step is at most one over the curvature.
+    With learning rate "curvature", a step is at most one over the curvature.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class SGD(Solver[SgdState]):
         Strength of the L2 penalty.
     eta0 : float, default=1e4
         Scale of the step sizes.
-    learning_rate : {"constant", "invsqrt", "theorem"}, default="theorem"
+    learning_rate : {"constant", "invsqrt", "curvature"}, default="curvature"
         Step size of row t: eta0; eta0 / sqrt(t); or
         1 / (1 + sqrt(1 + t / eta0)) over the largest curvature so far.
     average : bool, default=True
@@ -153,7 +153,7 @@ class SGD(Solver[SgdState]):
         far: w_j moves by step (alpha w_j + gradient_j / D_j), with D_j the mean
         of the feature's variances in both classes, plus a prior while there are
         few rows. alpha then means the same as in `Exact`, and neither units nor
-        shifts of features change a ranking. "theorem" steps are twice as long
+        shifts of features change a ranking. "curvature" steps are twice as long
         and relative to the mean curvature, and iterate t has weight t^2 in the
         mean, because the first iterates are bad.
 
@@ -175,7 +175,7 @@ class SGD(Solver[SgdState]):
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)
-    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    learning_rate: str = parameter("curvature", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
     forgetting_factor: float = parameter(1.0, SHARE)
     standardize: bool = parameter(False, SWITCH)

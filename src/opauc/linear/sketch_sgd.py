@@ -42,7 +42,7 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays,
 
 # SketchOptions.centered and mean_share of each value of `centering`.
 CENTERINGS = {"centered": (True, 0.0), "printed": (False, -1.0), "mean": (False, 1.0)}
-# Factor on "theorem" steps: still stable, and in one pass over many features the plain step does not get far enough.
+# Factor on "curvature" steps: still stable, and in one pass over many features the plain step does not get far enough.
 RELATIVE_STEP = 2.0
 # float64 counts rows one by one up to here.
 MAX_ROWS = 2.0**53
@@ -81,7 +81,7 @@ class SketchedSGD(Solver[SketchState]):
     Parameters
     ----------
     alpha, eta0, learning_rate
-        As in `SGD`; "theorem" steps are twice as long.
+        As in `SGD`; "curvature" steps are twice as long.
     average : bool, default=True
         Whether the weights are the mean of the iterates, where iterate t has
         weight t^2, or the last iterate. In high dimension the first iterates are
@@ -118,7 +118,7 @@ class SketchedSGD(Solver[SketchState]):
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
     eta0: float = parameter(1e4, POSITIVE)
-    learning_rate: str = parameter("theorem", Option(tuple(LEARNING_RATES)))
+    learning_rate: str = parameter("curvature", Option(tuple(LEARNING_RATES)))
     average: bool = parameter(True, SWITCH)
     rank: int = parameter(50, Count(0))
     random_state: int | np.random.RandomState | None = parameter(0, Seed())

@@ -22,8 +22,8 @@ from tests.problems import problem
 SETTINGS = [
     ("constant", 0.05, 0.0), ("constant", 0.05, 0.4), ("constant", 0.05, 6.0), ("constant", 0.0625, 16.0),
     ("constant", 0.05, 30.0), ("invsqrt", 0.2, 0.0), ("invsqrt", 0.2, 0.1), ("invsqrt", 0.25, 4.0),
-    ("invsqrt", 0.2, 9.0), ("theorem", 1e4, 0.0), ("theorem", 1e4, 1e-4), ("theorem", 30.0, 0.3),
-    ("theorem", 1e4, 50.0),
+    ("invsqrt", 0.2, 9.0), ("curvature", 1e4, 0.0), ("curvature", 1e4, 1e-4), ("curvature", 30.0, 0.3),
+    ("curvature", 1e4, 50.0),
 ]  # fmt: skip
 every_setting = pytest.mark.parametrize(("learning_rate", "eta0", "alpha"), SETTINGS)
 
@@ -105,7 +105,7 @@ def test_iterates_and_their_means_are_those_of_the_literal_algorithm(learning_ra
 
 
 @pytest.mark.parametrize(
-    ("learning_rate", "eta0", "alpha"), [("constant", 0.02, 0.5), ("invsqrt", 0.3, 1e-3), ("theorem", 1e4, 1e-4)]
+    ("learning_rate", "eta0", "alpha"), [("constant", 0.02, 0.5), ("invsqrt", 0.3, 1e-3), ("curvature", 1e4, 1e-4)]
 )
 def test_iterates_stay_the_literal_ones_over_a_long_stream(learning_rate, eta0, alpha):
     rows, labels = mostly_zero(0, 3000, 12, positives=0.1, scale=0.2)
