@@ -30,7 +30,7 @@ from opauc.types import DenseRows, Floats
 
 MOST, ALPHA = 200, 2.0**-10
 # Step size and penalty of OPAUC.
-CHOSEN = {"connect-4": (2.0**-9, 2.0**-10), "usps": (2.0**-10, 2.0**-10)}
+CHOSEN = {"usps": (2.0**-10, 2.0**-10)}
 MOST_ROWS = 60_000
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape, Task
+from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, DataSet, Shape, Task
 from experiments.splits import Evaluator, Split, SplitAucs, compare_on_splits
 from opauc.metrics import Method, exact_auc
 from opauc.types import Floats, Labels, Rows
@@ -74,6 +74,7 @@ class Column:
     for methods that work on mapped rows. `most_rows` are learned from at most.
     `trace` gives the points of a figure in the first trial; a study is nothing else.
     `worth` is a factor on the budget: what all others are compared with is thinned least.
+    `sets` are the names of the sets it is computed on; where it is empty, all of its suites.
     """
 
     name: str
@@ -88,6 +89,15 @@ class Column:
     trace: Trace | None = None
     worth: float = 1.0
     about: str = ""
+    sets: tuple[str, ...] = ()
+
+    def applies_to(self, data: DataSet) -> bool:
+        """Whether the column is computed on a set: both may name those of the other they are restricted to."""
+        return (
+            data.suite in self.suites
+            and (not self.sets or data.name in self.sets)
+            and (not data.columns or self.name in data.columns)
+        )
 
     def evaluator(self, settings: Sequence[Setting], context: Context) -> Evaluator:
         """Return the function that computes the AUC of all settings on splits."""

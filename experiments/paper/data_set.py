@@ -15,6 +15,7 @@ from experiments.paper.public_source import PublicSource
 from opauc.types import Arrays, DenseRows, Labels, Rows
 
 BENCHMARK, HIGH_DIMENSION = "benchmark", "high dimension"
+OTHER_PARTITION = "the paper splits the classes at random into two groups and does not say which"
 Scaling = Callable[[Rows], Rows]
 Labelling = Callable[[Arrays], Labels]
 
@@ -38,10 +39,12 @@ class Shape(NamedTuple):
 class DataSet:
     """One set of the evaluation: an archive of arrays, or a function that gives them.
 
-    `printed_as` names the paper's set if this is the same task, so that
-    figures may stand side by side; substitutes have none. `about` says what it
-    is: published, a part, rebuilt or a substitute. `public` says where it is
-    distributed, if it is there row for row.
+    `printed_as` names the paper's set if this is that set; substitutes have
+    none. `differs` says why its AUCs cannot be compared with the published ones
+    all the same; where it is empty, the task is the published one. `about` says
+    what it is: published, a part, rebuilt or a substitute. `public` says where it
+    is distributed, if it is there row for row. `columns` are the names of the
+    columns computed on it; where it is empty, all of its suite.
     """
 
     name: str
@@ -55,12 +58,19 @@ class DataSet:
     scaling: Scaling | None = None
     first_rows: int | None = None
     printed_as: str | None = None
+    differs: str = ""
     public: PublicSource | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def label_array(self) -> str:
         """The name of the array that holds the classes."""
         return "y" if self.labelling is None else "y_multiclass"
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether AUCs may be compared with the published ones."""
+        return self.printed_as is not None and not self.differs
 
     @property
     def is_dense(self) -> bool:
@@ -110,6 +120,19 @@ def largest_class(arrays: Arrays) -> Labels:
     return (arrays["y_multiclass"] == names[np.argmax(counts)]).astype(np.int8)
 
 
+def class_against_rest(positive: int) -> Labelling:
+    """Labels 0/1 with one class positive and all others negative.
+
+    >>> class_against_rest(2)({"y_multiclass": np.array([1, 2, 3])}).tolist()
+    [0, 1, 0]
+    """
+
+    def labels(arrays: Arrays) -> Labels:
+        return (arrays["y_multiclass"] == positive).astype(np.int8)
+
+    return labels
+
+
 def as_distributed(rows: Rows) -> Rows:
     """Rows as they are."""
     return rows
@@ -118,6 +141,18 @@ def as_distributed(rows: Rows) -> Rows:
 def to_unit_box(rows: DenseRows) -> DenseRows:
     """Dense rows with every feature mapped onto [-1, 1]; constant features become -1."""
     return scaled(rows)
+
+
+def columns_to_unit_box(rows: csr_array) -> csr_array:
+    """Sparse rows with every feature divided by its largest absolute value, which keeps zeros.
+
+    >>> columns_to_unit_box(csr_array([[2.0, 0.0], [4.0, -1.0]])).toarray().tolist()
+    [[0.5, 0.0], [1.0, -1.0]]
+    """
+    largest = np.asarray(abs(rows).max(axis=0).todense()).ravel()
+    out = rows.copy()
+    out.data = rows.data / largest[rows.indices]
+    return out
 
 
 def unit_rows(rows: csr_array) -> csr_array:

@@ -64,13 +64,13 @@ def _markdown(evidence: Evidence) -> Iterator[str]:
 
 
 def _glance(evidence: Evidence) -> Iterator[str]:
-    """The paper's sets: OPAUC beside its printed cell, the closed form, the best of the other online methods."""
+    """The sets whose task is the published one: OPAUC beside its printed cell, exact, the best other online method."""
     online = all_tables(evidence.store, evidence.profile, evidence.catalogue)[0]
     yield "## At a glance\n"
     yield "| data set | OPAUC | printed | exact | best other online method |\n| --- | --- | --- | --- | --- |"
     for name in online.sets:
         ours, printed = evidence.cell(name, "OPAUC"), online.printed_cell(name, "OPAUC")
-        if ours is None or printed is None:
+        if ours is None or printed is None or not evidence.sets[name].is_comparable:
             continue
         others = [column for column in online.columns[1:] if evidence.auc(name, column) is not None]
         best = max(others, key=lambda column, name=name: evidence.auc(name, column) or 0.0, default="")

@@ -40,7 +40,7 @@ def planned(
         for data in catalogue.sets().values()
         if not sets or data.name in sets
         for column in catalogue.columns().values()
-        if data.suite in column.suites and (not columns or column.name in columns)
+        if column.applies_to(data) and (not columns or column.name in columns)
         for one in _trials(data, column, profile)
     ]
     return sorted(work, key=_order)

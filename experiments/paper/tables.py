@@ -20,6 +20,8 @@ from experiments.splits import PairedTest, paired_t_test
 from opauc.types import Floats
 
 Runs = dict[tuple[int, int], float]
+# Five trials of five folds.
+PRINTED_RUNS = 25
 # Wins, ties and losses.
 Counts = tuple[int, int, int]
 
@@ -89,6 +91,21 @@ def compared(one: Cell, other: Cell) -> PairedTest | None:
     if len(both) < 2:
         return None
     return paired_t_test(*(np.array([cell.runs[run] for run in both]) for cell in (one, other)))
+
+
+def standard_errors_apart(ours: Cell, printed: Printed) -> float:
+    """How far our mean is above the published one, in standard errors of the difference of two means of 25 runs each.
+
+    The published deviation is over 25 runs as well.
+
+    >>> runs = [Line("paper", "a9a", "OPAUC", 0, fold, auc=auc) for fold, auc in enumerate((0.88, 0.9, 0.92))]
+    >>> round(standard_errors_apart(Cell(runs), Printed(0.9, 0.02, "")), 9)
+    0.0
+    """
+    if ours.auc is None or ours.deviation is None or printed.auc is None or printed.deviation is None:
+        return float("nan")
+    error = np.hypot(ours.deviation / np.sqrt(len(ours.runs)), printed.deviation / np.sqrt(PRINTED_RUNS))
+    return float((ours.auc - printed.auc) / error)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from opauc.types import Floats, Labels, Rows
 
 
 @kernel
-def univariate_grid_pass(rows, labels, step_sizes, exponential, counts, weights, scalars):
+def univariate_grid_pass(rows, labels, step_sizes, exponential, balanced, counts, weights, scalars):
     """Update `counts`, `weights` and `scalars` in place with one step per sparse row and step size, in order.
 
     `weights` has a column and `scalars` a row for each step size; zeros at the end of `step_sizes` are padding.
+    If `balanced`, both classes weigh the same, otherwise all rows do.
     """
     moves, n_settings = np.zeros(step_sizes.size), np.count_nonzero(step_sizes)
     for i in range(labels.size):
@@ -29,14 +30,18 @@ def univariate_grid_pass(rows, labels, step_sizes, exponential, counts, weights,
         begin, end = rows.indptr[i], rows.indptr[i + 1]
         data, indices = rows.data[begin:end], rows.indices[begin:end]
         square = write_dots(data, indices, weights, moves)
-        sign, balance = 2.0 * k - 1.0, (counts[0] + counts[1]) / (2.0 * counts[k])
+        sign, balance = 2.0 * k - 1.0, (counts[0] + counts[1]) / (2.0 * counts[k]) if balanced else 1.0
         for c in range(n_settings):
             moves[c] = plan_move(sign, moves[c], square, balance, step_sizes[c], False, exponential, scalars[c])
         move_along(data, indices, moves, weights)
 
 
-def univariate_path(exponential: bool, etas: Sequence[float], rows: Rows, labels: Labels) -> Iterator[Floats | None]:
+def univariate_path(
+    exponential: bool, etas: Sequence[float], rows: Rows, labels: Labels, balanced: bool = True
+) -> Iterator[Floats | None]:
     """Yield the last iterate of `UniExp`, or of `UniSqu`, for each constant step size, None where it overflows.
+
+    `balanced` gives both classes the same weight, as these methods do; otherwise all rows weigh the same.
 
     Examples
     --------
@@ -53,6 +58,6 @@ def univariate_path(exponential: bool, etas: Sequence[float], rows: Rows, labels
     # NumPy warns of overflow where kernels run as plain Python.
     with np.errstate(over="ignore", invalid="ignore"):
         for part, block in sparse_blocks(rows):
-            univariate_grid_pass(block, labels[part], sizes, exponential, counts, weights, scalars)
+            univariate_grid_pass(block, labels[part], sizes, exponential, balanced, counts, weights, scalars)
     for iterate, excess in zip(np.ascontiguousarray(weights.T), scalars[: len(etas), RECENT_EXCESS], strict=False):
         yield iterate if np.isfinite(excess) and np.isfinite(iterate).all() else None

@@ -1,16 +1,16 @@
-"""connect-4: published; 0/1 features as distributed; one of the three classes, drawn at random, is positive."""
+"""connect-4: published; 0/1 features as distributed; "loss" against the rest."""
 
-from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves
+from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_against_rest
 from experiments.paper.public_source import LIBSVM_SITE, PublicSource
 
 SET = DataSet(
     "connect-4",
     BENCHMARK,
     Shape(67_557, 126, 126),
-    "published; 0/1 features as distributed; one of the three classes, drawn at random, is positive",
+    'published; 0/1 features as distributed; "loss" against the rest',
     archive="connect-4.npz",
     sha256="8846c70f76ee273a833039616fb317a005ad55beac60b51d0364243ce2f4fa52",
-    labelling=class_halves,
+    labelling=class_against_rest(-1),
     printed_as="connect-4",
     public=PublicSource(
         (f"{LIBSVM_SITE}/multiclass/connect-4",),

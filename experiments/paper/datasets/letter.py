@@ -2,7 +2,7 @@
 
 from string import ascii_uppercase
 
-from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+from experiments.paper.data_set import BENCHMARK, OTHER_PARTITION, DataSet, Shape, class_halves, to_unit_box
 from experiments.paper.public_source import UCI_SITE, PublicSource, table_rows
 
 LETTERS = {letter: place for place, letter in enumerate(ascii_uppercase, start=1)}
@@ -18,6 +18,7 @@ SET = DataSet(
     scaling=to_unit_box,
     first_rows=15_000,
     printed_as="letter",
+    differs=OTHER_PARTITION,
     public=PublicSource(
         (f"{UCI_SITE}/letter-recognition/letter-recognition.data",),
         "4e7a9ddaf3fee1b0f0bd86b54ff93402381f5e08f7d12aa59d5c4ae09e1ea80a",

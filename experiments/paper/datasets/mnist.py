@@ -1,6 +1,6 @@
 """mnist: published; a random half of the ten digits is positive."""
 
-from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+from experiments.paper.data_set import BENCHMARK, OTHER_PARTITION, DataSet, Shape, class_halves, to_unit_box
 from experiments.paper.public_source import LIBSVM_SITE, PublicSource
 
 SET = DataSet(
@@ -13,6 +13,7 @@ SET = DataSet(
     labelling=class_halves,
     scaling=to_unit_box,
     printed_as="mnist",
+    differs=OTHER_PARTITION,
     public=PublicSource(
         (f"{LIBSVM_SITE}/multiclass/mnist.bz2",),
         "c2530404b60e4aca778dcc66bcba34526282264a970985e3ce6a2529a68ab897",

@@ -1,6 +1,6 @@
 """news20: published; rows scaled to length one; a random half of the 20 classes is positive."""
 
-from experiments.paper.data_set import HIGH_DIMENSION, DataSet, Shape, class_halves, unit_rows
+from experiments.paper.data_set import HIGH_DIMENSION, OTHER_PARTITION, DataSet, Shape, class_halves, unit_rows
 from experiments.paper.public_source import LIBSVM_SITE, PublicSource
 
 SET = DataSet(
@@ -13,6 +13,7 @@ SET = DataSet(
     labelling=class_halves,
     scaling=unit_rows,
     printed_as="news20",
+    differs=f"{OTHER_PARTITION}; rows of length one, where the paper scales features to [−1, 1]",
     public=PublicSource(
         (f"{LIBSVM_SITE}/multiclass/news20.bz2",),
         "951755409617bd05b7c18b7c955e3702eb62c6cff25238ed438cf6b172f69052",

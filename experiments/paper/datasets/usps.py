@@ -1,6 +1,6 @@
 """usps: published; a random half of the ten digits is positive."""
 
-from experiments.paper.data_set import BENCHMARK, DataSet, Shape, class_halves, to_unit_box
+from experiments.paper.data_set import BENCHMARK, OTHER_PARTITION, DataSet, Shape, class_halves, to_unit_box
 from experiments.paper.public_source import PublicSource, table_rows
 
 SITE = "https://hastie.su.domains/ElemStatLearn/datasets"
@@ -15,6 +15,7 @@ SET = DataSet(
     labelling=class_halves,
     scaling=to_unit_box,
     printed_as="usps",
+    differs=OTHER_PARTITION,
     public=PublicSource(
         (f"{SITE}/zip.train.gz", f"{SITE}/zip.test.gz"),
         "9296b14442dc9de256a96fc0bebe78162165f3a5f2a73901a01801cb0d75a64f",

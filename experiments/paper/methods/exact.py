@@ -1,6 +1,6 @@
 """The exact minimizer of the paper's objective, from one pass."""
 
-from experiments.paper.column import OURS, Column, Context, Cost, Setting
+from experiments.paper.column import OURS, RIDGES, Column, Context, Cost, Setting
 from experiments.paper.data_set import BENCHMARK, Shape
 from experiments.paper.families import exact_family
 from opauc.api.methods import SolverMethod
@@ -27,5 +27,9 @@ def exact(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
 
 EXACT = Column(
     "exact", OURS, (BENCHMARK,), exact, Cost(row_cost, fit_cost, share=0.1, passes=0.4), GRID, exact_family(),
-    about="OPAUC(solver=\"exact\"): the closed form of the paper's objective from one pass",
+    about="OPAUC(solver=\"exact\"): the closed form of the paper's objective from one pass; λ from 2^-20 to 2^10",
+)  # fmt: skip
+SAME_GRID = Column(
+    "exact, paper's λ", OURS, (BENCHMARK,), exact, Cost(row_cost, fit_cost, share=0.1, passes=0.4), {"alpha": RIDGES},
+    exact_family(), about="the same, λ from 2^-10 to 2^2 as OPAUC has it",
 )  # fmt: skip

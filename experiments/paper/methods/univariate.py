@@ -26,11 +26,11 @@ def square(setting: Setting, context: Context) -> SolverMethod:  # noqa: ARG001
     return SolverMethod("Uni-Squ", UniSquSolver(learning_rate="constant", average=False, **setting))
 
 
-def path(is_exponential: bool) -> Family:
+def path(is_exponential: bool, balanced: bool = True) -> Family:
     """All step sizes in one pass."""
 
     def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterable[Floats | None]:  # noqa: ARG001
-        return univariate_path(is_exponential, [setting["eta0"] for setting in settings], rows, labels)
+        return univariate_path(is_exponential, [setting["eta0"] for setting in settings], rows, labels, balanced)
 
     return learned
 

@@ -48,3 +48,17 @@ def test_a_step_size_that_overflows_is_none_and_the_others_are_computed():
     assert found[0] is None
     assert alone(UniSquSolver, 8.0, rows, labels) is None
     assert_allclose(found[1], alone(UniSquSolver, 0.01, rows, labels), rtol=1e-9)
+
+
+@pytest.mark.parametrize("exponential", [False, True])
+@given(seed=st.integers(0, 50))
+def test_without_balance_every_row_weighs_the_same(exponential, seed):
+    rows, labels = problem(seed, n_rows=60, n_features=4)
+    weights, seen = np.zeros(4), set()
+    for row, label in zip(rows, labels.tolist(), strict=True):
+        seen.add(label)
+        if len(seen) == 2:
+            sign, score = 2.0 * label - 1.0, row @ weights
+            weights += 0.01 * (sign * np.exp(-sign * score) if exponential else sign - score) * row
+    (found,) = univariate_path(exponential, (0.01,), rows, labels, balanced=False)
+    assert_allclose(found, weights, rtol=1e-9, atol=1e-12)
