@@ -181,3 +181,7 @@ class InputWarning(Message, UserWarning):
 
 class DivergenceWarning(UserWarning):
     """Descent does far worse than zero weights: the step size looks too large for the data."""
+
+
+class TreesUnavailableWarning(UserWarning):
+    """The library that grows trees cannot be loaded: the model is fitted without them."""

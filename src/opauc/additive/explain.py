@@ -20,18 +20,19 @@ from opauc.additive.basis.column_names import (
     level_names,
     place_names,
 )
-from opauc.additive.basis.leaf_indicators import LeafIndicators
 from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
-from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, SavedTerms, Term
+from opauc.additive.tree_terms import TreeTerms
 from opauc.types import Floats
 
 # A category number that no category has: its rows belong to the pooled categories.
 NO_CATEGORY = -1.0
 NO_LEVELS = slice(0, 0)
+# Rows over which the deviation of trees is taken, at most.
+MAX_KEPT = 4096
 
 # Values of an input at which a term is given, as shown to users and as numbers.
 Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
@@ -40,7 +41,8 @@ Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
 class TermColumns(NamedTuple):
     """The columns that were fitted for a term, and its random effects.
 
-    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees.
+    `grid_inputs` are the inputs along whose values the term can be given: `inputs`, or none for trees, which have
+    neither columns nor random effects.
     """
 
     name: str
@@ -52,7 +54,7 @@ class TermColumns(NamedTuple):
     @property
     def is_code(self) -> bool:
         """Whether the term has the effects of single values of a numeric input: it has no columns."""
-        return not self.columns.size
+        return bool(self.grid_inputs) and not self.columns.size
 
     @property
     def is_main_effect(self) -> bool:
@@ -117,6 +119,8 @@ class Terms:
         for part, block in self.basis.blocks(rows):
             levels = self.basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
+            if self.numbers.trees is not None:
+                add_tree_contributions(self.numbers.trees, self.term_columns, rows[part], contributions[part])
         return Explanation(self.names, contributions - means, self.numbers.baseline)
 
     @cached_property
@@ -138,13 +142,16 @@ class Terms:
         for j in coded:
             name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
             terms.append(TermColumns(name, (j,), (j,), every_column[:0], levels))
-        if isinstance(self.basis.trees, LeafIndicators):
-            leaves = every_column[self.basis.effects[()]]
+        if self.basis.trees is not None and self._leaf_weights.any():
             terms += [
-                TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), leaves, NO_LEVELS)
+                TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), every_column[:0], NO_LEVELS)
                 for j in np.unique(self.basis.trees.splits.inputs).tolist()
             ]
         return terms
+
+    @property
+    def _leaf_weights(self) -> Floats:
+        return self.solution.final.weights[self.basis.n_columns + self.basis.random_effects.size :]
 
     @property
     def grid_rows(self) -> list[Floats]:
@@ -190,10 +197,8 @@ class Terms:
     @cached_property
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
-        weights, every_level = (
-            self.solution.final.weights[self.basis.n_columns :],
-            np.arange(self.basis.random_effects.size),
-        )
+        n_columns, every_level = self.basis.n_columns, np.arange(self.basis.random_effects.size)
+        weights = self.solution.final.weights[n_columns : n_columns + every_level.size]
         parts = [(every_level[term.levels], weights[term.levels]) for term in self.term_columns]
         return stack_columns(parts, self.basis.random_effects.size)
 
@@ -265,6 +270,7 @@ class TermSums:
         means: Floats = self._column_means @ self.column_weights
         for number, term in enumerate(self.terms):
             means[number] += float(self._level_shares[term.levels] @ self._level_weights[term.levels])
+        means += self._of_trees.mean(axis=0)
         return means
 
     @cached_property
@@ -278,14 +284,53 @@ class TermSums:
             if effects.size:  # added to the weight of the column that pools these categories
                 pooled = 0.0 if term.is_code else weights[self._basis.pooled_column(term.inputs[0]), number]
                 squares[number] += float(self._level_shares[term.levels] @ (effects * (effects + 2.0 * pooled)))
-        deviations: Floats = np.sqrt(np.maximum(squares - self.means**2, 0.0))
+        # Of the trees there are the contributions to kept rows, of the columns their Gram matrix.
+        of_trees, means = self._of_trees, self.means - self._of_trees.mean(axis=0)
+        variances = np.maximum(squares - means**2, 0.0) + of_trees.var(axis=0)
+        for number, term in enumerate(self.terms):
+            if term.is_main_effect and of_trees[:, number].any():
+                column = self._basis.rows(self._kept_values) @ weights[:, [number]].toarray()[:, 0]
+                variances[number] += 2.0 * float(np.mean((column - column.mean()) * of_trees[:, number]))
+        deviations: Floats = np.sqrt(np.maximum(variances, 0.0))
         return deviations
 
     @cached_property
     def baseline(self) -> float:
         """The mean score."""
-        roots = 0.0 if self._leaf_shares is None else self._leaf_shares.roots
+        roots = 0.0 if self.trees is None else self.trees.roots
         return float(self.solution.final.weights[0] + roots + self.means.sum())
+
+    @cached_property
+    def trees(self) -> TreeTerms | None:
+        """What the trees do by each input; None where the model has no trees."""
+        model, final = self.solution.current.model, self.solution.final
+        leaf_weights = final.weights[self._basis.n_columns + self._basis.random_effects.size :]
+        if model.blend is None or not leaf_weights.any():
+            return None
+        has_main_effect = np.array([(j,) in self._basis.effects for j in range(self._basis.n_inputs)])
+        return TreeTerms.of(model.blend.ensemble, leaf_weights, model.blend.kept, has_main_effect)
+
+    @cached_property
+    def _kept_codes(self) -> NDArray[np.uint8]:
+        """Codes of some of the rows that the trees were grown on; none without trees."""
+        blend = self.solution.current.model.blend
+        if self.trees is None or blend is None:
+            return np.empty((0, self._basis.n_inputs), np.uint8)
+        return blend.kept[:: max(1, len(blend.kept) // MAX_KEPT)]
+
+    @cached_property
+    def _kept_values(self) -> Floats:
+        """Values with these codes."""
+        blend = self.solution.current.model.blend
+        return np.empty((0, self._basis.n_inputs)) if blend is None else blend.ensemble.codes.decode(self._kept_codes)
+
+    @cached_property
+    def _of_trees(self) -> Floats:
+        """What the trees add to each term in kept rows, of shape (n_rows, n_terms); a row of zeros without trees."""
+        out = np.zeros((max(1, len(self._kept_codes)), len(self.terms)))
+        if self.trees is not None:
+            add_coded_contributions(self.trees, self.terms, self._kept_codes, out)
+        return out
 
     def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""
@@ -301,6 +346,9 @@ class TermSums:
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
         value = columns @ weights + levels @ self._level_weights[term.levels] - self.means[number]
+        if self.trees is not None and term.is_main_effect:
+            codes = self.trees.ensemble.codes.of_rows(rows)
+            value += self.trees.main_shares(codes)[:, term.inputs[0]]
         # The error of the centered term: the intercept has the rest.
         variance = self._variances(number, columns - self._column_means, covariance)
         level_variances = self.solution.current.model.random_effect_variances(self.solution.final)
@@ -325,29 +373,16 @@ class TermSums:
 
     @cached_property
     def _main_parts(self) -> dict[int, MainPart]:
-        """What pairs and trees do by single inputs alone, by the number of the term."""
+        """What pairs do by single inputs alone, by the number of the term."""
         return {
             number: find_main_part(self._basis, self._gram, term.inputs, term.columns)
             for number, term in enumerate(self.terms)
-            if len(term.grid_inputs) != 1 and all((j,) in self._basis.effects for j in term.inputs)
+            if len(term.grid_inputs) == 2 and all((j,) in self._basis.effects for j in term.inputs)
         }
 
     def _fitted_weights(self, number: int) -> Floats:
-        """Return the weights of the columns of a term as fitted: pairs and trees include what single inputs do."""
-        term = self.terms[number]
-        if self._leaf_shares is not None and not term.grid_inputs:
-            share: Floats = self._leaf_shares.shares[:, np.searchsorted(self._leaf_shares.inputs, term.inputs[0])]
-            return share
-        return self.solution.final.weights[term.columns]
-
-    @cached_property
-    def _leaf_shares(self) -> LeafShares | None:
-        """The leaf weights, divided among the inputs; None where there are no trees."""
-        if not isinstance(self._basis.trees, LeafIndicators):
-            return None
-        columns = self._basis.effects[()]
-        weights, mass = self.solution.final.weights[columns], self._column_means[columns]
-        return divide_leaf_weights(self._basis.trees.splits, weights, mass)
+        """Return the weights of the columns of a term as fitted: pairs include what single inputs do."""
+        return self.solution.final.weights[self.terms[number].columns]
 
     @property
     def _basis(self) -> Basis:
@@ -355,7 +390,8 @@ class TermSums:
 
     @property
     def _level_weights(self) -> Floats:
-        return self.solution.final.weights[self._basis.n_columns :]
+        n_columns = self._basis.n_columns
+        return self.solution.final.weights[n_columns : n_columns + self._basis.random_effects.size]
 
     @cached_property
     def _level_shares(self) -> Floats:
@@ -375,6 +411,23 @@ class TermSums:
         return means
 
 
+def add_tree_contributions(trees: TreeTerms, terms: Sequence[TermColumns], rows: Floats, out: Floats) -> None:
+    """Add what the trees do to the contributions of rows, of shape (n_rows, n_terms)."""
+    add_coded_contributions(trees, terms, trees.ensemble.codes.of_rows(rows), out)
+
+
+def add_coded_contributions(
+    trees: TreeTerms, terms: Sequence[TermColumns], codes: NDArray[np.uint8], out: Floats
+) -> None:
+    """Add what the trees do to the contributions of coded rows: to main effects, and to the shares of inputs."""
+    shares, main = trees.shares(codes), trees.main_shares(codes)
+    for number, term in enumerate(terms):
+        if not term.grid_inputs:
+            out[:, number] += shares[:, term.inputs[0]] - main[:, term.inputs[0]]
+        elif term.is_main_effect:
+            out[:, number] += main[:, term.inputs[0]]
+
+
 def _curve_values(basis: Basis, j: int) -> Floats:
     """Return the values at which the curve of a numeric input is given: its knots and its range."""
     tables = basis.tables
@@ -390,55 +443,6 @@ def stack_columns(parts: Sequence[tuple[NDArray[np.int64], Floats]], n_rows: int
     stacked = csr_array((numbers, (rows, columns)), shape=(n_rows, len(parts)))
     stacked.eliminate_zeros()  # few inputs have a share in a leaf
     return stacked
-
-
-class LeafShares(NamedTuple):
-    """The inputs that trees split on, the share of each in every leaf weight, and the sum of all root values."""
-
-    inputs: NDArray[np.int32]
-    shares: Floats  # (n_leaves, n_inputs)
-    roots: float  # part of the score of every row
-
-
-def divide_leaf_weights(splits: TreeSplits, weights: Floats, mass: Floats) -> LeafShares:
-    """Return each leaf weight divided among the inputs of the splits that lead to the leaf.
-
-    The value of a node is the mean weight of the leaves below it, weighted by
-    the mass of their rows, or their plain mean where there are none. A split gives its
-    input the difference between the child and the node: a leaf weight is the
-    value of the root and the sum of its shares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.additive.explain import divide_leaf_weights
-    >>> from opauc.additive.kernels.trees import TreeSplits
-    >>> children = np.array([[~0, 1], [~1, ~2]], np.int32)
-    >>> splits = TreeSplits(np.array([4, 7], np.int32), np.zeros(2, np.uint8), children, np.zeros(1, np.int32))
-    >>> inputs, shares, roots = divide_leaf_weights(splits, np.array([0.0, 1.0, 5.0]), np.array([2.0, 1.0, 1.0]))
-    >>> inputs.tolist(), roots
-    ([4, 7], 1.5)
-    >>> shares
-    array([[-1.5,  0. ],
-           [ 1.5, -2. ],
-           [ 1.5,  2. ]])
-    """
-    n_splits, n_leaves = splits.inputs.size, weights.size
-    mass = np.maximum(mass, 0.0)  # subtracting rows may leave sums that are rounded below zero
-    # Nodes are the splits, then the leaves from the last to the first: leaf k is node ~k, as in `children`.
-    sums = np.zeros((n_splits + n_leaves, 4))
-    sums[n_splits:] = np.stack([mass * weights, mass, weights, np.ones(n_leaves)], axis=1)[::-1]
-    for split in range(n_splits - 1, -1, -1):
-        sums[split] = sums[splits.children[split]].sum(axis=0)
-    weighted, total, plain, count = sums.T
-    values = np.where(total > 0.0, weighted / np.where(total > 0.0, total, 1.0), plain / count)
-    values[n_splits:] = weights[::-1]
-    inputs, positions = np.unique(splits.inputs, return_inverse=True)
-    shares = np.zeros((values.size, inputs.size))
-    for split, (children, position) in enumerate(zip(splits.children, positions, strict=True)):
-        shares[children] = shares[split]
-        shares[children, position] += values[children] - values[split]
-    return LeafShares(inputs, shares[n_splits:][::-1], float(values[splits.roots].sum()))
 
 
 def code_row_shares(bin_counts: BinCounts, code_counts: Floats) -> Floats:

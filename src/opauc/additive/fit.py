@@ -94,18 +94,17 @@ def finish_fit(
     return PenalizedFit(weights, fit.lambdas, rows @ weights)
 
 
-def choose_subset(n_rows: int, leave_some_out: bool, policy: SmoothingPolicy = SMOOTHING_POLICY) -> NDArray[np.int64]:
-    """Return the rows that a fit starts with, evenly spaced: a subset of many rows, else all but those left out.
+def choose_subset(n_rows: int, policy: SmoothingPolicy = SMOOTHING_POLICY) -> NDArray[np.int64]:
+    """Return the rows that a fit starts with: all, or an evenly spaced subset of many rows.
 
     Examples
     --------
     >>> from opauc.additive.fit import choose_subset
-    >>> [[choose_subset(n_rows, left_out).size for n_rows in (500, 8000, 40_000)] for left_out in (False, True)]
-    [[500, 4096, 10000], [375, 4096, 10000]]
+    >>> [choose_subset(n_rows).size for n_rows in (500, 8000, 40_000)]
+    [500, 4096, 10000]
     """
     if n_rows < policy.many_rows:
-        rows, divisor = np.arange(n_rows), policy.left_out_divisor
-        return rows[rows % divisor != divisor - 1] if leave_some_out else rows
+        return np.arange(n_rows)
     size = max(policy.min_subset, n_rows // policy.subset_divisor)
     return np.arange(size) * n_rows // size
 

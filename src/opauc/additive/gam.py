@@ -76,17 +76,20 @@ class OnePassGAM(ScoringClassifier):
 
     Parameters
     ----------
-    max_columns : int, default=2000
-        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve. With
-        interactions="auto" a quarter of them is reserved for the leaves of trees.
+    max_columns : int, default=1500
+        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve.
     interactions : "auto", int or list of pairs, default="auto"
-        How many pairs of features may interact, or which: pairs of names or positions. With "auto" a tree ensemble
-        grown on the initial sample joins the model where that pays on rows held out.
+        How many pairs of features may interact, or which: pairs of names or positions. With anything but "auto"
+        no trees join the model.
+    trees : bool, default=True
+        Whether a tree ensemble, grown on the initial sample by LightGBM, is blended with curves and pairs where that
+        pays on rows held out. Without trees every term is a curve, a set of levels or a surface.
     n_knots : "auto" or int, default="auto"
         Largest number of knots of a curve.
     init_size : "auto" or int, default="auto"
-        Rows of the initial sample: with "auto" 16,384 in `partial_fit`; in `fit` all of up to 20,480 rows, else a
-        third of them, from 16,384 to 65,536. Where one class is rare, more rows are drawn.
+        Rows of the initial sample, which fixes knots, pairs and trees: with "auto" 16,384 in `partial_fit`, and in
+        `fit` all of up to 174,080 rows, else 139,264 of them. Where one class is rare, more rows are drawn. Rows of
+        the initial sample cannot be removed from what they fixed: give a number where rows must be forgotten.
     categorical : list of str or int, default=None
         Columns whose values are categories, by name or position, whatever would be inferred.
     numeric : list of str or int, default=None
@@ -147,8 +150,9 @@ class OnePassGAM(ScoringClassifier):
     def __init__(
         self,
         *,
-        max_columns: int = 2000,
+        max_columns: int = 1500,
         interactions: str | int | Sequence[tuple[str | int, str | int]] = "auto",
+        trees: bool = True,
         n_knots: str | int = "auto",
         init_size: str | int = "auto",
         categorical: Sequence[str | int] | None = None,
@@ -158,6 +162,7 @@ class OnePassGAM(ScoringClassifier):
     ) -> None:
         self.max_columns = max_columns
         self.interactions = interactions
+        self.trees = trees
         self.n_knots = n_knots
         self.init_size = init_size
         self.categorical = categorical
@@ -617,6 +622,9 @@ class OnePassGAM(ScoringClassifier):
         self._set_columns(rows.schema)
         start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
         self._fitted = start.of_first_rows(rows.rows, rows.labels, rows.weight) if rows.labels.size else start
+        if rows.labels.size > self._policy.sample.max_buffered_rows and self._fitted.counts.both:
+            self._fitted = self._fitted.with_basis()
+            self._trim_reading()
 
     def _train_batch(
         self,

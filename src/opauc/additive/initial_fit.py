@@ -10,19 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
+from opauc.additive.blend import TREES, Blend, ValidationRows
 from opauc.additive.codes import find_coded_inputs
-from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
+from opauc.additive.initial_sample import (
+    Sample,
+    SampleRows,
+    WarmUpBuffer,
+    by_columns,
+    draw_search_rows,
+    draw_tree_rows,
+)
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy, TreePolicy
 from opauc.additive.search import InteractionSearch
-from opauc.additive.settings import AUTO, AdditiveSettings, smooth_columns, with_init_size
+from opauc.additive.settings import AUTO, AdditiveSettings
+from opauc.additive.trees import CodedRows, grow_ensemble
 from opauc.types import Floats, Labels
 
 
@@ -35,15 +45,16 @@ class BasisModel(NamedTuple):
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
         """Return a basis and the model that gave these arrays."""
-        check_model_arrays(arrays, basis.groups, basis.random_effects.size)  # before memory is taken for penalties
+        check_model_arrays(
+            arrays, basis.groups, basis.random_effects.size, basis.trees
+        )  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
 
 def basis_columns(basis: Basis) -> BasisColumns:
     """Return the penalties and the column groups that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
-    frozen = basis.trees is not None and basis.trees.frozen
-    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, frozen)
+    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, basis.trees)
 
 
 def fit_basis(
@@ -68,17 +79,16 @@ def fit_basis(
     (True, True)
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
-    init_size = int(with_init_size(settings, 0, policy.sample).init_size)
-    drawn = buffer.sample(init_size, seed, categorical, policy.sample)
+    order = buffer.order_by_content(categorical)
+    n_validation = _count_validation_rows(labels, weights, settings, policy.tree)
+    validation, others = order[:n_validation], order[n_validation:]
+    drawn = draw_search_rows(others, labels, policy.sample)
     at = drawn.rows
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _choose_main_effects(sample, settings, categorical, policy.search)
-    effects = _drop_weak_effects(effects, sample, smooth_columns(settings, policy.search))
-    more_rows = labels.size >= init_size
-    search = InteractionSearch(
-        Basis.of_effects(effects), effects, sample, settings, more_rows, policy.search, policy.tree, policy.smoothing
-    )
+    effects = _drop_weak_effects(effects, sample, settings.max_columns)
+    search = InteractionSearch(Basis.of_effects(effects), effects, sample, settings, policy.search, policy.smoothing)
     basis, fit = search.fit()
     coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
@@ -86,24 +96,87 @@ def fit_basis(
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
-    return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
+    model = model.update_initial(encode_rows(basis, rows[others], labels[others], weights[others]))
+    if n_validation:
+        parts = LabeledSample(rows, labels, weights, categorical)
+        basis, blend = _grow_trees(basis, model, parts, validation, others, seed, policy)
+        columns = basis_columns(basis)
+        model = replace(model, columns=columns, blend=blend)
+        initial_rows = encode_rows(basis, rows[validation], labels[validation], weights[validation])
+        model = model.update_initial(initial_rows)
+    return BasisModel(basis, model.with_candidates())
+
+
+class LabeledSample(NamedTuple):
+    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories."""
+
+    rows: Floats
+    labels: Labels
+    weights: Floats
+    categorical: NDArray[np.bool_]
+
+
+def _count_validation_rows(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> int:
+    """Return how many rows validate trees; none if no trees may join."""
+    may_join = settings.trees and settings.interactions == AUTO and labels.size >= policy.min_rows
+    rarer = np.bincount(labels, weights, minlength=2).min()
+    return policy.n_validation(labels.size) if may_join and rarer >= policy.min_rare_rows else 0
+
+
+def _grow_trees(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    validation: NDArray[np.int64],
+    others: NDArray[np.int64],
+    seed: int,
+    policy: AdditivePolicy,
+) -> tuple[Basis, Blend | None]:
+    """Return the basis with a tree ensemble, and the blend of both, if that gains on the validation rows.
+
+    `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
+    """
+    rows, labels, weights, categorical = sample
+    grown = draw_tree_rows(others, labels, policy.tree)
+    growing = grown.rows
+    # Rows of a class of which few are drawn stand for the others.
+    growing_weights = weights[growing] / grown.shares[labels[growing]]
+    codes = ValueCodes.of(by_columns(rows, growing), labels[growing], weights[growing], categorical, policy.tree)
+    coded, held_out = (
+        CodedRows(codes.of_rows(rows[part]), labels[part], weight)
+        for part, weight in ((growing, growing_weights), (validation, weights[validation]))
+    )
+    ensemble = grow_ensemble(codes, coded, held_out, policy.tree, seed)
+    if ensemble is None:
+        return basis, None
+    additive = basis.products(rows[validation], model.solve(policy).weights)
+    blend = Blend.start(ensemble, ValidationRows(held_out, additive), coded.codes, policy.tree)
+    gain = blend.gain
+    joins = gain.errors >= policy.tree.min_z and blend.point[TREES] > 0.0
+    return basis.with_trees(ensemble if joins else None, gain), blend if joins else None
 
 
 def encode_rows(
-    basis: Basis, rows: Floats, labels: Labels, weight: Floats | None, fresh: NDArray[np.bool_] | None = None
+    basis: Basis,
+    rows: Floats,
+    labels: Labels,
+    weight: Floats | None,
+    fresh: NDArray[np.bool_] | None = None,
+    with_leaves: bool = False,
 ) -> Iterator[BasisRows]:
-    """Yield the columns of labeled rows in blocks of a few thousand rows."""
+    """Yield the columns of labeled rows in blocks of a few thousand rows; those of later rows with their leaves."""
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
-        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
+        leaves = basis.leaves(rows[part]) if with_leaves else None
+        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels, leaves)
 
 
 def _choose_main_effects(
     sample: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], policy: SearchPolicy
 ) -> tuple[MainEffect, ...]:
     """Return the main effects with as many knots as the rows and the column budget allow."""
-    max_columns = smooth_columns(settings, policy)
+    max_columns = settings.max_columns
     max_levels = int(policy.category_share * max_columns)
     if settings.n_knots != AUTO:
         return main_effects(sample.numbers, sample.mass, sample.weight, categorical, int(settings.n_knots), max_levels)

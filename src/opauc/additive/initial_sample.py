@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.kernels.rows import write_row_keys
-from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
+from opauc.additive.policy import SAMPLE_POLICY, TREE_POLICY, SamplePolicy, TreePolicy
 from opauc.additive.settings import fitted_whole
 from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.data.sample import RowNumbers, sample_row_numbers
@@ -213,38 +213,15 @@ class WarmUpBuffer:
         """Return the weights as one array."""
         return np.concatenate([np.empty(0), *self.weights])
 
-    def sample(
-        self,
-        init_size: int,
-        random_state: int,
-        categorical: NDArray[np.bool_] | None = None,
-        policy: SamplePolicy = SAMPLE_POLICY,
-    ) -> Sample:
-        """Return `init_size` rows at random, up to half of them of the rarer class; all rows if there are fewer.
-
-        They come in an order that depends on their content alone.
-        """
-        labels = self.all_labels()
-        if labels.size <= init_size:
-            return Sample(self._by_content(np.arange(labels.size), categorical), np.ones(2))
-        random = np.random.default_rng(random_state)
-        classes = [np.flatnonzero(labels == k) for k in (0, 1)]
-        rarer = int(classes[1].size < classes[0].size)
-        n_rarer = min(classes[rarer].size, int(policy.max_rare_share * init_size))
-        sizes = {rarer: n_rarer, 1 - rarer: min(classes[1 - rarer].size, init_size - n_rarer)}
-        chosen = [random.choice(classes[k], sizes[k], replace=False) for k in (0, 1)]
-        shares = np.array([sizes[k] / max(1, classes[k].size) for k in (0, 1)])
-        return Sample(self._by_content(np.sort(np.concatenate(chosen)), categorical), np.where(shares > 0, shares, 1.0))
-
-    def _by_content(self, positions: NDArray[np.int64], categorical: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Return the positions in an order that depends on the rows alone, not on the order in which they came.
+    def order_by_content(self, categorical: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return the positions of the rows in an order that depends on them alone, not on the order in which they came.
 
         Which rows the search fits and which it validates on goes by this order: the same rows in any order give the
         same basis. (On magic04 the AUC of six random orders had a standard deviation of .001 without it.) Rows are
         sorted, then shuffled: units, constant columns and the numbers of categories, which are sorted by how many
         rows they have, play no part. Categories of equally many rows are distinguished by their rows.
         """
-        rows, labels, weights = self.all_rows()[positions], self.all_labels()[positions], self.all_weights()[positions]
+        rows, labels, weights = np.array(self.all_rows()), self.all_labels(), self.all_weights()
         categories = {}
         for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
             _, categories[j], counts = np.unique(rows[:, j], return_inverse=True, return_counts=True, equal_nan=True)
@@ -257,7 +234,8 @@ class WarmUpBuffer:
             np.add.at(sums, codes, own_keys)
             same_category = same_category * np.uint64(3) + sums[codes]
         order = np.lexsort((same_category, keys, weights, labels, *rows.T[:SORTED_COLUMNS][::-1]))
-        return positions[order[np.random.default_rng(0).permutation(order.size)]]
+        shuffled: NDArray[np.int64] = order[np.random.default_rng(0).permutation(order.size)]
+        return shuffled
 
     def to_arrays(self) -> Arrays:
         """Return all rows under flat names."""
@@ -269,6 +247,43 @@ class WarmUpBuffer:
         check_arrays(BUFFER_SCHEMA, arrays)
         rows, labels, weights = (arrays[name] for name in BUFFER_SCHEMA)
         return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
+
+
+def draw_rows(order: NDArray[np.int64], labels: Labels, size: int, max_rare_share: float) -> Sample:
+    """Return the first rows of an order that is random, at most `size`, up to a share of them of the rarer class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.initial_sample import draw_rows
+    >>> drawn = draw_rows(np.arange(10), np.array([0] * 8 + [1] * 2, np.int8), 4, 0.5)
+    >>> drawn.rows.tolist(), drawn.shares.tolist()
+    ([0, 1, 8, 9], [0.25, 1.0])
+    """
+    if order.size <= size:
+        return Sample(order, np.ones(2))
+    is_positive = labels[order] == 1
+    counts = np.array([np.count_nonzero(~is_positive), np.count_nonzero(is_positive)])
+    rarer = int(counts[1] < counts[0])
+    sizes = np.zeros(2, np.int64)
+    sizes[rarer] = min(counts[rarer], int(max_rare_share * size))
+    sizes[1 - rarer] = min(counts[1 - rarer], size - sizes[rarer])
+    within = np.where(is_positive, np.cumsum(is_positive), np.cumsum(~is_positive))
+    shares = sizes / np.maximum(counts, 1)
+    return Sample(order[within <= sizes[is_positive.astype(np.int64)]], np.where(shares > 0, shares, 1.0))
+
+
+def draw_search_rows(order: NDArray[np.int64], labels: Labels, policy: SamplePolicy = SAMPLE_POLICY) -> Sample:
+    """Return the rows that curves and pairs are fitted to: a third of the rows, between two limits."""
+    third = order.size // policy.rows_per_search_row
+    size = min(max(third, policy.min_search_rows), policy.max_search_rows)
+    whole = order.size <= fitted_whole(policy.min_search_rows, policy)
+    return draw_rows(order, labels, order.size if whole else size, policy.max_rare_share)
+
+
+def draw_tree_rows(order: NDArray[np.int64], labels: Labels, policy: TreePolicy = TREE_POLICY) -> Sample:
+    """Return the rows that trees are grown on: all, up to a limit."""
+    return draw_rows(order, labels, policy.max_rows, policy.max_rare_share)
 
 
 # Rows transposed at a time, which fit the cache; and numbers of padding after each column: without it, the columns

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.groups import ColumnGroups, GroupKind
+from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.basis.groups import ColumnGroups
+from opauc.additive.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES, Blend
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SmoothingPolicy
 from opauc.additive.random_effects import (
     EFFECTS_SCHEMA,
     BorderedSystem,
@@ -29,6 +31,7 @@ from opauc.additive.selection import (
     FULL,
     MODELS,
     MODELS_WITHOUT_TREES,
+    PAIRS,
     SAMPLE,
     CandidateModels,
     ModelSelection,
@@ -43,21 +46,22 @@ from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
-SCHEMA_WITHOUT_EFFECTS = {
+BLEND = "blend."
+SCHEMA = {
     "lambdas": ArrayRule("float64", "groups", low=0),
     "first_counts": ArrayRule("float64", "2", low=0),
     **add_prefix(SUMS, SUMS_SCHEMA),
     **add_prefix(CANDIDATES, CANDIDATES_SCHEMA),
     **add_prefix(BIN_COUNTS, BIN_COUNTS_SCHEMA),
 }
-SCHEMA = SCHEMA_WITHOUT_EFFECTS | add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA)
+OF_EFFECTS, OF_BLEND = add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA), add_prefix(BLEND, BLEND_SCHEMA)
 
 
 class BasisRows(NamedTuple):
     """Rows as a model takes them: their columns, labels and sample weights (None means one each).
 
     `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
-    with random effects, if the basis has any.
+    with random effects, if the basis has any; `leaves` are those of the rows in each tree, if it has trees.
     """
 
     columns: csr_array
@@ -65,6 +69,7 @@ class BasisRows(NamedTuple):
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
     indicators: csr_array | None = None
+    leaves: NDArray[np.int32] | None = None
 
     @property
     def labeled(self) -> LabeledRows:
@@ -76,46 +81,44 @@ class BasisRows(NamedTuple):
         if self.fresh is None or self.fresh.all():
             return self
         weight = None if self.weight is None else self.weight[self.fresh]
-        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight)
+        leaves = None if self.leaves is None else self.leaves[self.fresh]
+        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves)
 
 
 class BasisColumns(NamedTuple):
     """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
-    `group_index` has the input of each random effect, counted among the inputs that have any. `frozen_leaves` says
-    whether leaves keep the values they were grown with until there are enough rows.
+    `group_index` has the input of each random effect, counted among the inputs that have any.
     """
 
     penalties: Penalties
     main: int
     certain: int
     group_index: NDArray[np.int64] = NO_GROUPS
-    frozen_leaves: bool = False
+    trees: TreeEnsemble | None = None
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
         return self.penalties.groups.n_columns
 
-    @property
-    def first_leaf(self) -> int:
-        """Number of columns before the leaf indicators; all columns if there are none."""
-        groups = self.penalties.groups
-        leaves = groups.starts[groups.kinds == GroupKind.LEAVES]
-        return int(leaves[0]) if leaves.size else self.n_columns
-
     def candidates(self) -> dict[str, NDArray[np.int64]]:
         """Return the columns of each candidate model."""
-        return candidate_columns(self.penalties.groups, self.main, self.certain)
+        return candidate_columns(self.penalties.groups, self.main, self.certain, self.trees is not None)
 
 
 class FinalWeights(NamedTuple):
-    """Weights of the columns followed by those of the random effects, their smoothing parameters, and the selection."""
+    """Weights of the columns, of the random effects and of the leaves, smoothing parameters, and the selection.
+
+    `scale` is the weight of the additive part in the blend with the trees, by which those of columns and effects are
+    multiplied.
+    """
 
     weights: Floats
     lambdas: Floats
     selection: ModelSelection
     effect_lambdas: Floats  # one per input with random effects
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +152,7 @@ class AdditiveLogistic:
     random_effects: RandomEffectSums
     candidates: CandidateModels
     bin_counts: BinCounts
+    blend: Blend | None = None  # with the trees of the basis, if it has any
 
     @classmethod
     def start(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
@@ -183,15 +187,15 @@ class AdditiveLogistic:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
         penalties, columns, point = self.columns.penalties, self.columns.candidates(), self.sums.expansion_point
         del columns[FULL]
-        first_leaf = self.columns.first_leaf
         weights = [
-            # Trees were grown from a fit without them: that fit is the candidate without trees.
-            np.where(np.arange(point.size) < first_leaf, point, 0.0)
-            if kept.size == first_leaf < point.size
-            else candidate_weights(self.sums, penalties, self.lambdas, kept)
-            for kept in columns.values()
+            point if name == PAIRS else candidate_weights(self.sums, penalties, self.lambdas, kept)
+            for name, kept in columns.items()
         ]
         return replace(self, candidates=CandidateModels.of(np.stack([*weights, point])))
+
+    def with_blend(self, blend: Blend) -> Self:
+        """Return the model blended with the trees of its basis."""
+        return replace(self, blend=blend)
 
     @property
     def counts(self) -> ClassCounts:
@@ -206,24 +210,32 @@ class AdditiveLogistic:
             random_effects=self.random_effects.empty_copy(),
             candidates=self.candidates.empty_copy(),
             bin_counts=self.bin_counts.empty_copy(),
+            blend=None if self.blend is None else self.blend.empty_copy(),
         )
 
     def update(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with later rows added; the candidates score fresh rows first."""
-        candidates, bin_counts = self.candidates, self.bin_counts
+        candidates, bin_counts, blend = self.candidates, self.bin_counts, self.blend
         effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
         def labeled() -> Iterator[LabeledRows]:
-            nonlocal candidates, bin_counts
+            nonlocal candidates, bin_counts, blend
             for batch in batches:
-                candidates = candidates.update(*batch.only_fresh().labeled)
+                fresh, blended = batch.only_fresh(), None
+                if blend is not None and fresh.leaves is not None:
+                    additive = fresh.columns @ self.sums.expansion_point
+                    blended = blend.scores(additive, fresh.leaves)
+                    blend = blend.update(additive, fresh.leaves, fresh.labels, fresh.weight)
+                candidates = candidates.update(*fresh.labeled, blended)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)
                 yield batch.labeled
 
         sums = self.sums.update_all(labeled())
-        return replace(self, sums=sums, random_effects=effects.finish(), candidates=candidates, bin_counts=bin_counts)
+        return replace(
+            self, sums=sums, random_effects=effects.finish(), candidates=candidates, bin_counts=bin_counts, blend=blend
+        )
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same basis."""
@@ -233,6 +245,7 @@ class AdditiveLogistic:
             random_effects=self.random_effects.merge(other.random_effects),
             candidates=self.candidates.merge(other.candidates),
             bin_counts=self.bin_counts.merge(other.bin_counts),
+            blend=None if self.blend is None or other.blend is None else self.blend.merge(other.blend),
         )
 
     def subtract(self, later: Iterable[BasisRows], initial: Iterable[BasisRows] = ()) -> Self:
@@ -248,68 +261,55 @@ class AdditiveLogistic:
             random_effects=self.random_effects.subtract(other.random_effects),
             candidates=self.candidates.subtract(other.candidates),
             bin_counts=self.bin_counts.subtract(other.bin_counts),
+            blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
         )
 
-    def solve(self, policy: SmoothingPolicy = SMOOTHING_POLICY) -> FinalWeights:
+    def solve(self, policy: AdditivePolicy = ADDITIVE_POLICY) -> FinalWeights:
         """Return the weights of the selected model: one Newton step from the expansion point, smoothed for all rows."""
         selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
         initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
         if not self.counts.both:
-            zeros = np.zeros(self.sums.n_features + no_effects.size)
+            zeros = np.zeros(self.sums.n_features + no_effects.size + self._no_leaves().size)
             return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
         prior_shift = self._prior_shift()
-        if abs(prior_shift) > policy.max_prior_shift:
+        if abs(prior_shift) > policy.smoothing.max_prior_shift:
             # One step from the expansion point would mislead: use the fit to the initial sample, its intercept moved.
-            weights = np.concatenate([self.sums.expansion_point, no_effects])
+            weights = self.initial_weights()
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
-        fit = self._fit_with_frozen_leaves(policy) if self._leaves_are_frozen(policy) else self._fit(policy)
+        fit = self._fit(policy.smoothing)
         weights, effects = fit.weights, fit.effects
-        if selection.model != FULL and self.columns.first_leaf < self.columns.n_columns:
-            # Sums expanded at a model with trees say little about models without them: use the scored candidate.
-            weights = self.candidates.weights[list(self.columns.candidates()).index(selection.model)]
-            effects = no_effects
-        elif selection.model != FULL:
+        if selection.model == FULL and self.blend is not None:
+            blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)
+            all_weights = _blend_weights(blend, np.concatenate([weights, effects]), leaves)
+            scale = float(blend[ADDITIVE])
+            return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, scale)
+        if selection.model not in (FULL, PAIRS):
             rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
             kept = self.columns.candidates()[selection.model]
             weights = candidate_weights(rest, self.columns.penalties, fit.lambdas, kept)
-        return FinalWeights(np.concatenate([weights, effects]), fit.lambdas, selection, fit.effect_lambdas)
+        all_weights = np.concatenate([weights, effects, self._no_leaves()])
+        return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas)
 
-    def _leaves_are_frozen(self, policy: SmoothingPolicy) -> bool:
-        """Tell whether leaves keep the values they were grown with: new ones would overfit the rows they grew on."""
-        enough = policy.leaf_refit_factor * self.first_counts.sum()
-        return self.columns.frozen_leaves and bool(self.sums.class_counts.sum() < enough)
+    def initial_weights(self) -> Floats:
+        """Return the weights of the fit to the initial sample: columns, random effects, which are zero, and leaves."""
+        weights = np.concatenate([self.sums.expansion_point, np.zeros(self.columns.group_index.size)])
+        if self.blend is None:
+            return weights
+        return _blend_weights(self.blend.point, weights, self.blend.ensemble.values)
 
-    def _fit_with_frozen_leaves(self, policy: SmoothingPolicy) -> MixedFit:
-        """Return the fit of the full model with the leaf weights of the expansion point.
+    def _no_leaves(self) -> Floats:
+        """Return leaf weights of zero."""
+        return np.zeros(0 if self.columns.trees is None else self.columns.trees.n_leaves)
 
-        Smoothing parameters are kept too: to rows that leaves explain almost entirely, curves would seem irrelevant.
-        """
-        groups, first_leaf = self.columns.penalties.groups, self.columns.first_leaf
-        leaf_values = self.sums.expansion_point[first_leaf:]
-        of_leaves = np.append(leaf_values @ self.sums.gram[first_leaf:, :first_leaf], np.zeros(leaf_values.size))
-        sums = replace(self.sums, rhs=self.sums.rhs - of_leaves).restrict(np.arange(first_leaf))
-        random_effects = replace(
-            self.random_effects,
-            products=self.random_effects.products[:, :first_leaf],
-            rhs=self.random_effects.rhs - self.random_effects.products[:, first_leaf:] @ leaf_values,
-        )
-        penalties = self.columns.penalties.restrict(np.flatnonzero(groups.kinds != GroupKind.LEAVES))
-        columns = self.columns._replace(penalties=penalties)
-        rest = replace(self, columns=columns, lambdas=self.lambdas[:-1], sums=sums, random_effects=random_effects)
-        fit = rest._fit(policy, max_steps=0)
-        lambdas = np.append(fit.lambdas, self.lambdas[-1])
-        return fit._replace(weights=np.concatenate([fit.weights, leaf_values]), lambdas=lambdas)
-
-    def _fit(self, policy: SmoothingPolicy, max_steps: int | None = None) -> MixedFit:
-        """Return the fit of the full model, with smoothing parameters after so many steps."""
+    def _fit(self, policy: SmoothingPolicy) -> MixedFit:
+        """Return the fit of all columns and random effects."""
         penalties, gram, rhs = self.columns.penalties, self.sums.gram, self.sums.rhs
         if self.random_effects.size:
             return smooth_with_random_effects(
                 self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy
             )
-        steps = policy.final_steps if max_steps is None else max_steps
-        lambdas = smooth(gram, rhs, penalties, self.lambdas, steps, policy).lambdas
+        lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy).lambdas
         return MixedFit(solve(gram, rhs, penalties, lambdas), np.empty(0), lambdas, np.empty(0))
 
     def _prior_shift(self) -> float:
@@ -323,12 +323,12 @@ class AdditiveLogistic:
         upper = factorize(self.columns.penalties.add_to(gram, final.lambdas))
         inverse, _ = lapack.dpotri(upper, lower=0, overwrite_c=1)
         full: Floats = np.triu(inverse) + np.triu(inverse, 1).T
-        return full
+        return final.scale**2 * full
 
     def random_effect_variances(self, final: FinalWeights) -> Floats:
         """Return the variance of each random effect, given all other weights."""
         variances: Floats = 1.0 / (self.random_effects.curvature + final.effect_lambdas[self.columns.group_index])
-        return variances
+        return final.scale**2 * variances
 
     def _system(self, final: FinalWeights) -> BorderedSystem:
         effect_lambdas = final.effect_lambdas[self.columns.group_index]
@@ -341,14 +341,16 @@ class AdditiveLogistic:
         arrays |= add_prefix(SUMS, self.sums.to_arrays())
         if self.random_effects.size:
             arrays |= add_prefix(RANDOM_EFFECTS, self.random_effects.to_arrays())
+        if self.blend is not None:
+            arrays |= add_prefix(BLEND, self.blend.to_arrays())
         arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
         return arrays | add_prefix(BIN_COUNTS, self.bin_counts.to_arrays())
 
     @classmethod
     def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
         """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
-        effects = with_prefix(RANDOM_EFFECTS, arrays)
-        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size)
+        effects, trees = with_prefix(RANDOM_EFFECTS, arrays), columns.trees
+        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size, trees)
         return cls(
             columns,
             arrays["lambdas"],
@@ -357,11 +359,25 @@ class AdditiveLogistic:
             RandomEffectSums.from_arrays(effects) if effects else RandomEffectSums.empty(0, columns.n_columns),
             CandidateModels.from_arrays(with_prefix(CANDIDATES, arrays)),
             BinCounts.from_arrays(with_prefix(BIN_COUNTS, arrays)),
+            None if trees is None else Blend.from_arrays(trees, with_prefix(BLEND, arrays)),
         )
 
 
-def check_model_arrays(arrays: NamedArrays, groups: ColumnGroups, n_effects: int) -> None:
+def _blend_weights(blend: Floats, additive: Floats, leaves: Floats) -> Floats:
+    """Return the weights of a blend: those of the additive part, the first of which is the intercept, and of leaves."""
+    weights = np.concatenate([blend[ADDITIVE] * additive, blend[TREES] * leaves])
+    weights[0] += blend[INTERCEPT]
+    return weights
+
+
+def check_model_arrays(
+    arrays: NamedArrays, groups: ColumnGroups, n_effects: int, trees: TreeEnsemble | None = None
+) -> None:
     """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them."""
-    n_models = len(MODELS if GroupKind.LEAVES in groups.kinds else MODELS_WITHOUT_TREES)
+    n_models = len(MODELS_WITHOUT_TREES if trees is None else MODELS)
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
-    check_arrays(SCHEMA if n_effects else SCHEMA_WITHOUT_EFFECTS, arrays, sizes)
+    schema = SCHEMA | (OF_EFFECTS if n_effects else {})
+    if trees is not None:
+        sizes |= {"leaves": trees.n_leaves, "inputs": trees.codes.n_inputs}
+        schema |= OF_BLEND
+    check_arrays(schema, arrays, sizes)

@@ -8,9 +8,6 @@ not recorded.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from opauc.additive.kernels.trees import TreeLimits
 
 
 @dataclass(frozen=True)
@@ -26,9 +23,13 @@ class SamplePolicy:
     """
 
     stream_init_size: int = 16_384  # rows, where it is not known how many come: their fit takes a few seconds
-    max_init_size: int = 65_536  # rows, however many come: memory and time of the fit grow with them
-    rows_per_sampled_row: int = 3  # rows known to come per row of the sample, between these two sizes
+    max_init_size: int = 139_264  # rows, however many come: memory and time of the fit grow with them
     whole_factor: float = 1.25  # up to so many times the initial sample all rows are fitted at once: none is gained
+    max_buffered_rows: int = 20_480  # rows that a fit keeps, so that forgetting some of them fits the others again
+    # Rows of the initial sample that curves and pairs are fitted to: a third of them, between two limits.
+    rows_per_search_row: int = 3
+    min_search_rows: int = 16_384
+    max_search_rows: int = 65_536
     rare_rows: int = 1000  # rows of the rarer class that a sample should have
     rare_share: float = 1 / 16  # share of `init_size` that suffices for that where it is less
     rare_margin: float = 1.1  # a second sample, drawn where there are fewer, aims at so many times that number
@@ -98,7 +99,6 @@ class SmoothingPolicy:
     min_subset: int = 4096  # rows of that subset
     subset_divisor: int = 4  # rows per row of the subset, where that is more than `min_subset`
     subset_steps: int = 2  # steps on the subset of many rows; the last steps see all rows
-    left_out_divisor: int = 4  # of fewer rows, one in so many is left out to validate trees
     all_rows_steps: int = 5  # steps on all of fewer rows
     min_gain: float = 1e-4  # share of the penalized loss; a step that gains less is the last
     min_step: float = 0.1  # shortest fraction of a step that the line search tries
@@ -110,8 +110,6 @@ class SmoothingPolicy:
     # The final solution from the sums of all rows.
     # Change of the log-odds of the classes since the initial sample beyond which one Newton step misleads.
     max_prior_shift: float = 1.5
-    # Multiple of the initial rows at which frozen leaves get new weights, less a rounding error of sample weights.
-    leaf_refit_factor: float = 2.0 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ class SearchPolicy:
     rows_per_knot: float = 20.0  # weight of the rarer class; with fewer rows a knot follows noise
     min_knots: int = 8  # knots of a curve however few rows there are
     max_knots: int = 250  # knots of a curve however many rows there are
-    smooth_share: float = 0.75  # share of `max_columns` that is not kept for trees with interactions="auto"
-    # Column budgets, as shares of these columns.
+    # Column budgets, as shares of `max_columns`.
     curve_share: float = 0.5  # all curves together; the rest is for categories and pairs
     category_share: float = 0.3  # all categories together
     # Outer steps of the penalized fit; each costs a Gram matrix and a Cholesky factor.
@@ -192,62 +189,66 @@ class SearchPolicy:
     max_pair_knots: int = 7  # knots of a numeric input where the budget allows
 
 
-class Growth(NamedTuple):
-    """How far each tree grows, and the learning rate of its leaf values."""
-
-    limits: TreeLimits  # leaves, weight of the rows of a leaf, ridge added to the curvature of a leaf
-    learning_rate: float
-
-
-LARGE_TREES = Growth(TreeLimits(40, 20.0, 10.0), 0.4)
-SMALL_TREES = Growth(TreeLimits(24, 10.0, 1.0), 0.3)
-
-
 @dataclass(frozen=True)
 class TreePolicy:
-    """When a tree ensemble joins the model, and how its trees grow.
+    """How a tree ensemble grows, when it joins the model, and how later rows change its leaves.
 
-    Gains are measured on validation rows that no fit has used: `share` is the part of the log loss that is gained, `z`
-    is the gain in its standard errors. "Stream" means that more rows follow the sample, "final" that none do.
+    The figures named below are those of `experiments.trees`, splits 0 to 2 of the shared sets.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> from opauc.additive.policy import TREE_POLICY
-    >>> replace(TREE_POLICY, max_leaf_columns=80).max_leaf_columns
-    80
+    >>> replace(TREE_POLICY, max_leaves=31).leaves_for(100_000)
+    31
     """
 
-    # When trees are evaluated at all.
-    min_rare_rows: float = 200.0  # weight of the rarer class
-    min_rows: int = 400  # rows of the sample
-    min_leaf_columns: int = 64  # columns left for leaves; fewer are not worth a tree
-    max_leaf_columns: int = 2560  # leaves of all trees; each is a column of the Gram matrix
-    validation_step: int = 4  # every fourth row validates, unless a fit has used it
-    # When a gain is accepted.
-    min_share: float = 0.05  # share of the log loss
-    min_share_over_all_pairs: float = 0.03  # a smaller share suffices if it is gained over the model with all pairs
-    stream_z: float = 4.0  # standard errors
-    final_z: float = 2.0  # lower: no later rows will decide better
-    final_z_small_validation: float = 3.0  # with few validation rows the standard error is uncertain too
-    small_validation: int = 500  # validation rows below which that holds
-    final_z_small_gain: float = 6.0  # a gain below `min_share` must be certain, since trees gain most from later rows
-    # Which pairs trees compete with, and which stay with them.
-    reduced_pair_share: float = 0.35  # of the columns not kept for trees: main effects and the best pairs
-    reduced_pair_saving: float = 0.7  # pairs are reduced if that leaves less than this share of the columns
-    reduced_pair_min_rows: int = 10_000  # and the sample has this many rows
-    stream_pair_z: float = 2.5  # pairs stay with trees if that gains this many standard errors: later rows favor trees
-    final_pair_z: float = -2.0  # pairs stay with trees unless that loses this many standard errors
-    # How trees grow.
-    growth: Growth = LARGE_TREES
-    small_sample_growth: Growth = SMALL_TREES  # for few rows without noise
-    small_sample_rows: int = 6144  # both growths are evaluated below this many rows
-    min_trees: int = 16  # before early stopping
-    patience: int = 8  # trees without progress before growing stops
-    stream_progress: float = 0.008  # share of the log loss; less is no progress: later rows would pay for these trees
-    # Leaf weights that are solved for all at once.
-    leaf_penalty: float = 5.0  # smoothing parameter of the leaves to begin with
-    leaf_penalty_steps: int = 2  # steps of its estimate
+    # When an ensemble is grown at all.
+    min_rows: int = 400  # rows of the initial sample
+    min_rare_rows: float = 100.0  # weight of the rarer class
+    # Validation rows: no tree is grown on them, and the additive part that is blended with the trees has not seen them.
+    max_validation_rows: int = 8192  # more hardly sharpen two weights of a blend
+    validation_share: float = 0.1  # of the rows of the initial sample
+    small_sample_rows: int = 5000  # rows below which the share is larger
+    small_validation_share: float = 0.2  # of the rows of a small sample
+    max_rows: int = 131_072  # rows that trees are grown on; twice as many cost twice the time
+    max_rare_share: float = 0.5  # share of the rarer class in them, at most
+    # Growth: few, large trees cost less per scored row than many small ones, and rank as well.
+    rows_per_leaf: int = 200
+    min_leaves: int = 31
+    max_leaves: int = 1023
+    max_leaves_of_all: int = 200_000  # of all trees together: 3 MB of sums
+    learning_rate: float = 0.1
+    min_leaf_rows: int = 20
+    ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
+    input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
+    patience: int = 50  # trees without a better AUC of the validation rows before growing stops
+    # Codes of categories.
+    min_category_rows: float = 10.0  # rows of a category that has its own code
+    category_prior: float = 20.0  # rows with the share of all rows that are added to those of a category
+    # When the ensemble joins: the log loss of the validation rows falls by so many standard errors. The weights of
+    # the blend come from these rows, so that a useless ensemble has hardly any weight.
+    min_z: float = 1.0
+    # Leaf weights of all rows.
+    max_kept_bytes: int = 2**24  # coded rows that are kept to know which leaves occur together
+    max_kept_rows: int = 65_536
+    leaf_ridges: tuple[float, ...] = (3.0, 0.3)  # share of the curvature of a leaf that is added to it: candidates
+    leaf_steps: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # shares of the step: candidates
+    min_later_rows: float = 0.1  # later rows per row that trees were grown on, below which leaves stay as grown
+    chebyshev_steps: int = 15
+    condition: float = 100.0  # eigenvalues below the largest over this are not resolved
+    power_steps: int = 8  # to estimate the largest eigenvalue
+    eigenvalue_margin: float = 1.1  # by which that estimate may be too low
+
+    def n_validation(self, n_rows: int) -> int:
+        """Return how many of the rows of the initial sample validate trees."""
+        is_small = n_rows < self.small_sample_rows
+        share = self.small_validation_share if is_small else self.validation_share
+        return min(self.max_validation_rows, int(share * n_rows))
+
+    def leaves_for(self, n_rows: int) -> int:
+        """Return the number of leaves of a tree grown on so many rows."""
+        return min(max(n_rows // self.rows_per_leaf, self.min_leaves), self.max_leaves)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis.bins import MAX_CODES
 from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
@@ -22,6 +23,7 @@ from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
+from opauc.additive.tree_terms import TreeTerms
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as
@@ -44,6 +46,8 @@ SCHEMA = {
     "terms.baseline": ArrayRule("float64"),
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
+    "trees.values": ArrayRule("float64", "nodes", optional=True),
+    "trees.main": ArrayRule("float64", f"inputs {MAX_CODES}", optional=True),
 }
 
 
@@ -94,7 +98,9 @@ class ScoringOnlyFit(AdditiveFit):
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
         values, errors = terms.numbers.along(terms.grid_rows)
         numbers = terms.numbers
-        saved = SavedTerms(numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors)
+        saved = SavedTerms(
+            numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors, numbers.trees
+        )
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
@@ -143,6 +149,8 @@ class ScoringOnlyFit(AdditiveFit):
             "terms.values": saved.values.copy(),
             "terms.errors": saved.errors.copy(),
         }
+        if saved.trees is not None:
+            arrays |= {"trees.values": saved.trees.values.copy(), "trees.main": saved.trees.main.copy()}
         arrays |= {f"{BASIS}{name}": array for name, array in basis.to_arrays().items()}
         name, aucs, rows = self.selection
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
@@ -168,6 +176,7 @@ class ScoringOnlyFit(AdditiveFit):
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_weights,
+            "nodes": 0 if basis.trees is None else 2 * basis.trees.n_leaves - basis.trees.n_trees,
         }  # fmt: skip
         own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
         sizes = check_arrays(SCHEMA, own, known)
@@ -177,9 +186,12 @@ class ScoringOnlyFit(AdditiveFit):
         weights = csr_array(
             (own["terms.data"], own["terms.indices"], own["terms.indptr"]), shape=(basis.n_columns, sizes["terms"])
         )
+        trees = None
+        if basis.trees is not None and {"trees.values", "trees.main"} <= own.keys():
+            trees = TreeTerms(basis.trees, own["trees.values"], own["trees.main"])
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
-            own["terms.values"], own["terms.errors"],
+            own["terms.values"], own["terms.errors"], trees,
         )  # fmt: skip
         counts = BinCounts(own["bin_counts.first"], own["bin_counts.later"])
         negative, positive = selection["rows"]

@@ -1,22 +1,21 @@
-"""The search for interactions: which pairs are candidates, and whether pairs, trees or both join the model."""
+"""The search for interactions: which pairs of inputs join the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.special import chdtrc, expit
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
-from opauc.additive.fit import PartialFit, PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
+from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
@@ -24,13 +23,10 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.policy import (
     SEARCH_POLICY,
     SMOOTHING_POLICY,
-    TREE_POLICY,
     SearchPolicy,
     SmoothingPolicy,
-    TreePolicy,
 )
-from opauc.additive.settings import AUTO, AdditiveSettings, smooth_columns
-from opauc.additive.trees import TreeCandidate, TreeSearch, measure_gain
+from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.types import Floats, Labels
 
 
@@ -174,28 +170,9 @@ def _gains_by_input(tests: PairTests, n_inputs: int) -> Floats:
     return np.asarray(np.bincount(tests.pairs.ravel(), np.repeat(gains, 2), minlength=n_inputs), np.float64)
 
 
-class CandidateFit(NamedTuple):
-    """A basis, its columns of the sample with their penalties, and the fit to a part of the rows."""
-
-    basis: Basis
-    rows: csr_array
-    penalties: Penalties
-    started: PartialFit
-    policy: SmoothingPolicy = SMOOTHING_POLICY
-
-    @property
-    def scores(self) -> Floats:
-        """The scores of all rows of the sample."""
-        return self.started.fit.scores
-
-    def finish(self, sample: SampleRows) -> PenalizedFit:
-        """Return the fit to all rows."""
-        return finish_fit(self.rows, sample.labels, sample.weight, self.penalties, self.started, self.policy)
-
-
 @dataclass(frozen=True, eq=False)
 class InteractionSearch:
-    """The choice of a basis on a sample: main effects with pairs, with trees, or with both.
+    """The choice of a basis on a sample: main effects, and the pairs that pass a test.
 
     Examples
     --------
@@ -217,121 +194,32 @@ class InteractionSearch:
     effects: Sequence[MainEffect]
     sample: SampleRows
     settings: AdditiveSettings
-    more_rows: bool = False  # whether more rows follow the sample
     policy: SearchPolicy = SEARCH_POLICY
-    tree_policy: TreePolicy = TREE_POLICY
     smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY
 
     def fit(self) -> tuple[Basis, PenalizedFit]:
-        """Return the basis that wins, and its fit to all rows of the sample.
+        """Return the basis of main effects and pairs, and its fit to all rows of the sample.
 
-        1. Main effects are fitted, and all pairs are tested on their residuals.
-        2. Where trees may join, an ensemble grows on top of the main effects. If
-           its validation gain over the main effects is not accepted, pairs win.
-        3. Otherwise trees compete with pairs: see `_compare_with_pairs`. A large gain
-           competes with the best pairs only, a small one with all pairs.
+        Main effects are fitted first, and all pairs are tested on their residuals.
         """
-        main_fit = self._start_fit(
-            self.main_basis, fit_intercept(self.sample.labels, self.sample.weight), self.policy.additive_steps
-        )
-        additive = main_fit.finish(self.sample)
-        candidates = self._find_candidates(additive)
-        all_pairs = self._add_pairs(candidates, self._smooth_columns)
-        if not self._trees_may_join():
-            return all_pairs, self._start_fit(all_pairs, additive).finish(self.sample)
-        weights = main_fit.started.fit.weights
-        search = TreeSearch.of(
-            self.main_basis, weights, self.sample, self._fitted_rows, self.more_rows, self.tree_policy
-        )
-        trees = search.choose_candidate(main_fit.scores, self._free_columns(self.main_basis))
-        gain = measure_gain(search.validation_losses(main_fit.scores), trees.validation_losses)
-        is_large = search.accepts(gain, self.tree_policy.min_share)
-        min_share = self.tree_policy.min_share if is_large else self.tree_policy.min_share_over_all_pairs
-        if not search.accepts(gain, min_share):
-            return all_pairs.with_trees(None, gain), self._start_fit(all_pairs, additive).finish(self.sample)
-        pairs = self._reduce_pairs(candidates, all_pairs) if is_large else all_pairs
-        return self._compare_with_pairs(search, trees, pairs, all_pairs, additive, min_share)
+        intercept = fit_intercept(self.sample.labels, self.sample.weight)
+        additive = self._fit(self.main_basis, intercept, self.policy.additive_steps)
+        basis = self._add_pairs(self._find_candidates(additive))
+        return basis, self._fit(basis, additive, self.policy.final_steps)
 
-    def _compare_with_pairs(
-        self,
-        search: TreeSearch,
-        trees: TreeCandidate,
-        pairs: Basis,
-        all_pairs: Basis,
-        additive: PenalizedFit,
-        min_share: float,
-    ) -> tuple[Basis, PenalizedFit]:
-        """Return the winner among trees, pairs with trees, and all pairs, by log loss on the validation rows.
-
-        Gains are those over the pairs alone and must exceed `min_share`:
-
-        * trees win if their gain is accepted and adding the pairs to them brings too little (`_pairs_stay`);
-        * pairs with trees win otherwise, if the gain of the trees or of both is accepted;
-        * all pairs win if neither gain is accepted.
-        """
-        pair_fit = self._start_fit(pairs, additive)
-        pair_losses = search.validation_losses(pair_fit.scores)
-        tree_gain = measure_gain(pair_losses, trees.validation_losses)
-        trees_accepted = search.accepts(tree_gain, min_share)
-        if trees_accepted and not len(pairs.tables.pairs):
-            return search.add_trees(self.main_basis, additive, trees, tree_gain)
-        trees_on_pairs = search.choose_candidate(pair_fit.scores, self._free_columns(pairs))
-        if trees_accepted and not self._pairs_stay(trees, trees_on_pairs):
-            return search.add_trees(self.main_basis, additive, trees, tree_gain)
-        joint_gain = measure_gain(pair_losses, trees_on_pairs.validation_losses)
-        if trees_accepted or search.accepts(joint_gain, min_share):
-            return search.add_trees(pairs, pair_fit.finish(self.sample), trees_on_pairs, joint_gain)
-        winner = pair_fit if pairs is all_pairs else self._start_fit(all_pairs, additive)
-        return all_pairs.with_trees(None, tree_gain), winner.finish(self.sample)
-
-    def _pairs_stay(self, trees: TreeCandidate, trees_on_pairs: TreeCandidate) -> bool:
-        """Tell whether pairs stay in a model that has trees, by what they bring in standard errors."""
-        gain = measure_gain(trees.validation_losses, trees_on_pairs.validation_losses)
-        min_z = self.tree_policy.stream_pair_z if self.more_rows else self.tree_policy.final_pair_z
-        return gain.errors >= min_z
-
-    def _reduce_pairs(self, candidates: Candidates, all_pairs: Basis) -> Basis:
-        """Return the basis with the best pairs only, if that saves enough columns of a large sample."""
-        policy = self.tree_policy
-        reduced = self._add_pairs(candidates, int(policy.reduced_pair_share * self._smooth_columns))
-        saves_enough = reduced.n_columns < policy.reduced_pair_saving * all_pairs.n_columns
-        is_large = self.sample.labels.size >= policy.reduced_pair_min_rows
-        return reduced if saves_enough and is_large else all_pairs
-
-    @property
-    def _smooth_columns(self) -> int:
-        return smooth_columns(self.settings, self.policy)
-
-    def _trees_may_join(self) -> bool:
-        """Tell whether trees are evaluated: interactions are automatic, and rows and columns suffice."""
-        policy = self.tree_policy
-        enough_rows = self.sample.rarer >= policy.min_rare_rows and self.sample.labels.size >= policy.min_rows
-        enough_columns = self._free_columns(self.main_basis) >= policy.min_leaf_columns
-        return self.settings.interactions == AUTO and enough_columns and enough_rows
-
-    def _free_columns(self, basis: Basis) -> int:
-        """Return how many columns a basis leaves for leaves."""
-        return self.settings.max_columns - basis.n_columns
-
-    @cached_property
-    def _fitted_rows(self) -> NDArray[np.int64]:
-        """The rows that fits begin with; where trees are evaluated, other rows validate them."""
-        return choose_subset(self.sample.labels.size, self._trees_may_join(), self.smoothing_policy)
-
-    def _start_fit(self, basis: Basis, initial: PenalizedFit, n_steps: int | None = None) -> CandidateFit:
-        """Return the fit of a basis to the first part of the rows."""
-        n_steps = self.policy.final_steps if n_steps is None else n_steps
+    def _fit(self, basis: Basis, initial: PenalizedFit, n_steps: int) -> PenalizedFit:
+        """Return the fit of a basis to all rows, from that of some of its columns."""
         rows, penalties, sample = basis.rows(self.sample.numbers), Penalties(basis.groups, basis.roughness), self.sample
-        policy = self.smoothing_policy
-        started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, self._fitted_rows, policy)
-        return CandidateFit(basis, rows, penalties, started, policy)
+        subset, policy = choose_subset(sample.labels.size, self.smoothing_policy), self.smoothing_policy
+        started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, subset, policy)
+        return finish_fit(rows, sample.labels, sample.weight, penalties, started, policy)
 
-    def _add_pairs(self, candidates: Candidates, max_columns: int) -> Basis:
-        """Return the basis of main effects with the candidates that fit into so many columns in all."""
+    def _add_pairs(self, candidates: Candidates) -> Basis:
+        """Return the basis of main effects with the candidates that fit into the columns of the settings."""
         n_rare = self.sample.rarer
         is_large = n_rare >= self.policy.min_rare_rows
         room = PairRoom(
-            int(min(max_columns - self.main_basis.n_columns, n_rare)),
+            int(min(self.settings.max_columns - self.main_basis.n_columns, n_rare)),
             self.policy.max_pair_knots if is_large else self.policy.min_pair_knots,
         )
         return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
@@ -339,7 +227,7 @@ class InteractionSearch:
     def _find_candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that pass the test, or the pairs of the settings."""
         requested = self.settings.interactions
-        if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self._smooth_columns:
+        if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self.settings.max_columns:
             pairs = np.array(requested if isinstance(requested, tuple) else [], np.int64).reshape(-1, 2)
             n_categories = np.full(len(self.effects), self.policy.pair_categories)
             return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), n_categories)

@@ -32,19 +32,20 @@ CANDIDATES_SCHEMA = {
 }
 
 
-def candidate_columns(groups: ColumnGroups, main_columns: int, certain_columns: int) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of each candidate: no curves, main effects, certain pairs too, all pairs, everything."""
+def candidate_columns(
+    groups: ColumnGroups, main_columns: int, certain_columns: int, has_trees: bool = False
+) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of each candidate: no curves, main effects, certain pairs too, all pairs; all with trees."""
     of_columns = groups.kinds[groups.of_columns()]
     linear = (GroupKind.INTERCEPT, GroupKind.BINARY, GroupKind.LINEAR, GroupKind.CATEGORICAL)
-    first_leaf = groups.n_columns - int((of_columns == GroupKind.LEAVES).sum())
     columns = {
         LINEAR: np.flatnonzero(np.isin(of_columns, linear)),
         ADDITIVE: np.arange(main_columns),
         CERTAIN_PAIRS: np.arange(certain_columns),
-        PAIRS: np.arange(first_leaf),
+        PAIRS: np.arange(groups.n_columns),
         FULL: np.arange(groups.n_columns),
     }
-    if first_leaf == groups.n_columns:
+    if not has_trees:
         del columns[PAIRS]
     return columns
 
@@ -59,7 +60,7 @@ def candidate_weights(
     """Return the weights of the model that has only these columns, zero for the others."""
     kept = np.unique(penalties.groups.of_columns()[columns])
     restricted, kept_lambdas = penalties.restrict(kept), lambdas[kept]
-    if not np.isin(restricted.groups.kinds, (GroupKind.SPLINE, GroupKind.PAIR, GroupKind.LEAVES)).any():
+    if not np.isin(restricted.groups.kinds, (GroupKind.SPLINE, GroupKind.PAIR)).any():
         kept_lambdas = np.minimum(kept_lambdas, policy.max_linear_lambda)
     kept_sums = sums if columns.size == sums.n_features else sums.restrict(columns)
     weights = np.zeros(sums.n_features)
@@ -107,9 +108,13 @@ class CandidateModels(Mergeable):
         """Return the candidates before any row."""
         return self.of(self.weights)
 
-    def update(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
-        """Return the candidates after scoring rows that no candidate was trained on."""
+    def update(
+        self, rows: csr_array, labels: Labels, weight: Floats | None = None, blended: Floats | None = None
+    ) -> Self:
+        """Return the candidates after scoring rows that none was trained on; `blended` are the full model's scores."""
         scores = rows @ self.weights.T
+        if blended is not None:
+            scores[:, -1] = blended
         bins = np.clip((scores / MAX_SCORE + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
         counts = self.counts.copy()
         for model, model_bins in enumerate(bins.T):

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.policy import SAMPLE_POLICY, SEARCH_POLICY, SamplePolicy, SearchPolicy
-from opauc.core.parameters import Count, Seed, is_whole, parameter
+from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
+from opauc.core.parameters import SWITCH, Count, Seed, is_whole, parameter
 from opauc.data.schema.table import TableSchema
 from opauc.types import RandomState
 
@@ -80,8 +80,9 @@ class AdditiveSettings:
     ValueError: The 'n_knots' parameter of OnePassGAM must be 'auto' or an int in the range [3, inf). Got 1 instead.
     """
 
-    max_columns: int = parameter(2000, Count(8))
+    max_columns: int = parameter(1500, Count(8))
     interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
+    trees: bool = parameter(True, SWITCH)
     n_knots: int | str = parameter(AUTO, CountOrAuto(3))
     init_size: int | str = parameter(AUTO, CountOrAuto(2))
     categorical: tuple[str | int, ...] = parameter((), ColumnList())
@@ -90,30 +91,20 @@ class AdditiveSettings:
     random_state: RandomState = parameter(None, Seed())
 
 
-def smooth_columns(settings: AdditiveSettings, policy: SearchPolicy = SEARCH_POLICY) -> int:
-    """Return how many columns curves, levels and pairs may have; where nothing was asked for, the rest is for trees."""
-    return int((policy.smooth_share if settings.interactions == AUTO else 1.0) * settings.max_columns)
-
-
 def with_init_size(
     settings: AdditiveSettings, known_rows: int, policy: SamplePolicy = SAMPLE_POLICY
 ) -> AdditiveSettings:
-    """Return the settings with a number of rows for the basis: where many are known to come, a third of them.
-
-    So few rows that all of them are fitted at once (`fitted_whole`) are all rows of the basis.
+    """Return the settings with a number of rows for the initial sample: all that are known to come, up to a limit.
 
     Examples
     --------
     >>> from opauc.additive.settings import AdditiveSettings, with_init_size
     >>> [with_init_size(AdditiveSettings(), known).init_size for known in (0, 20_000, 90_000, 10**7)]
-    [16384, 20480, 30000, 65536]
+    [16384, 20000, 90000, 139264]
     """
     if settings.init_size != AUTO:
         return settings
-    few = policy.stream_init_size
-    if few < known_rows <= fitted_whole(few, policy):
-        return replace(settings, init_size=fitted_whole(few, policy))
-    return replace(settings, init_size=min(max(few, known_rows // policy.rows_per_sampled_row), policy.max_init_size))
+    return replace(settings, init_size=min(max(policy.stream_init_size, known_rows), policy.max_init_size))
 
 
 def fitted_whole(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:

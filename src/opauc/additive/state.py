@@ -109,7 +109,7 @@ class AdditiveFit(Fit):
         if self.fixed is None:
             return None
         basis, model = self.fixed
-        return MappedScorer(basis, model.sums.expansion_point) if n_rows < model.first_counts.sum() else self.scorer
+        return MappedScorer(basis, model.initial_weights()) if n_rows < model.first_counts.sum() else self.scorer
 
     def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Tell which rows are none of those that the basis was made of; None where all are new."""
@@ -131,7 +131,7 @@ class AdditiveFit(Fit):
     @cached_property
     def final(self) -> FinalWeights:
         """The weights of the columns."""
-        return self.current.model.solve()
+        return self.current.model.solve(self.policy)
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -330,7 +330,7 @@ class AdditiveFit(Fit):
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""
-        return encode_rows(basis, rows, labels, weight, self.new_rows(rows))
+        return encode_rows(basis, rows, labels, weight, self.new_rows(rows), with_leaves=True)
 
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows = other.waiting

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scipy.sparse import csr_array
 
+from opauc.additive.tree_terms import TreeTerms
 from opauc.types import Floats
 
 
@@ -96,6 +97,7 @@ class SavedTerms:
     baseline: float
     values: Floats  # of all terms along their grids
     errors: Floats
+    trees: TreeTerms | None = None
 
     def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""

@@ -68,7 +68,7 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
             f"column {names[j]}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=names[j], values=count,
         )  # fmt: skip
-    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_entries
+    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_trees
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
     candidate = (

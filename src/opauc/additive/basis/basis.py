@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.column_names import column_names
+from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.basis.knots import curve_roughness, surface_roughness
-from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
@@ -30,7 +30,7 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
 N_CERTAIN, GAIN, AUCS = "n_certain", "validation_gain", "input_aucs"
-LEAVES, RANDOM_EFFECTS = "leaves.", "random_effects."
+TREES, RANDOM_EFFECTS = "trees.", "random_effects."
 BASIS_SCHEMA = {
     **SCHEMA,
     N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
@@ -39,15 +39,21 @@ BASIS_SCHEMA = {
 }
 
 
+def _dense(rows: Rows) -> Floats:
+    """Return rows as an array of float64."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects, pairs, leaf indicators.
+    """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects and pairs.
 
     Column 0 is the intercept. The linear B-spline (hat) functions of a curve add
     up to one, at most two of them are not zero, and beyond the end knots they are
     constant. The first `n_certain` pairs are those whose test leaves no doubt.
-    `trees` are the leaf indicators, if there are any; `validation_gain` is what
-    trees gained on validation rows, whether they were accepted or not.
+    `trees` is the tree ensemble, if there is one: its leaves have weights but no
+    columns. `validation_gain` is what trees gained on validation rows, whether
+    they were accepted or not.
     `random_effects` are categories that have a weight but no column.
     `input_aucs` are the AUCs of single inputs on the initial sample, where that is large enough.
 
@@ -65,7 +71,7 @@ class Basis:
 
     tables: BasisTables
     n_certain: int = 0
-    trees: LeafIndicators | None = None
+    trees: TreeEnsemble | None = None
     validation_gain: ValidationGain | None = None
     random_effects: RandomEffects = NO_RANDOM_EFFECTS
     input_aucs: Floats | None = None
@@ -86,14 +92,14 @@ class Basis:
         """Return the basis with pairs of inputs added, and a column for each of their `cells` that is true."""
         return Basis(with_pair_tables(self.tables, self.n_columns, bases, pairs, cells), n_certain)
 
-    def with_trees(self, trees: LeafIndicators | None, validation_gain: ValidationGain) -> Basis:
-        """Return the basis with leaf indicators as its last columns, or without, and the gain of trees."""
+    def with_trees(self, trees: TreeEnsemble | None, validation_gain: ValidationGain) -> Basis:
+        """Return the basis with a tree ensemble, or without, and the gain of trees."""
         return replace(self, trees=trees, validation_gain=validation_gain)
 
     @property
     def n_weights(self) -> int:
-        """Number of weights of a score: those of the columns, then those of the random effects."""
-        return self.n_columns + self.random_effects.size
+        """Number of weights of a score: those of the columns, of the random effects, and of the leaves."""
+        return self.n_columns + self.random_effects.size + (0 if self.trees is None else self.trees.n_leaves)
 
     @property
     def n_inputs(self) -> int:
@@ -112,24 +118,25 @@ class Basis:
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], slice]:
-        """The columns of each term by its one or two inputs; those of trees by the empty tuple."""
+        """The columns of each term by its one or two inputs."""
         terms: dict[tuple[int, ...], slice] = {}
         for j in range(self.n_inputs):
             if groups := list(self._groups_of(j)):
                 terms[(j,)] = slice(groups[0].start, groups[-1].columns.stop)
         pairs = zip(self.tables.pairs.tolist(), self._pair_groups(), strict=True)
         terms |= {(one, two): group.columns for (one, two), group in pairs}
-        if self.trees is not None:
-            terms[()] = slice(self.first_leaf(), self.n_columns)
         return terms
 
     def kept_numbers(self) -> list[NDArray[np.int64] | None]:
         """Return the category numbers of each input that have their own weight; None for inputs without categories."""
-        categorical = (self.tables.kinds == CATEGORICAL).tolist()
         return [
-            np.union1d(self.column_numbers(j), self.random_effects.numbers_of(j)) if is_categorical else None
-            for j, is_categorical in enumerate(categorical)
+            self._kept_numbers_of(j) if is_categorical else None
+            for j, is_categorical in enumerate((self.tables.kinds == CATEGORICAL).tolist())
         ]
+
+    def _kept_numbers_of(self, j: int) -> NDArray[np.int64]:
+        numbers = np.union1d(self.column_numbers(j), self.random_effects.numbers_of(j))
+        return numbers if self.trees is None else np.union1d(numbers, self.trees.codes.numbers_of(j))
 
     def column_numbers(self, j: int) -> NDArray[np.int64]:
         """Return the category numbers of an input that have their own column, in the order of the columns."""
@@ -153,8 +160,7 @@ class Basis:
             for j in range(self.n_inputs)
             for group in self._groups_of(j)
         ]
-        leaves = () if self.trees is None else (None,)
-        return (None, *curves, *self._surfaces(), *leaves)
+        return (None, *curves, *self._surfaces())
 
     def main_columns(self) -> int:
         """Return the number of columns before the pairs."""
@@ -163,11 +169,7 @@ class Basis:
     def certain_columns(self) -> int:
         """Return the number of columns before the pairs that are not certain."""
         pairs = list(self._pair_groups())
-        return pairs[self.n_certain].start if self.n_certain < len(pairs) else self.first_leaf()
-
-    def first_leaf(self) -> int:
-        """Return the number of columns before the leaf indicators."""
-        return self.main_columns() + sum(group.size for group in self._pair_groups())
+        return pairs[self.n_certain].start if self.n_certain < len(pairs) else self.n_columns
 
     def cells(self) -> list[NDArray[np.int32]]:
         """Return the column of each cell of each pair, -1 if it has none."""
@@ -179,10 +181,8 @@ class Basis:
         indices, data, ends = np.empty(max_entries, np.int32), np.empty(max_entries), np.zeros(n_rows + 1, np.int32)
         for part in self._blocks(n_rows):
             at = ends[part.start]
-            numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
-            self._write(
-                np.ascontiguousarray(numbers, np.float64), ends[part.start : part.stop + 1], indices[at:], data[at:]
-            )
+            numbers = np.ascontiguousarray(_dense(rows[part]))
+            self._write(numbers, ends[part.start : part.stop + 1], indices[at:], data[at:])
         # scipy copies a view that fills less than half of its array on every use: shrink the arrays instead.
         for array in (indices, data):
             array.resize(ends[-1], refcheck=False)
@@ -196,22 +196,24 @@ class Basis:
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the score of each row: the product of the weights with its columns and its random effects.
+        """Return the score of each row: the weights of its columns, of its random effects and of its leaves.
 
-        `weights` may end with the columns. The leaf indicators are never written as sparse rows.
+        `weights` may end with those of the columns.
         """
-        without_trees, first_leaf = self._without_trees, self._without_trees.n_columns
-        column_weights, effect_weights = weights[: self.n_columns], weights[self.n_columns :]
-        out = np.empty(rows.shape[0])
+        n_columns, first_leaf = self.n_columns, self.n_columns + self.random_effects.size
+        column_weights, effect_weights = weights[:n_columns], weights[n_columns:first_leaf]
+        leaf_weights, out = weights[first_leaf:], np.empty(rows.shape[0])
         for part in self._blocks(rows.shape[0]):
-            out[part] = without_trees.rows(rows[part]) @ column_weights[:first_leaf]
-            if self.trees is not None and column_weights[first_leaf:].any():
-                numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
-                leaf_weights = column_weights[first_leaf:]
-                out[part] += self.trees.products(self.tables, np.asarray(numbers, np.float64), leaf_weights)
+            out[part] = self.rows(rows[part]) @ column_weights
+            if self.trees is not None and leaf_weights.any():
+                out[part] += self.trees.products(self.trees.codes.of_rows(_dense(rows[part])), leaf_weights)
             if effect_weights.any():
                 out[part] += self.random_effects.rows(rows[part]) @ effect_weights
         return out
+
+    def leaves(self, rows: Floats) -> NDArray[np.int32] | None:
+        """Return the leaf of each row in each tree; None where there are no trees."""
+        return None if self.trees is None else self.trees.leaves(self.trees.codes.of_rows(rows))
 
     def column_names(self, inputs: Sequence[str], categories: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and of their categories by number."""
@@ -227,29 +229,25 @@ class Basis:
         if self.random_effects.size:
             arrays |= {f"{RANDOM_EFFECTS}{name}": array for name, array in self.random_effects.to_arrays().items()}
         if self.trees is not None:
-            arrays |= {f"{LEAVES}{name}": array for name, array in self.trees.to_arrays().items()}
+            arrays |= {f"{TREES}{name}": array for name, array in self.trees.to_arrays().items()}
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the basis from `to_arrays`; raise ValueError if the arrays are not those of a basis."""
-        leaves, effects = with_prefix(LEAVES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
-        own = {name: array for name, array in arrays.items() if not name.startswith((LEAVES, RANDOM_EFFECTS))}
+        trees, effects = with_prefix(TREES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith((TREES, RANDOM_EFFECTS))}
         check_arrays(BASIS_SCHEMA, own)
         tables = BasisTables(**{name: np.ascontiguousarray(own[name]) for name in SCHEMA})
         check_tables(tables)
         return cls(
             tables,
             int(own[N_CERTAIN]),
-            LeafIndicators.from_arrays(tables, leaves) if leaves else None,
+            TreeEnsemble.from_arrays(tables.kinds.size, trees) if trees else None,
             ValidationGain(*own[GAIN].tolist()) if GAIN in own else None,
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
             own.get(AUCS),
         )
-
-    @cached_property
-    def _without_trees(self) -> Basis:
-        return self if self.trees is None else replace(self, trees=None)
 
     def _blocks(self, n_rows: int) -> Iterator[slice]:
         """Yield the blocks in which rows are expanded."""
@@ -259,15 +257,12 @@ class Basis:
     @cached_property
     def _max_entries(self) -> int:
         """Maximum number of entries of a row."""
-        n_leaves = 0 if self.trees is None else self.trees.n_entries
-        return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + n_leaves
+        return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs)
 
     def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
         """Write the entries of rows; `ends` continues from its first element."""
         before = ends[0]
-        no_leaves = np.empty((len(numbers), 0), np.int32)
-        leaves = no_leaves if self.trees is None else self.trees.columns(self.tables, numbers)
-        write_basis_rows(numbers, self.tables, leaves, self._without_trees.n_columns, ends, indices, data)
+        write_basis_rows(numbers, self.tables, ends, indices, data)
         ends += before
 
     def _groups(self) -> Iterator[Group]:
@@ -275,8 +270,6 @@ class Basis:
         for j in range(self.n_inputs):
             yield from self._groups_of(j)
         yield from self._pair_groups()
-        if self.trees is not None:
-            yield Group(GroupKind.LEAVES, self.first_leaf(), self.trees.size)
 
     def _groups_of(self, j: int) -> Iterator[Group]:
         linear, first, missing = self.tables.columns[j].tolist()

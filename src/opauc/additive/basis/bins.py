@@ -4,136 +4,179 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.knots import OrderedValues, place_knots
-from opauc.additive.basis.tables import BasisTables, rises
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, NUMERIC, write_value_codes
+from opauc.additive.basis.knots import OrderedValues, balance_classes, place_knots
+from opauc.additive.basis.tables import rises
+from opauc.additive.kernels.rows import write_value_codes
+from opauc.additive.policy import TREE_POLICY, TreePolicy
 from opauc.core.array_schema import ArrayRule, check_arrays
-from opauc.types import Arrays, Floats, NamedArrays
+from opauc.types import Arrays, Floats, Labels, NamedArrays
 
-# Codes per input, including the code of missing values. Finer codes do not improve trees, and sums over 64 codes stay
-# in the cache.
-MAX_CODES = 64
+# Codes per input: 0 is for missing values.
+MAX_CODES = 256
 # Rows that are coded at a time, so that they stay in the cache.
 ROWS_PER_BLOCK = 256
 ALL_VALUES = 0.0, 1.0
 SCHEMA = {
     "cuts": ArrayRule("float64", "cuts"),
     "cut_ends": ArrayRule("int64", "inputs+1", ends="cuts"),
-    "level_codes": ArrayRule("uint8", "levels", low=1, high=MAX_CODES - 1),
+    "category_codes": ArrayRule("uint8", "categories"),
+    "category_ends": ArrayRule("int64", "inputs+1", ends="categories"),
+    "pooled_codes": ArrayRule("uint8", "inputs"),
 }
+
+
+class CodeTables(NamedTuple):
+    """The arrays of `ValueCodes` as the kernel takes them."""
+
+    cuts: np.ndarray
+    cut_ends: np.ndarray
+    category_codes: np.ndarray
+    category_ends: np.ndarray
+    pooled_codes: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCodes:
-    """The cuts of each numeric input and the code of each level: 0 if missing, then 1, 2, ... in their order.
+    """The cuts of each numeric input and the code of each category: 0 if missing, then 1, 2, ... in their order.
 
-    Levels are ordered by their weights, so that neighboring codes have similar effects.
+    Categories are ordered by the share of positive rows, so that neighboring codes have similar effects. Rare
+    categories and those that turn up later have the code in `pooled_codes`; it is 0 for numeric inputs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.basis.basis import Basis
     >>> from opauc.additive.basis.bins import ValueCodes
-    >>> sample = np.array([[0.0], [1.0], [4.0], [np.nan]])
-    >>> basis = Basis.of(sample, np.ones(4), np.zeros(1, bool), n_knots=3)
-    >>> codes = ValueCodes.of(basis.tables, np.zeros(basis.n_columns), sample, np.ones(4))
-    >>> codes.cuts.tolist(), codes.of_rows(basis.tables, sample).ravel().tolist()
+    >>> sample, labels = np.array([[0.0], [1.0], [4.0], [np.nan]]), np.array([0, 1, 1, 0], np.int8)
+    >>> codes = ValueCodes.of(sample, labels, np.ones(4), np.zeros(1, bool))
+    >>> codes.cuts.tolist(), codes.of_rows(sample).ravel().tolist()
     ([0.5, 2.5], [1, 2, 3, 0])
     """
 
     cuts: Floats
     cut_ends: NDArray[np.int64]  # (n_inputs + 1,)
-    level_codes: NDArray[np.uint8]  # of all levels of all categorical inputs
+    category_codes: NDArray[np.uint8]  # by category number, of all categorical inputs
+    category_ends: NDArray[np.int64]  # (n_inputs + 1,)
+    pooled_codes: NDArray[np.uint8]  # (n_inputs,)
 
     @classmethod
-    def of(cls, tables: BasisTables, weights: Floats, sample: Floats, balanced_weight: Floats) -> Self:
-        """Return the codes of the inputs of a basis, from the weights of its columns and a sample."""
-        cuts: list[Floats] = []
-        level_codes = [np.empty(0, np.uint8)]
-        for j, kind in enumerate(tables.kinds.tolist()):
-            values = sample[:, j]
-            if kind == CATEGORICAL:
-                first = int(tables.columns[j, FIRST])
-                level_weights = weights[first : first + int(tables.n_levels[j])]
-                level_codes.append(_code_levels(level_weights, _levels(tables, j, values), balanced_weight))
-            cuts.append(_cuts(tables, j, values, balanced_weight) if kind in (BINARY, NUMERIC) else np.empty(0))
-        ends = np.cumsum([0, *(of_input.size for of_input in cuts)])
-        return cls(np.concatenate([np.empty(0), *cuts]), ends, np.concatenate(level_codes))
+    def of(
+        cls,
+        sample: Floats,
+        labels: Labels,
+        weight: Floats,
+        categorical: NDArray[np.bool_],
+        policy: TreePolicy = TREE_POLICY,
+    ) -> Self:
+        """Return the codes of the inputs of a sample."""
+        mass, nothing = balance_classes(labels, weight), np.empty(0, np.uint8)
+        cuts, category_codes = [np.empty(0)] * categorical.size, [nothing] * categorical.size
+        pooled = np.zeros(categorical.size, np.uint8)
+        for j, is_categorical in enumerate(categorical.tolist()):
+            if is_categorical:
+                category_codes[j], pooled[j] = _code_categories(sample[:, j], labels, weight, policy)
+            else:
+                cuts[j] = _place_cuts(sample[:, j], mass)
+        return cls(
+            np.concatenate([np.empty(0), *cuts]),
+            np.cumsum([0, *(part.size for part in cuts)]),
+            np.concatenate([nothing, *category_codes]),
+            np.cumsum([0, *(part.size for part in category_codes)]),
+            pooled,
+        )
 
-    def sizes(self, tables: BasisTables) -> NDArray[np.int64]:
-        """Return the number of codes of each input; two for an input that is left out: present and missing."""
-        n_levels = tables.n_levels.astype(np.int64)
-        starts = np.cumsum(n_levels) - n_levels
-        sizes = np.diff(self.cut_ends) + 2
-        for j in np.flatnonzero(tables.kinds == CATEGORICAL).tolist():
-            sizes[j] = int(self.level_codes[starts[j] : starts[j] + n_levels[j]].max()) + 1
-        return np.where(np.isin(tables.kinds, (BINARY, NUMERIC, CATEGORICAL)), sizes, 2)
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self.pooled_codes.size
 
-    def of_rows(self, tables: BasisTables, rows: Floats) -> NDArray[np.uint8]:
+    def numbers_of(self, j: int) -> NDArray[np.int64]:
+        """Return the category numbers of an input that have their own code."""
+        codes = self.category_codes[self.category_ends[j] : self.category_ends[j + 1]]
+        return np.flatnonzero(codes != self.pooled_codes[j])
+
+    def of_rows(self, rows: Floats) -> NDArray[np.uint8]:
         """Return the codes of the values of rows."""
         out = np.empty(rows.shape, np.uint8)
-        starts = (np.cumsum(tables.n_levels) - tables.n_levels).astype(np.int64)
+        tables = CodeTables(
+            self.cuts, self.cut_ends, self.category_codes, self.category_ends, self.pooled_codes
+        )  # fmt: skip
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
-            block = np.ascontiguousarray(rows[part])
-            write_value_codes(block, tables, self.cuts, self.cut_ends, self.level_codes, starts, out[part])
+            write_value_codes(np.ascontiguousarray(rows[part]), tables, out[part])
         return out
+
+    def decode(self, codes: NDArray[np.uint8]) -> Floats:
+        """Return rows with values that have these codes: the middle between two cuts, or one of the categories."""
+        rows = np.full(codes.shape, np.nan)
+        for j in range(self.n_inputs):
+            cuts = self.cuts[self.cut_ends[j] : self.cut_ends[j + 1]]
+            ends = np.concatenate([cuts[:1], cuts, cuts[-1:] + np.abs(cuts[-1:])])
+            middles = 0.5 * (ends[:-1] + ends[1:]) if cuts.size else np.zeros(1)
+            if self.pooled_codes[j]:
+                middles = np.full(MAX_CODES, -1.0)
+                own = self.category_codes[self.category_ends[j] : self.category_ends[j + 1]]
+                middles[own.astype(np.int64) - 1] = np.arange(own.size)
+            known = codes[:, j] > 0
+            rows[known, j] = middles[np.minimum(codes[known, j], middles.size).astype(np.int64) - 1]
+        return rows
 
     def to_arrays(self) -> Arrays:
         """Return copies of all arrays, for a file or the network."""
-        return {
-            "cuts": self.cuts.copy(),
-            "cut_ends": self.cut_ends.copy(),
-            "level_codes": self.level_codes.copy(),
-        }
+        return {name: getattr(self, name).copy() for name in SCHEMA}
 
     @classmethod
-    def from_arrays(cls, tables: BasisTables, arrays: NamedArrays) -> Self:
-        """Return the codes of the inputs of a basis from `to_arrays`; raise ValueError if they are invalid."""
-        check_arrays(SCHEMA, arrays, {"inputs": tables.kinds.size, "levels": int(tables.n_levels.sum())})
-        cuts, ends, codes = (np.ascontiguousarray(arrays[name]) for name in SCHEMA)
-        if (np.diff(ends) > MAX_CODES - 2).any():
+    def from_arrays(cls, n_inputs: int, arrays: NamedArrays) -> Self:
+        """Return the codes of so many inputs from `to_arrays`; raise ValueError if they are invalid."""
+        check_arrays(SCHEMA, arrays, {"inputs": n_inputs})
+        codes = cls(*(np.ascontiguousarray(arrays[name]) for name in SCHEMA))
+        if (np.diff(codes.cut_ends) > MAX_CODES - 2).any():
             raise ValueError(f"cut_ends: expected at most {MAX_CODES - 2} cuts of an input")
-        if not all(rises(cuts[begin:end]) for begin, end in pairwise(ends.tolist())):
+        if not all(rises(codes.cuts[begin:end]) for begin, end in pairwise(codes.cut_ends.tolist())):
             raise ValueError("cuts: expected ascending numbers for each input")
-        return cls(cuts, ends, codes)
+        return codes
 
 
-def _cuts(tables: BasisTables, j: int, values: Floats, balanced_weight: Floats) -> Floats:
+def _place_cuts(values: Floats, mass: Floats) -> Floats:
     """Return the cuts of a numeric input: midpoints between its values, or between quantiles if it has many."""
-    if tables.kinds[j] == BINARY:
-        knots: Floats = tables.scales[j, [LOW, HIGH]]
-    else:
-        ordered = OrderedValues.subsample(values, balanced_weight)
-        knots = place_knots(ordered, MAX_CODES - 1, ALL_VALUES, MAX_CODES - 1)
+    if np.isnan(values).all():
+        return np.empty(0)
+    knots = place_knots(OrderedValues.subsample(values, mass), MAX_CODES - 1, ALL_VALUES, MAX_CODES - 1)
     # In float64 the midpoint of neighboring values may be the upper one, and a value at a cut belongs below it.
     cuts = 0.5 * knots[:-1] + 0.5 * knots[1:]
     return np.where(cuts < knots[1:], cuts, knots[:-1])
 
 
-def _levels(tables: BasisTables, j: int, values: Floats) -> NDArray[np.int64]:
-    """Return the level of each category number, -1 where missing."""
-    level_of_number = tables.levels[tables.level_ends[j] : tables.level_ends[j + 1]]
-    numbers = np.where(np.isnan(values), -1.0, values).astype(np.int64)
-    listed = (numbers >= 0) & (numbers < level_of_number.size)
-    levels = level_of_number[np.where(listed, numbers, 0)] if level_of_number.size else -1
-    return np.where(np.isnan(values), -1, np.where(listed, levels, tables.n_levels[j] - 1))
+def _code_categories(
+    values: Floats, labels: Labels, weight: Floats, policy: TreePolicy
+) -> tuple[NDArray[np.uint8], int]:
+    """Return the code of each category number, and the code of all other categories.
 
-
-def _code_levels(weights: Floats, levels: NDArray[np.int64], balanced_weight: Floats) -> NDArray[np.uint8]:
-    """Return a code for each level in the order of their weights; if levels are many, neighbors share a code."""
-    order = np.argsort(weights, kind="stable")
-    codes = np.empty(weights.size, np.uint8)
-    if weights.size < MAX_CODES:
-        codes[order] = np.arange(1, weights.size + 1)
-        return codes
-    sizes = np.bincount(levels[levels >= 0], balanced_weight[levels >= 0], minlength=weights.size)[order]
-    centers = np.cumsum(sizes) - 0.5 * sizes
-    bins = np.floor((MAX_CODES - 1) * centers / max(float(sizes.sum()), 1e-300))
-    codes[order] = 1 + np.clip(bins, 0, MAX_CODES - 2).astype(np.uint8)
-    return codes
+    Categories are ordered by their share of positive rows, shrunk to that of all rows; those of few rows are pooled.
+    Where categories are many, neighbors share a code.
+    """
+    listed = values >= 0.0  # False for missing values
+    numbers, of_class = values[listed].astype(np.int64), labels[listed]
+    size = int(numbers.max(initial=-1)) + 1
+    rows = np.bincount(numbers, weight[listed], minlength=size)
+    positive = np.bincount(numbers, weight[listed] * of_class, minlength=size)
+    rate = float(weight @ labels) / max(float(weight.sum()), 1e-300)
+    frequent = np.flatnonzero(rows >= policy.min_category_rows)
+    shares = (positive[frequent] + policy.category_prior * rate) / (rows[frequent] + policy.category_prior)
+    order = frequent[np.argsort(shares, kind="stable")]
+    n_codes = min(order.size, MAX_CODES - 2)
+    # Position of the middle of each category among all rows.
+    middles = np.cumsum(rows[order]) - 0.5 * rows[order]
+    bins = np.arange(order.size)
+    if order.size > n_codes:
+        bins = np.floor(n_codes * middles / max(float(rows[order].sum()), 1e-300)).astype(np.int64)
+    # Others go where a category with the share of all rows would: after those below it.
+    below = bins[np.sort(shares) <= rate]
+    pooled = 1 + (int(below.max()) + 1 if below.size else 0)
+    codes = np.full(size, pooled, np.uint8)
+    codes[order] = 1 + bins + (1 + bins >= pooled)
+    return codes, pooled

@@ -67,6 +67,4 @@ def column_names(
         second_names = place_names(basis, two, inputs[two], category_names[two])
         pairs = [f"{first} × {second}" for first in first_names for second in second_names]
         names += [pairs[cell] for cell in np.flatnonzero(cells >= 0)]
-    if basis.trees is not None:
-        names += [f"{TREES}: {name}" for name in basis.trees.names()]
     return names

@@ -20,7 +20,6 @@ class GroupKind(IntEnum):
     CATEGORICAL = 4  # one indicator per level
     PAIR = 5  # products of the columns of two inputs
     PAIR_COLUMN = 6  # a pair of one column
-    LEAVES = 7  # one indicator per leaf of a tree
 
 
 class Group(NamedTuple):

@@ -86,12 +86,9 @@ def write_inputs(row, basis, at, indices, data, positions, lefts, rights):
 
 
 @kernel
-def write_basis_rows(rows, basis, leaves, first_leaf, ends, indices, data):
-    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends.
-
-    They are followed by a one in each of the columns `first_leaf + leaves[i]`.
-    """
-    (n_rows, n_inputs), n_trees = rows.shape, leaves.shape[1]
+def write_basis_rows(rows, basis, ends, indices, data):
+    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends."""
+    n_rows, n_inputs = rows.shape
     positions, lefts, rights = np.zeros(n_inputs, np.int64), np.zeros(n_inputs), np.zeros(n_inputs)
     at = 0
     ends[0] = 0
@@ -111,9 +108,6 @@ def write_basis_rows(rows, basis, leaves, first_leaf, ends, indices, data):
                     if product != 0.0 and basis.cells[first + below * width + right] >= 0:
                         indices[at], data[at] = basis.cells[first + below * width + right], product
                         at += 1
-        for k in range(n_trees):
-            indices[at + k], data[at + k] = first_leaf + leaves[i, k], 1.0
-        at += n_trees
         ends[i + 1] = at
 
 
@@ -122,28 +116,27 @@ NO_VALUE = 0
 
 
 @kernel
-def write_value_codes(rows, basis, cuts, cut_ends, level_codes, level_starts, out):
-    """Write the code of every value: 0 if missing, else 1 + the number of cuts below it, or that of its level."""
+def write_value_codes(rows, tables, out):
+    """Write the code of every value: 0 if missing, else 1 + the number of cuts below it, or that of its category."""
     for i in range(rows.shape[0]):
         row, codes = rows[i], out[i]
         for j in range(row.size):
             value = row[j]
             if np.isnan(value):
                 codes[j] = NO_VALUE
-            elif basis.kinds[j] == CATEGORICAL:
-                number, level = np.int64(value), basis.n_levels[j] - 1
-                if 0 <= number < basis.level_ends[j + 1] - basis.level_ends[j]:
-                    level = basis.levels[basis.level_ends[j] + number]
-                codes[j] = level_codes[level_starts[j] + level]
+            elif tables.pooled_codes[j] > 0:
+                number, first = np.int64(value), tables.category_ends[j]
+                listed = 0 <= number < tables.category_ends[j + 1] - first
+                codes[j] = tables.category_codes[first + number] if listed else tables.pooled_codes[j]
             else:
                 # Binary search without branches: their outcome could not be predicted.
-                first, left = cut_ends[j], cut_ends[j + 1] - cut_ends[j]
+                first, left = tables.cut_ends[j], tables.cut_ends[j + 1] - tables.cut_ends[j]
                 while left > 1:
                     half = left >> 1
-                    first += half if cuts[first + half - 1] < value else 0
+                    first += half if tables.cuts[first + half - 1] < value else 0
                     left -= half
-                above = 1 if left == 1 and cuts[first] < value else 0
-                codes[j] = first + above - cut_ends[j] + 1
+                above = 1 if left == 1 and tables.cuts[first] < value else 0
+                codes[j] = first + above - tables.cut_ends[j] + 1
 
 
 @kernel

@@ -1,0 +1,387 @@
+"""The blend of the additive model with a tree ensemble: what is fixed with the basis, and sums over later rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain
+from opauc.additive.kernels.trees import add_leaf_terms, add_leaf_weights
+from opauc.additive.policy import TREE_POLICY, TreePolicy
+from opauc.additive.sums import linearize
+from opauc.additive.trees import CodedRows
+from opauc.core.array_schema import ArrayRule, check_arrays
+from opauc.core.mergeable import Mergeable
+from opauc.errors import IncompatibleMomentsError
+from opauc.types import Arrays, Floats, Labels, NamedArrays
+
+# Positions among the weights of a blend.
+ADDITIVE, TREES, INTERCEPT = range(3)
+# Newton steps of the weights of a blend at most; they converge in a few.
+MAX_STEPS = 50
+# Added to the diagonal of the Gram matrix of a blend, relative to its trace: two scores may be equal.
+RIDGE = 1e-10
+SUMS_SCHEMA = {
+    "residuals": ArrayRule("float64", "leaves"),
+    "curvatures": ArrayRule("float64", "leaves"),
+    "n_rows": ArrayRule("float64"),
+    "gram": ArrayRule("float64", "3 3"),
+    "rhs": ArrayRule("float64", "3"),
+}
+BLEND_SCHEMA = {
+    "point": ArrayRule("float64", "3"),
+    "validation_codes": ArrayRule("uint8", "validation inputs"),
+    "validation_labels": ArrayRule("int8", "validation", low=0, high=1),
+    "validation_weight": ArrayRule("float64", "validation", low=0),
+    "validation_scores": ArrayRule("float64", "validation"),
+    "kept_codes": ArrayRule("uint8", "kept inputs"),
+    **SUMS_SCHEMA,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BlendSums(Mergeable):
+    """Sums over rows, linearized at one blend: of residual and curvature per leaf, and of the blend's two scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.blend import BlendSums
+    >>> sums = BlendSums(np.ones(2), np.ones(2), 2.0, np.eye(3), np.ones(3))
+    >>> sums.merge(sums).subtract(sums).residuals.tolist()
+    [1.0, 1.0]
+    """
+
+    residuals: Floats  # (n_leaves,)
+    curvatures: Floats  # (n_leaves,)
+    n_rows: float  # total sample weight
+    gram: Floats  # (3, 3)
+    rhs: Floats  # (3,)
+
+    @classmethod
+    def empty(cls, n_leaves: int) -> Self:
+        """Return the sums of no rows."""
+        return cls(np.zeros(n_leaves), np.zeros(n_leaves), 0.0, np.zeros((3, 3)), np.zeros(3))
+
+    def empty_copy(self) -> Self:
+        """Return the sums of no rows."""
+        return self.empty(self.residuals.size)
+
+    def merge(self, other: Self) -> Self:
+        """Return the sums of both sets of rows."""
+        return self._plus(other, 1.0)
+
+    def subtract(self, other: Self) -> Self:
+        """Return the sums of the rows that are not in `other`."""
+        return self._plus(other, -1.0)
+
+    def to_arrays(self) -> Arrays:
+        """Return copies of all sums."""
+        return {name: np.array(getattr(self, name)) for name in SUMS_SCHEMA}
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays) -> Self:
+        """Return the sums from `to_arrays`; raise IncompatibleMomentsError if their shapes do not fit."""
+        check_arrays(SUMS_SCHEMA, arrays)
+        residuals, curvatures, n_rows, gram, rhs = (np.array(arrays[name]) for name in SUMS_SCHEMA)
+        return cls(residuals, curvatures, float(n_rows), gram, rhs)
+
+    def _plus(self, other: Self, sign: float) -> Self:
+        if self.residuals.size != other.residuals.size:
+            raise IncompatibleMomentsError(
+                f"sums of {self.residuals.size} leaves and of {other.residuals.size} cannot be merged"
+            )
+        return type(self)(
+            self.residuals + sign * other.residuals,
+            self.curvatures + sign * other.curvatures,
+            self.n_rows + sign * other.n_rows,
+            self.gram + sign * other.gram,
+            self.rhs + sign * other.rhs,
+        )
+
+
+class ValidationRows(NamedTuple):
+    """Coded rows that no tree was grown on, and their scores by an additive model that has not seen them."""
+
+    rows: CodedRows
+    additive: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Weights of the additive score, the ensemble's score and an intercept, and sums over the rows after the basis.
+
+    `point`, the validation rows and the kept rows are fixed with the basis. Later rows are sums, which merge and can
+    be subtracted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.blend import fit_blend
+    >>> random = np.random.default_rng(0)
+    >>> scores = random.normal(size=(4000, 2))
+    >>> labels = (random.random(4000) < 1 / (1 + np.exp(-scores @ [2.0, 1.0]))).astype(np.int8)
+    >>> fit_blend(scores[:, 0], scores[:, 1], labels, np.ones(4000)).round(1).tolist()
+    [2.0, 1.0, 0.0]
+    """
+
+    ensemble: TreeEnsemble
+    point: Floats  # (3,)
+    validation: ValidationRows
+    kept: NDArray[np.uint8]  # codes of rows that the trees were grown on
+    sums: BlendSums
+
+    @classmethod
+    def start(
+        cls,
+        ensemble: TreeEnsemble,
+        validation: ValidationRows,
+        grown: NDArray[np.uint8],
+        policy: TreePolicy = TREE_POLICY,
+    ) -> Blend:
+        """Return the blend that suits the validation rows; some of the rows that the trees were grown on are kept."""
+        rows = validation.rows
+        trees = ensemble.products(rows.codes, ensemble.values)
+        point = fit_blend(validation.additive, trees, rows.labels, rows.weight)
+        n_kept = min(policy.max_kept_rows, policy.max_kept_bytes // max(1, grown.shape[1]), len(grown))
+        kept = grown[np.arange(n_kept) * len(grown) // max(1, n_kept)]
+        return cls(ensemble, point, validation, kept, BlendSums.empty(ensemble.n_leaves))
+
+    @property
+    def gain(self) -> ValidationGain:
+        """What the trees gain on the validation rows over the additive model alone, calibrated on the same rows."""
+        rows, additive = self.validation.rows, self.validation.additive
+        alone = fit_blend(additive, None, rows.labels, rows.weight)
+        before = log_losses(additive * alone[ADDITIVE] + alone[INTERCEPT], rows)
+        return measure_gain(before, log_losses(self._validation_scores(self.point, self.ensemble.values), rows))
+
+    def update(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> Self:
+        """Return the blend after more rows, given their scores by the additive model and their leaves."""
+        return replace(self, sums=self.sums.merge(self._sums_of(additive, leaves, labels, weight)))
+
+    def merge(self, other: Self) -> Self:
+        """Return the blend after the rows of both."""
+        self._check_same(other)
+        return replace(self, sums=self.sums.merge(other.sums))
+
+    def subtract(self, other: Self) -> Self:
+        """Return the blend without the rows of `other`."""
+        self._check_same(other)
+        return replace(self, sums=self.sums.subtract(other.sums))
+
+    def empty_copy(self) -> Self:
+        """Return the blend before any later row."""
+        return replace(self, sums=BlendSums.empty(self.ensemble.n_leaves))
+
+    def scores(self, additive: Floats, leaves: NDArray[np.int32]) -> Floats:
+        """Return the scores of rows at the point at which they are linearized."""
+        scores: Floats = self.point @ self._columns(additive, leaves)
+        return scores
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of the blend by the validation rows and the later ones: one Newton step from `point`."""
+        rows = self.validation.rows
+        trees = self.ensemble.products(rows.codes, self.ensemble.values)
+        gram, rhs = blend_sums(np.stack([self.validation.additive, trees]), self.point, rows.labels, rows.weight)
+        return solve_blend(gram + self.sums.gram, rhs + self.sums.rhs)
+
+    def leaf_weights(self, policy: TreePolicy = TREE_POLICY) -> Floats:
+        """Return the leaf values for all rows: as grown, plus the step that suits the validation rows best.
+
+        Of the candidates of the policy for ridge and step length, the one with the lowest log loss is taken.
+        """
+        n_grown = len(self.kept)
+        if not self.sums.n_rows >= policy.min_later_rows * n_grown or not n_grown:
+            return self.ensemble.values
+        values, rows = self.ensemble.values, self.validation.rows
+        leaves = _indicators(self.ensemble, rows.codes)
+        before = self._validation_scores(self.weights, values)
+        lowest, best = float(log_losses(before, rows).sum()), values
+        system = LeafSystem(_indicators(self.ensemble, self.kept), np.maximum(self.sums.curvatures, 0.0))
+        for ridge in policy.leaf_ridges:
+            step = system.solve(self.sums.residuals, ridge, policy) / max(float(self.point[TREES]), 1e-6)
+            change = self.weights[TREES] * (leaves @ step)
+            for length in policy.leaf_steps:
+                loss = float(log_losses(before + length * change, rows).sum())
+                if loss < lowest:
+                    lowest, best = loss, values + length * step
+        return best
+
+    def to_arrays(self) -> Arrays:
+        """Return copies of all arrays but those of the ensemble, for a file or the network."""
+        rows, additive = self.validation
+        return {
+            "point": self.point.copy(),
+            "validation_codes": rows.codes.copy(),
+            "validation_labels": rows.labels.copy(),
+            "validation_weight": rows.weight.copy(),
+            "validation_scores": additive.copy(),
+            "kept_codes": self.kept.copy(),
+            **self.sums.to_arrays(),
+        }
+
+    @classmethod
+    def from_arrays(cls, ensemble: TreeEnsemble, arrays: NamedArrays) -> Self:
+        """Return the blend of an ensemble from `to_arrays`; raise IncompatibleMomentsError if they do not fit it."""
+        check_arrays(BLEND_SCHEMA, arrays, {"leaves": ensemble.n_leaves, "inputs": ensemble.codes.n_inputs})
+        parts = {name: np.ascontiguousarray(arrays[name]) for name in BLEND_SCHEMA if name not in SUMS_SCHEMA}
+        rows = CodedRows(parts["validation_codes"], parts["validation_labels"], parts["validation_weight"])
+        validation = ValidationRows(rows, parts["validation_scores"])
+        sums = BlendSums.from_arrays({name: arrays[name] for name in SUMS_SCHEMA})
+        return cls(ensemble, parts["point"], validation, parts["kept_codes"], sums)
+
+    def _sums_of(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> BlendSums:
+        """Return the sums of rows."""
+        weight = np.ones(labels.size) if weight is None else weight
+        columns = self._columns(additive, leaves)
+        curvature, residual = linearize(self.point @ columns, labels)
+        sums = BlendSums.empty(self.ensemble.n_leaves)
+        add_leaf_terms(leaves, weight * residual, weight * curvature, sums.residuals, sums.curvatures)
+        gram, rhs = blend_sums(columns[: TREES + 1], self.point, labels, weight)
+        return replace(sums, n_rows=float(weight.sum()), gram=gram, rhs=rhs)
+
+    def _columns(self, additive: Floats, leaves: NDArray[np.int32]) -> Floats:
+        """Return the columns of a blend as rows: the additive score, that of the trees, ones."""
+        trees = np.zeros(additive.size)
+        add_leaf_weights(leaves, self.ensemble.values, trees)
+        return np.stack([additive, trees, np.ones(additive.size)])
+
+    def _validation_scores(self, weights: Floats, leaf_values: Floats) -> Floats:
+        rows, additive = self.validation
+        trees = self.ensemble.products(rows.codes, leaf_values)
+        scores: Floats = additive * weights[ADDITIVE] + trees * weights[TREES] + weights[INTERCEPT]
+        return scores
+
+    def _check_same(self, other: Self) -> None:
+        if not np.array_equal(self.point, other.point) or self.ensemble.n_leaves != other.ensemble.n_leaves:
+            raise IncompatibleMomentsError("sums of different tree ensembles cannot be merged")
+
+
+class LeafSystem:
+    """The equations for leaf weights: which leaves occur together, and the curvature of each leaf.
+
+    The Gram matrix of the leaf indicators over all rows is not kept. Kept rows show which leaves occur together; a
+    leaf of curvature h that c of these rows have is scaled by sqrt(h / c), so that the diagonal is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from opauc.additive.blend import LeafSystem
+    >>> system = LeafSystem(csr_array(np.eye(2)), np.array([9.0, 4.0]))
+    >>> system.solve(np.array([10.0, 5.0]), ridge=0.0).round(3).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, indicators: csr_array, curvatures: Floats) -> None:
+        counts = np.asarray(indicators.sum(axis=0)).ravel()
+        self._indicators, self._transposed = indicators, indicators.T.tocsr()
+        self._curvatures = curvatures
+        self._scales = np.sqrt(curvatures / np.maximum(counts, 1.0))
+
+    def solve(self, residuals: Floats, ridge: float, policy: TreePolicy = TREE_POLICY) -> Floats:
+        """Return x with (Gram matrix + ridge * curvatures + 1) x = residuals, by Chebyshev iteration.
+
+        A fixed number of steps from zero is linear in the residuals, so that merged and subtracted sums give the
+        same weights to rounding; conjugate gradients would not.
+        """
+        diagonal = (1.0 + ridge) * self._curvatures + 1.0
+
+        def apply(x: Floats) -> Floats:
+            product = self._scales * (self._transposed @ (self._indicators @ (self._scales * x)))
+            applied: Floats = (product + ridge * self._curvatures * x + x) / diagonal
+            return applied
+
+        largest = policy.eigenvalue_margin * _largest_eigenvalue(apply, residuals.size, policy.power_steps)
+        smallest = largest / policy.condition
+        middle, half = 0.5 * (largest + smallest), 0.5 * (largest - smallest)
+        x, rest = np.zeros(residuals.size), residuals / diagonal
+        move, factor = rest / middle, half / middle
+        for _ in range(policy.chebyshev_steps):
+            x = x + move
+            rest = rest - apply(move)
+            next_factor = 1.0 / (2.0 * middle / half - factor)
+            move, factor = next_factor * factor * move + (2.0 * next_factor / half) * rest, next_factor
+        return x
+
+
+def _largest_eigenvalue(apply: Callable[[Floats], Floats], size: int, steps: int) -> float:
+    """Return an estimate of the largest eigenvalue of a map by power iteration."""
+    vector, largest = np.random.default_rng(0).normal(size=size), 1.0
+    for _ in range(steps):
+        vector = apply(vector / np.linalg.norm(vector))
+        largest = float(np.linalg.norm(vector))
+    return largest
+
+
+def _indicators(ensemble: TreeEnsemble, codes: NDArray[np.uint8]) -> csr_array:
+    """Return the leaf indicators of coded rows."""
+    leaves = ensemble.leaves(codes)
+    ends = np.arange(0, leaves.size + 1, max(1, leaves.shape[1]))
+    return csr_array((np.ones(leaves.size), leaves.ravel(), ends), shape=(len(codes), ensemble.n_leaves))
+
+
+def log_losses(scores: Floats, rows: CodedRows) -> Floats:
+    """Return the weighted logistic losses of rows with these scores."""
+    return np.asarray(rows.weight * np.logaddexp(0.0, (1.0 - 2.0 * rows.labels) * scores))
+
+
+def measure_gain(before: Floats, after: Floats) -> ValidationGain:
+    """Return the validation gain of rows whose losses were `before` and are `after`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.blend import measure_gain
+    >>> measure_gain(np.array([1.0, 2.0]), np.array([0.5, 1.7])).share.__round__(3)
+    0.267
+    """
+    gains = before - after
+    error = float(gains.std() * np.sqrt(gains.size))
+    return ValidationGain(
+        float(gains.sum()) / max(error, 1e-300), float(gains.sum()) / max(float(before.sum()), 1e-300)
+    )
+
+
+def blend_sums(scores: Floats, point: Floats, labels: Labels, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the Gram matrix and the right-hand side of the logistic loss of two scores and a constant."""
+    columns = np.vstack([scores, np.ones(labels.size)])
+    curvature, residual = linearize(point @ columns, labels)
+    gram = (columns * (weight * curvature)) @ columns.T
+    return gram, gram @ point + columns @ (weight * residual)
+
+
+def solve_blend(gram: Floats, rhs: Floats) -> Floats:
+    """Return the weights with the lowest quadratic loss of which those of the two scores are not negative."""
+    best, lowest = np.zeros(3), np.inf
+    for used in ([0, 1, 2], [0, 2], [1, 2], [2]):
+        part = gram[np.ix_(used, used)] + RIDGE * max(float(np.trace(gram)), 1e-300) * np.eye(len(used))
+        weights = np.zeros(3)
+        weights[used] = np.linalg.solve(part, rhs[used])
+        loss = 0.5 * float(weights @ gram @ weights) - float(rhs @ weights)
+        if (weights[:2] >= 0.0).all() and loss < lowest:
+            best, lowest = weights, loss
+    return best
+
+
+def fit_blend(additive: Floats, trees: Floats | None, labels: Labels, weight: Floats) -> Floats:
+    """Return the weights of two scores and an intercept with the lowest logistic loss; no score has a negative weight.
+
+    Without trees, their weight is zero.
+    """
+    scores = np.stack([additive, np.zeros(labels.size) if trees is None else trees])
+    point = np.array([0.5, 0.0 if trees is None else 0.5, 0.0])
+    for _ in range(MAX_STEPS):
+        after = solve_blend(*blend_sums(scores, point, labels, weight))
+        converged = np.abs(after - point).max() < 1e-9 * (1.0 + np.abs(point).max())
+        point = after
+        if converged:
+            break
+    return point

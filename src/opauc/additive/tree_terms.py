@@ -1,0 +1,79 @@
+"""What the splits of a tree ensemble on each input add to the scores of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.additive.basis.bins import MAX_CODES
+from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.kernels.trees import add_path_shares, write_node_values
+from opauc.types import Floats
+
+# Rows by which means are taken, at most: they show them well enough.
+MAX_ROWS = 8192
+
+
+class TreeTerms(NamedTuple):
+    """The values of the nodes of an ensemble, and the mean part of each input by its code.
+
+    The value of a node is the mean weight of the leaves below it. Along the path of a row, a split gives its input the
+    difference between the node that the row goes on to and its own: this is the part of the input. The mean of that
+    part over rows with the same code of the input depends on the input alone and belongs to its main effect.
+    """
+
+    ensemble: TreeEnsemble
+    values: Floats  # (n_splits + n_leaves,): of the splits, then of the leaves
+    main: Floats  # (n_inputs, MAX_CODES)
+
+    @classmethod
+    def of(
+        cls, ensemble: TreeEnsemble, weights: Floats, codes: NDArray[np.uint8], has_main_effect: NDArray[np.bool_]
+    ) -> TreeTerms:
+        """Return the terms of an ensemble with these leaf weights, by means over coded rows.
+
+        Inputs without a main effect keep their whole part.
+        """
+        codes = codes[:: max(1, -(-len(codes) // MAX_ROWS))]
+        n_splits = ensemble.splits.inputs.size
+        mass, values = np.zeros(n_splits + weights.size), np.empty(n_splits + weights.size)
+        mass[n_splits:] = np.bincount(ensemble.leaves(codes).ravel(), minlength=weights.size)
+        write_node_values(ensemble.splits, weights, mass, values)
+        terms = cls(ensemble, values, np.zeros((codes.shape[1], MAX_CODES)))
+        shares = terms.shares(codes)
+        for j in np.flatnonzero(has_main_effect).tolist():
+            terms.main[j] = _mean_by_code(codes[:, j], shares[:, j])
+        return terms
+
+    @property
+    def roots(self) -> float:
+        """The sum of the values of all roots, which is part of every score."""
+        return float(self.values[self.ensemble.splits.roots].sum())
+
+    @property
+    def inputs(self) -> list[int]:
+        """The inputs that trees split on."""
+        return [int(j) for j in np.unique(self.ensemble.splits.inputs)]
+
+    def shares(self, codes: NDArray[np.uint8]) -> Floats:
+        """Return the part of each input in the scores of coded rows, of shape (n_rows, n_inputs)."""
+        out = np.zeros(codes.shape)
+        add_path_shares(codes, self.ensemble.splits, self.values, out)
+        return out
+
+    def main_shares(self, codes: NDArray[np.uint8]) -> Floats:
+        """Return what belongs to the main effect of each input in coded rows, of shape (n_rows, n_inputs)."""
+        shares: Floats = self.main[np.arange(codes.shape[1]), codes]
+        return shares
+
+
+def _mean_by_code(codes: NDArray[np.uint8], shares: Floats) -> Floats:
+    """Return the mean share of rows with each code; codes of no row have that of their neighbors."""
+    counts = np.bincount(codes, minlength=MAX_CODES)
+    means = np.bincount(codes, shares, minlength=MAX_CODES) / np.maximum(counts, 1)
+    seen = np.flatnonzero(counts[1:]) + 1
+    if seen.size:
+        means[1:] = np.interp(np.arange(1, MAX_CODES), seen, means[seen])
+    return np.asarray(means)
