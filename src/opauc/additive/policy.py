@@ -222,7 +222,8 @@ class TreePolicy:
     min_leaf_rows: int = 20
     ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
     input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
-    patience: int = 50  # trees without a better AUC of the validation rows before growing stops
+    patience: int = 30  # trees without a better AUC of the validation rows before growing stops
+    min_progress: float = 5e-5  # by which that AUC must be better
     # Codes of categories.
     min_category_rows: float = 10.0  # rows of a category that has its own code
     category_prior: float = 20.0  # rows with the share of all rows that are added to those of a category

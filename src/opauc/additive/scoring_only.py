@@ -63,7 +63,7 @@ class ScoringHeader(TypedDict):
     """The fit in the header of a file."""
 
     removed_initial_rows: int
-    settings: dict[str, int | str | list[list[int | str]] | list[int | str] | None]
+    settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
     selection: SavedSelection
 
 

@@ -40,7 +40,7 @@ class AdditiveHeader(TypedDict):
     """An additive fit in the header of a file."""
 
     removed_initial_rows: int
-    settings: dict[str, int | str | list[list[int | str]] | list[int | str] | None]
+    settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ def grow_ensemble(
     held_out = data.create_valid(validation.codes, validation.labels, weight=validation.weight)
     booster = lightgbm.train(
         parameters, data, num_boost_round=max(1, policy.max_leaves_of_all // n_leaves), valid_sets=[held_out],
-        callbacks=[lightgbm.early_stopping(policy.patience, verbose=False)],
+        callbacks=[lightgbm.early_stopping(policy.patience, verbose=False, min_delta=policy.min_progress)],
     )  # fmt: skip
     text = booster.model_to_string(num_iteration=booster.best_iteration)
     return read_trees(text, codes)
