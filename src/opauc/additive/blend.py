@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain
+from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain, join_ensembles
 from opauc.additive.kernels.trees import add_leaf_terms, add_leaf_weights
 from opauc.additive.policy import TREE_POLICY, TreePolicy
 from opauc.additive.sums import linearize
@@ -39,7 +39,9 @@ BLEND_SCHEMA = {
     "validation_codes": ArrayRule("uint8", "validation inputs"),
     "validation_labels": ArrayRule("int8", "validation", low=0, high=1),
     "validation_weight": ArrayRule("float64", "validation", low=0),
-    "validation_scores": ArrayRule("float64", "validation"),
+    "validation_additive": ArrayRule("float64", "validation"),
+    "validation_trees": ArrayRule("float64", "validation"),
+    "frozen": ArrayRule("bool"),
     "kept_codes": ArrayRule("uint8", "kept inputs"),
     **SUMS_SCHEMA,
 }
@@ -107,10 +109,11 @@ class BlendSums(Mergeable):
 
 
 class ValidationRows(NamedTuple):
-    """Coded rows that no tree was grown on, and their scores by an additive model that has not seen them."""
+    """Coded rows, and their scores by an additive model and by trees that have not seen them."""
 
     rows: CodedRows
     additive: Floats
+    trees: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,8 @@ class Blend:
     """Weights of the additive score, the ensemble's score and an intercept, and sums over the rows after the basis.
 
     `point`, the validation rows and the kept rows are fixed with the basis. Later rows are sums, which merge and can
-    be subtracted.
+    be subtracted. They change the leaves too, unless these are `frozen`: those of ensembles of several folds, each of
+    which was grown on the validation rows of the others.
 
     Examples
     --------
@@ -136,6 +140,7 @@ class Blend:
     validation: ValidationRows
     kept: NDArray[np.uint8]  # codes of rows that the trees were grown on
     sums: BlendSums
+    frozen: bool = False
 
     @classmethod
     def start(
@@ -143,15 +148,15 @@ class Blend:
         ensemble: TreeEnsemble,
         validation: ValidationRows,
         grown: NDArray[np.uint8],
+        frozen: bool = False,
         policy: TreePolicy = TREE_POLICY,
     ) -> Blend:
         """Return the blend that suits the validation rows; some of the rows that the trees were grown on are kept."""
         rows = validation.rows
-        trees = ensemble.products(rows.codes, ensemble.values)
-        point = fit_blend(validation.additive, trees, rows.labels, rows.weight)
+        point = fit_blend(validation.additive, validation.trees, rows.labels, rows.weight)
         n_kept = min(policy.max_kept_rows, policy.max_kept_bytes // max(1, grown.shape[1]), len(grown))
         kept = grown[np.arange(n_kept) * len(grown) // max(1, n_kept)]
-        return cls(ensemble, point, validation, kept, BlendSums.empty(ensemble.n_leaves))
+        return cls(ensemble, point, validation, kept, BlendSums.empty(ensemble.n_leaves), frozen)
 
     @property
     def gain(self) -> ValidationGain:
@@ -159,7 +164,7 @@ class Blend:
         rows, additive = self.validation.rows, self.validation.additive
         alone = fit_blend(additive, None, rows.labels, rows.weight)
         before = log_losses(additive * alone[ADDITIVE] + alone[INTERCEPT], rows)
-        return measure_gain(before, log_losses(self._validation_scores(self.point, self.ensemble.values), rows))
+        return measure_gain(before, log_losses(self.point @ self._validation_columns, rows))
 
     def update(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> Self:
         """Return the blend after more rows, given their scores by the additive model and their leaves."""
@@ -188,8 +193,7 @@ class Blend:
     def weights(self) -> Floats:
         """The weights of the blend by the validation rows and the later ones: one Newton step from `point`."""
         rows = self.validation.rows
-        trees = self.ensemble.products(rows.codes, self.ensemble.values)
-        gram, rhs = blend_sums(np.stack([self.validation.additive, trees]), self.point, rows.labels, rows.weight)
+        gram, rhs = blend_sums(self._validation_columns, self.point, rows.labels, rows.weight)
         return solve_blend(gram + self.sums.gram, rhs + self.sums.rhs)
 
     def leaf_weights(self, policy: TreePolicy = TREE_POLICY) -> Floats:
@@ -198,11 +202,11 @@ class Blend:
         Of the candidates of the policy for ridge and step length, the one with the lowest log loss is taken.
         """
         n_grown = len(self.kept)
-        if not self.sums.n_rows >= policy.min_later_rows * n_grown or not n_grown:
+        if self.frozen or not n_grown or self.sums.n_rows < policy.min_later_rows * n_grown:
             return self.ensemble.values
         values, rows = self.ensemble.values, self.validation.rows
         leaves = _indicators(self.ensemble, rows.codes)
-        before = self._validation_scores(self.weights, values)
+        before = self.weights @ self._validation_columns
         lowest, best = float(log_losses(before, rows).sum()), values
         system = LeafSystem(_indicators(self.ensemble, self.kept), np.maximum(self.sums.curvatures, 0.0))
         for ridge in policy.leaf_ridges:
@@ -216,13 +220,15 @@ class Blend:
 
     def to_arrays(self) -> Arrays:
         """Return copies of all arrays but those of the ensemble, for a file or the network."""
-        rows, additive = self.validation
+        rows, additive, trees = self.validation
         return {
+            "frozen": np.array(self.frozen),
             "point": self.point.copy(),
             "validation_codes": rows.codes.copy(),
             "validation_labels": rows.labels.copy(),
             "validation_weight": rows.weight.copy(),
-            "validation_scores": additive.copy(),
+            "validation_additive": additive.copy(),
+            "validation_trees": trees.copy(),
             "kept_codes": self.kept.copy(),
             **self.sums.to_arrays(),
         }
@@ -233,9 +239,9 @@ class Blend:
         check_arrays(BLEND_SCHEMA, arrays, {"leaves": ensemble.n_leaves, "inputs": ensemble.codes.n_inputs})
         parts = {name: np.ascontiguousarray(arrays[name]) for name in BLEND_SCHEMA if name not in SUMS_SCHEMA}
         rows = CodedRows(parts["validation_codes"], parts["validation_labels"], parts["validation_weight"])
-        validation = ValidationRows(rows, parts["validation_scores"])
+        validation = ValidationRows(rows, parts["validation_additive"], parts["validation_trees"])
         sums = BlendSums.from_arrays({name: arrays[name] for name in SUMS_SCHEMA})
-        return cls(ensemble, parts["point"], validation, parts["kept_codes"], sums)
+        return cls(ensemble, parts["point"], validation, parts["kept_codes"], sums, bool(parts["frozen"]))
 
     def _sums_of(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> BlendSums:
         """Return the sums of rows."""
@@ -244,20 +250,17 @@ class Blend:
         curvature, residual = linearize(self.point @ columns, labels)
         sums = BlendSums.empty(self.ensemble.n_leaves)
         add_leaf_terms(leaves, weight * residual, weight * curvature, sums.residuals, sums.curvatures)
-        gram, rhs = blend_sums(columns[: TREES + 1], self.point, labels, weight)
+        gram, rhs = blend_sums(columns, self.point, labels, weight)
         return replace(sums, n_rows=float(weight.sum()), gram=gram, rhs=rhs)
 
     def _columns(self, additive: Floats, leaves: NDArray[np.int32]) -> Floats:
-        """Return the columns of a blend as rows: the additive score, that of the trees, ones."""
         trees = np.zeros(additive.size)
         add_leaf_weights(leaves, self.ensemble.values, trees)
-        return np.stack([additive, trees, np.ones(additive.size)])
+        return blend_columns(additive, trees)
 
-    def _validation_scores(self, weights: Floats, leaf_values: Floats) -> Floats:
-        rows, additive = self.validation
-        trees = self.ensemble.products(rows.codes, leaf_values)
-        scores: Floats = additive * weights[ADDITIVE] + trees * weights[TREES] + weights[INTERCEPT]
-        return scores
+    @property
+    def _validation_columns(self) -> Floats:
+        return blend_columns(self.validation.additive, self.validation.trees)
 
     def _check_same(self, other: Self) -> None:
         if not np.array_equal(self.point, other.point) or self.ensemble.n_leaves != other.ensemble.n_leaves:
@@ -350,9 +353,13 @@ def measure_gain(before: Floats, after: Floats) -> ValidationGain:
     )
 
 
-def blend_sums(scores: Floats, point: Floats, labels: Labels, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the Gram matrix and the right-hand side of the logistic loss of two scores and a constant."""
-    columns = np.vstack([scores, np.ones(labels.size)])
+def blend_columns(additive: Floats, trees: Floats) -> Floats:
+    """Return the columns of a blend as rows of an array: the additive score, that of the trees, ones."""
+    return np.stack([additive, trees, np.ones(additive.size)])
+
+
+def blend_sums(columns: Floats, point: Floats, labels: Labels, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the Gram matrix and the right-hand side of the logistic loss of the columns of a blend."""
     curvature, residual = linearize(point @ columns, labels)
     gram = (columns * (weight * curvature)) @ columns.T
     return gram, gram @ point + columns @ (weight * residual)
@@ -376,12 +383,27 @@ def fit_blend(additive: Floats, trees: Floats | None, labels: Labels, weight: Fl
 
     Without trees, their weight is zero.
     """
-    scores = np.stack([additive, np.zeros(labels.size) if trees is None else trees])
+    columns = blend_columns(additive, np.zeros(labels.size) if trees is None else trees)
     point = np.array([0.5, 0.0 if trees is None else 0.5, 0.0])
     for _ in range(MAX_STEPS):
-        after = solve_blend(*blend_sums(scores, point, labels, weight))
+        after = solve_blend(*blend_sums(columns, point, labels, weight))
         converged = np.abs(after - point).max() < 1e-9 * (1.0 + np.abs(point).max())
         point = after
         if converged:
             break
     return point
+
+
+def average_ensembles(
+    ensembles: Sequence[TreeEnsemble], scores: Sequence[Floats], rows: CodedRows
+) -> tuple[TreeEnsemble, Floats]:
+    """Return the average of one or two ensembles that suits rows best, of which these are the scores, and its scores.
+
+    The weights of the average are those of a logistic regression without negative weights.
+    """
+    if len(ensembles) == 1:
+        return ensembles[0], scores[0]
+    weights = fit_blend(scores[0], scores[1], rows.labels, rows.weight)[:2]
+    weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(2, 0.5)
+    kept = np.flatnonzero(weights > 0.0).tolist()
+    return join_ensembles([ensembles[k] for k in kept], weights[kept]), weights @ np.stack(scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.blend import TREES, Blend, ValidationRows
+from opauc.additive.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.initial_sample import (
     Sample,
@@ -29,10 +29,10 @@ from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy, TreePolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
 from opauc.additive.search import InteractionSearch
-from opauc.additive.settings import AUTO, AdditiveSettings
-from opauc.additive.trees import CodedRows, grow_ensemble
+from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
+from opauc.additive.trees import CodedRows, cross_fit, grow_ensemble
 from opauc.types import Floats, Labels
 
 
@@ -80,7 +80,9 @@ def fit_basis(
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     order = buffer.order_by_content(categorical)
-    n_validation = _count_validation_rows(labels, weights, settings, policy.tree)
+    may_join = _trees_may_join(labels, weights, settings, policy.tree)
+    few_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)  # that no others follow
+    n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
     drawn = draw_search_rows(others, labels, policy.sample)
     at = drawn.rows
@@ -97,13 +99,16 @@ def fit_basis(
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
     model = model.update_initial(encode_rows(basis, rows[others], labels[others], weights[others]))
-    if n_validation:
+    if may_join:
         parts = LabeledSample(rows, labels, weights, categorical)
-        basis, blend = _grow_trees(basis, model, parts, validation, others, seed, policy)
-        columns = basis_columns(basis)
-        model = replace(model, columns=columns, blend=blend)
+        growths = policy.tree.growths(settings.effort, few_rows)
+        if few_rows:
+            blend = _cross_fit_trees(basis, model, parts, order, growths, seed, policy)
+        else:
+            blend = _grow_trees(basis, model, parts, validation, others, growths, seed, policy)
+        basis, blend = _accept(basis, blend, policy.tree)
         initial_rows = encode_rows(basis, rows[validation], labels[validation], weights[validation])
-        model = model.update_initial(initial_rows)
+        model = replace(model, columns=basis_columns(basis), blend=blend).update_initial(initial_rows)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -115,12 +120,25 @@ class LabeledSample(NamedTuple):
     weights: Floats
     categorical: NDArray[np.bool_]
 
+    def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats) -> CodedRows:
+        """Return some of the rows as codes, with other weights."""
+        return CodedRows(codes.of_rows(self.rows[at]), self.labels[at], weights)
 
-def _count_validation_rows(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> int:
-    """Return how many rows validate trees; none if no trees may join."""
-    may_join = settings.trees and settings.interactions == AUTO and labels.size >= policy.min_rows
+
+def _trees_may_join(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> bool:
+    """Tell whether trees are grown: they are asked for, and there are enough rows."""
     rarer = np.bincount(labels, weights, minlength=2).min()
-    return policy.n_validation(labels.size) if may_join and rarer >= policy.min_rare_rows else 0
+    enough_rows = labels.size >= policy.min_rows and bool(rarer >= policy.min_rare_rows)
+    return settings.trees and settings.interactions == AUTO and enough_rows
+
+
+def _accept(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple[Basis, Blend | None]:
+    """Return the basis with the trees of a blend, and the blend, if that gains on the validation rows."""
+    if blend is None:
+        return basis, None
+    gain = blend.gain
+    joins = gain.errors >= policy.min_z and bool(blend.point[TREES] > 0.0)
+    return basis.with_trees(blend.ensemble if joins else None, gain), blend if joins else None
 
 
 def _grow_trees(
@@ -129,31 +147,69 @@ def _grow_trees(
     sample: LabeledSample,
     validation: NDArray[np.int64],
     others: NDArray[np.int64],
+    growths: Sequence[Growth],
     seed: int,
     policy: AdditivePolicy,
-) -> tuple[Basis, Blend | None]:
-    """Return the basis with a tree ensemble, and the blend of both, if that gains on the validation rows.
+) -> Blend | None:
+    """Return the blend with an ensemble that is grown on many rows and validated on others.
 
     `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
     """
     rows, labels, weights, categorical = sample
     grown = draw_tree_rows(others, labels, policy.tree)
-    growing = grown.rows
+    at = grown.rows
+    codes = ValueCodes.of(by_columns(rows, at), labels[at], weights[at], categorical, policy.tree)
     # Rows of a class of which few are drawn stand for the others.
-    growing_weights = weights[growing] / grown.shares[labels[growing]]
-    codes = ValueCodes.of(by_columns(rows, growing), labels[growing], weights[growing], categorical, policy.tree)
-    coded, held_out = (
-        CodedRows(codes.of_rows(rows[part]), labels[part], weight)
-        for part, weight in ((growing, growing_weights), (validation, weights[validation]))
-    )
-    ensemble = grow_ensemble(codes, coded, held_out, policy.tree, seed)
-    if ensemble is None:
-        return basis, None
+    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]])
+    held_out = sample.coded(codes, validation, weights[validation])
+    max_leaves = policy.tree.max_leaves_of_all // len(growths)
+    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed) for growth in growths]
+    scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
+    if not scored:
+        return None
     additive = basis.products(rows[validation], model.solve(policy).weights)
-    blend = Blend.start(ensemble, ValidationRows(held_out, additive), coded.codes, policy.tree)
-    gain = blend.gain
-    joins = gain.errors >= policy.tree.min_z and blend.point[TREES] > 0.0
-    return basis.with_trees(ensemble if joins else None, gain), blend if joins else None
+    ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
+    return Blend.start(ensemble, ValidationRows(held_out, additive, trees), coded.codes, policy=policy.tree)
+
+
+def _cross_fit_trees(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    order: NDArray[np.int64],
+    growths: Sequence[Growth],
+    seed: int,
+    policy: AdditivePolicy,
+) -> Blend | None:
+    """Return the blend with ensembles of which each is grown without one fold of the rows and validated on it.
+
+    The additive part of a fold is solved for without its rows, on the basis of all rows.
+    """
+    rows, labels, weights, categorical = sample
+    codes = ValueCodes.of(by_columns(rows, order), labels[order], weights[order], categorical, policy.tree)
+    coded, folds = sample.coded(codes, order, weights[order]), _assign_folds(labels[order], policy.tree.n_folds)
+    additive = np.empty(order.size)
+    for fold in range(policy.tree.n_folds):
+        at = order[folds == fold]
+        without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
+        additive[folds == fold] = basis.products(rows[at], without.solve(policy).weights)
+    max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
+    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed) for growth in growths]
+    grown = [part for part in parts if part is not None]
+    if not grown:
+        return None
+    ensemble, trees = average_ensembles([part.ensemble for part in grown], [part.scores for part in grown], coded)
+    validation = ValidationRows(coded, additive, trees)
+    return Blend.start(ensemble, validation, coded.codes, frozen=True, policy=policy.tree)
+
+
+def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:
+    """Return the fold of each row, so that each class is divided evenly."""
+    folds = np.empty(labels.size, np.int64)
+    for k in (0, 1):
+        of_class = np.flatnonzero(labels == k)
+        folds[of_class] = np.arange(of_class.size) % n_folds
+    return folds
 
 
 def encode_rows(

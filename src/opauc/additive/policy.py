@@ -7,7 +7,7 @@ not recorded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -190,22 +190,53 @@ class SearchPolicy:
 
 
 @dataclass(frozen=True)
-class TreePolicy:
-    """How a tree ensemble grows, when it joins the model, and how later rows change its leaves.
+class Growth:
+    """How the trees of an ensemble grow.
 
-    The figures named below are those of `experiments.trees`, splits 0 to 2 of the shared sets.
+    Few, large trees cost less per scored row than many small ones, and rank as well.
+    """
+
+    learning_rate: float = 0.1
+    rows_per_leaf: int = 200
+    min_leaves: int = 31
+    max_leaves: int = 1023
+    min_leaf_rows: int = 20
+    ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
+    input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
+    row_share: float = 1.0  # of the rows of a tree, at random
+    random_splits: bool = False  # whether one random cut per input is considered, not all
+    patience: int = 30  # trees without a better AUC of the validation rows before growing stops
+    min_progress: float = 5e-5  # by which that AUC must be better
+
+    def leaves_for(self, n_rows: int) -> int:
+        """Return the number of leaves of a tree grown on so many rows."""
+        return min(max(n_rows // self.rows_per_leaf, self.min_leaves), self.max_leaves)
+
+
+SLOW_GROWTH = Growth(learning_rate=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0)
+RANDOM_GROWTH = replace(SLOW_GROWTH, min_leaves=16, random_splits=True)
+NORMAL, HIGH = EFFORTS = ("normal", "high")
+
+
+@dataclass(frozen=True)
+class TreePolicy:
+    """How tree ensembles grow, when they join the model, and how later rows change their leaves.
+
+    The figures named here and in `Growth` are those of split 0 of the shared sets.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> from opauc.additive.policy import TREE_POLICY
-    >>> replace(TREE_POLICY, max_leaves=31).leaves_for(100_000)
-    31
+    >>> TREE_POLICY.n_validation(100_000), [growth.learning_rate for growth in TREE_POLICY.growths("high", True)]
+    (8192, [0.03, 0.03])
     """
 
     # When an ensemble is grown at all.
     min_rows: int = 400  # rows of the initial sample
-    min_rare_rows: float = 100.0  # weight of the rarer class
+    min_rare_rows: float = 50.0  # weight of the rarer class
+    # Few rows that no others follow: an ensemble per fold, and all rows validate.
+    n_folds: int = 5
     # Validation rows: no tree is grown on them, and the additive part that is blended with the trees has not seen them.
     max_validation_rows: int = 8192  # more hardly sharpen two weights of a blend
     validation_share: float = 0.1  # of the rows of the initial sample
@@ -213,17 +244,11 @@ class TreePolicy:
     small_validation_share: float = 0.2  # of the rows of a small sample
     max_rows: int = 131_072  # rows that trees are grown on; twice as many cost twice the time
     max_rare_share: float = 0.5  # share of the rarer class in them, at most
-    # Growth: few, large trees cost less per scored row than many small ones, and rank as well.
-    rows_per_leaf: int = 200
-    min_leaves: int = 31
-    max_leaves: int = 1023
     max_leaves_of_all: int = 200_000  # of all trees together: 3 MB of sums
-    learning_rate: float = 0.1
-    min_leaf_rows: int = 20
-    ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
-    input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
-    patience: int = 30  # trees without a better AUC of the validation rows before growing stops
-    min_progress: float = 5e-5  # by which that AUC must be better
+    # One ensemble per growth; `high_growths` are those of effort="high", of few rows and of many.
+    growth: Growth = Growth()
+    high_growths: tuple[Growth, ...] = (SLOW_GROWTH, RANDOM_GROWTH)
+    high_growths_of_many: tuple[Growth, ...] = (replace(SLOW_GROWTH, learning_rate=0.05),)
     # Codes of categories.
     min_category_rows: float = 10.0  # rows of a category that has its own code
     category_prior: float = 20.0  # rows with the share of all rows that are added to those of a category
@@ -247,9 +272,11 @@ class TreePolicy:
         share = self.small_validation_share if is_small else self.validation_share
         return min(self.max_validation_rows, int(share * n_rows))
 
-    def leaves_for(self, n_rows: int) -> int:
-        """Return the number of leaves of a tree grown on so many rows."""
-        return min(max(n_rows // self.rows_per_leaf, self.min_leaves), self.max_leaves)
+    def growths(self, effort: str, few_rows: bool) -> tuple[Growth, ...]:
+        """Return how the ensembles of an effort grow."""
+        if effort == NORMAL:
+            return (self.growth,)
+        return self.high_growths if few_rows else self.high_growths_of_many
 
 
 @dataclass(frozen=True)

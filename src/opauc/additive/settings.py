@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
-from opauc.core.parameters import SWITCH, Count, Seed, is_whole, parameter
+from opauc.additive.policy import EFFORTS, NORMAL, SAMPLE_POLICY, SamplePolicy
+from opauc.core.parameters import SWITCH, Count, Option, Seed, is_whole, parameter
 from opauc.data.schema.table import TableSchema
 from opauc.types import RandomState
 
@@ -83,6 +83,7 @@ class AdditiveSettings:
     max_columns: int = parameter(1500, Count(8))
     interactions: int | str | tuple[tuple[str | int, str | int], ...] = parameter(AUTO, Interactions())
     trees: bool = parameter(True, SWITCH)
+    effort: str = parameter(NORMAL, Option(EFFORTS))
     n_knots: int | str = parameter(AUTO, CountOrAuto(3))
     init_size: int | str = parameter(AUTO, CountOrAuto(2))
     categorical: tuple[str | int, ...] = parameter((), ColumnList())

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.bins import ValueCodes
-from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
 from opauc.additive.kernels.trees import TreeSplits
-from opauc.additive.policy import TREE_POLICY, TreePolicy
+from opauc.additive.policy import TREE_POLICY, Growth
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
 
@@ -33,7 +33,8 @@ def grow_ensemble(
     codes: ValueCodes,
     rows: CodedRows,
     validation: CodedRows,
-    policy: TreePolicy = TREE_POLICY,
+    growth: Growth = TREE_POLICY.growth,
+    max_leaves: int = TREE_POLICY.max_leaves_of_all,
     seed: int = 0,
     n_threads: int = 1,
 ) -> TreeEnsemble | None:
@@ -58,21 +59,52 @@ def grow_ensemble(
     lightgbm = load_lightgbm()
     if lightgbm is None:
         return None
-    n_leaves = policy.leaves_for(rows.labels.size)
+    n_leaves = growth.leaves_for(rows.labels.size)
     parameters = {
-        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": policy.learning_rate,
-        "lambda_l2": policy.ridge, "feature_fraction": policy.input_share, "min_data_in_leaf": policy.min_leaf_rows,
+        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.learning_rate,
+        "lambda_l2": growth.ridge, "feature_fraction": growth.input_share, "min_data_in_leaf": growth.min_leaf_rows,
+        "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
+        "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,
         "deterministic": True, "force_row_wise": True, "num_threads": n_threads, "seed": seed % 2**31, "verbose": -1,
     }  # fmt: skip
     data = lightgbm.Dataset(rows.codes, rows.labels, weight=rows.weight, params=parameters)
     held_out = data.create_valid(validation.codes, validation.labels, weight=validation.weight)
     booster = lightgbm.train(
-        parameters, data, num_boost_round=max(1, policy.max_leaves_of_all // n_leaves), valid_sets=[held_out],
-        callbacks=[lightgbm.early_stopping(policy.patience, verbose=False, min_delta=policy.min_progress)],
+        parameters, data, num_boost_round=max(1, max_leaves // n_leaves), valid_sets=[held_out],
+        callbacks=[lightgbm.early_stopping(growth.patience, verbose=False, min_delta=growth.min_progress)],
     )  # fmt: skip
     text = booster.model_to_string(num_iteration=booster.best_iteration)
     return read_trees(text, codes)
+
+
+class CrossFit(NamedTuple):
+    """The mean of the ensembles of several folds, and the score of each row by the one that has not seen it."""
+
+    ensemble: TreeEnsemble
+    scores: Floats
+
+
+def cross_fit(
+    codes: ValueCodes,
+    rows: CodedRows,
+    folds: NDArray[np.int64],
+    growth: Growth,
+    max_leaves: int,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> CrossFit | None:
+    """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree."""
+    ensembles, scores = [], np.empty(rows.labels.size)
+    for fold in range(int(folds.max()) + 1):
+        held_out = np.flatnonzero(folds == fold)
+        others = rows.take(np.flatnonzero(folds != fold))
+        ensemble = grow_ensemble(codes, others, rows.take(held_out), growth, max_leaves, seed, n_threads)
+        if ensemble is None:
+            return None
+        scores[held_out] = ensemble.products(rows.codes[held_out], ensemble.values)
+        ensembles.append(ensemble)
+    return CrossFit(join_ensembles(ensembles, np.full(len(ensembles), 1.0 / len(ensembles))), scores)
 
 
 def load_lightgbm() -> ModuleType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -91,8 +92,8 @@ class TreeEnsemble:
         return cls(ValueCodes.from_arrays(n_inputs, codes), splits, np.ascontiguousarray(arrays["values"]))
 
 
-def join_ensembles(parts: list[TreeEnsemble]) -> TreeEnsemble:
-    """Return the ensemble whose scores are the mean of those of others, which share their codes."""
+def join_ensembles(parts: Sequence[TreeEnsemble], weights: Floats) -> TreeEnsemble:
+    """Return the ensemble whose scores are the weighted sum of those of others, which share their codes."""
     n_splits = np.array([part.splits.inputs.size for part in parts])
     first_splits = np.cumsum(n_splits) - n_splits
     n_leaves = np.array([part.n_leaves for part in parts])
@@ -109,7 +110,8 @@ def join_ensembles(parts: list[TreeEnsemble]) -> TreeEnsemble:
             np.int32
         ),
     )
-    return TreeEnsemble(parts[0].codes, splits, np.concatenate([part.values for part in parts]) / len(parts))
+    values = [weight * part.values for weight, part in zip(weights.tolist(), parts, strict=True)]
+    return TreeEnsemble(parts[0].codes, splits, np.concatenate(values))
 
 
 def _are_trees(splits: TreeSplits) -> bool:
