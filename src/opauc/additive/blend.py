@@ -36,13 +36,13 @@ SUMS_SCHEMA = {
 }
 BLEND_SCHEMA = {
     "point": ArrayRule("float64", "3"),
-    "validation_codes": ArrayRule("uint8", "validation inputs"),
+    "validation_codes": ArrayRule("uint8", "validation coded"),
     "validation_labels": ArrayRule("int8", "validation", low=0, high=1),
     "validation_weight": ArrayRule("float64", "validation", low=0),
     "validation_additive": ArrayRule("float64", "validation"),
     "validation_trees": ArrayRule("float64", "validation"),
     "frozen": ArrayRule("bool"),
-    "kept_codes": ArrayRule("uint8", "kept inputs"),
+    "kept_codes": ArrayRule("uint8", "kept coded"),
     **SUMS_SCHEMA,
 }
 
@@ -236,7 +236,7 @@ class Blend:
     @classmethod
     def from_arrays(cls, ensemble: TreeEnsemble, arrays: NamedArrays) -> Self:
         """Return the blend of an ensemble from `to_arrays`; raise IncompatibleMomentsError if they do not fit it."""
-        check_arrays(BLEND_SCHEMA, arrays, {"leaves": ensemble.n_leaves, "inputs": ensemble.codes.n_inputs})
+        check_arrays(BLEND_SCHEMA, arrays, {"leaves": ensemble.n_leaves, "coded": ensemble.codes.n_coded})
         parts = {name: np.ascontiguousarray(arrays[name]) for name in BLEND_SCHEMA if name not in SUMS_SCHEMA}
         rows = CodedRows(parts["validation_codes"], parts["validation_labels"], parts["validation_weight"])
         validation = ValidationRows(rows, parts["validation_additive"], parts["validation_trees"])

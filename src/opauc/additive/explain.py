@@ -120,7 +120,8 @@ class Terms:
             levels = self.basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
             if self.numbers.trees is not None:
-                add_tree_contributions(self.numbers.trees, self.term_columns, rows[part], contributions[part])
+                codes = self.numbers.trees.ensemble.codes.of_rows(rows[part])
+                add_tree_contributions(self.numbers.trees, self.term_columns, codes, rows.shape[1], contributions[part])
         return Explanation(self.names, contributions - means, self.numbers.baseline)
 
     @cached_property
@@ -145,7 +146,7 @@ class Terms:
         if self.basis.trees is not None and self._leaf_weights.any():
             terms += [
                 TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), every_column[:0], NO_LEVELS)
-                for j in np.unique(self.basis.trees.splits.inputs).tolist()
+                for j in self.basis.trees.inputs.tolist()
             ]
         return terms
 
@@ -322,14 +323,17 @@ class TermSums:
     def _kept_values(self) -> Floats:
         """Values with these codes."""
         blend = self.solution.current.model.blend
-        return np.empty((0, self._basis.n_inputs)) if blend is None else blend.ensemble.codes.decode(self._kept_codes)
+        n_inputs = self._basis.n_inputs
+        if blend is None:
+            return np.empty((0, n_inputs))
+        return blend.ensemble.codes.decode(self._kept_codes, n_inputs)
 
     @cached_property
     def _of_trees(self) -> Floats:
         """What the trees add to each term in kept rows, of shape (n_rows, n_terms); a row of zeros without trees."""
         out = np.zeros((max(1, len(self._kept_codes)), len(self.terms)))
         if self.trees is not None:
-            add_coded_contributions(self.trees, self.terms, self._kept_codes, out)
+            add_tree_contributions(self.trees, self.terms, self._kept_codes, self._basis.n_inputs, out)
         return out
 
     def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -348,7 +352,7 @@ class TermSums:
         value = columns @ weights + levels @ self._level_weights[term.levels] - self.means[number]
         if self.trees is not None and term.is_main_effect:
             codes = self.trees.ensemble.codes.of_rows(rows)
-            value += self.trees.main_shares(codes)[:, term.inputs[0]]
+            value += self.trees.main_shares(codes, self._basis.n_inputs)[:, term.inputs[0]]
         # The error of the centered term: the intercept has the rest.
         variance = self._variances(number, columns - self._column_means, covariance)
         level_variances = self.solution.current.model.random_effect_variances(self.solution.final)
@@ -411,16 +415,11 @@ class TermSums:
         return means
 
 
-def add_tree_contributions(trees: TreeTerms, terms: Sequence[TermColumns], rows: Floats, out: Floats) -> None:
-    """Add what the trees do to the contributions of rows, of shape (n_rows, n_terms)."""
-    add_coded_contributions(trees, terms, trees.ensemble.codes.of_rows(rows), out)
-
-
-def add_coded_contributions(
-    trees: TreeTerms, terms: Sequence[TermColumns], codes: NDArray[np.uint8], out: Floats
+def add_tree_contributions(
+    trees: TreeTerms, terms: Sequence[TermColumns], codes: NDArray[np.uint8], n_inputs: int, out: Floats
 ) -> None:
     """Add what the trees do to the contributions of coded rows: to main effects, and to the shares of inputs."""
-    shares, main = trees.shares(codes), trees.main_shares(codes)
+    shares, main = trees.shares(codes, n_inputs), trees.main_shares(codes, n_inputs)
     for number, term in enumerate(terms):
         if not term.grid_inputs:
             out[:, number] += shares[:, term.inputs[0]] - main[:, term.inputs[0]]

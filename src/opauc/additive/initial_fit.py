@@ -32,7 +32,7 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
-from opauc.additive.trees import CodedRows, cross_fit, grow_ensemble
+from opauc.additive.trees import CodedRows, code_folds, cross_fit, grow_ensemble
 from opauc.types import Floats, Labels
 
 
@@ -186,8 +186,9 @@ def _cross_fit_trees(
     The additive part of a fold is solved for without its rows, on the basis of all rows.
     """
     rows, labels, weights, categorical = sample
-    codes = ValueCodes.of(by_columns(rows, order), labels[order], weights[order], categorical, policy.tree)
-    coded, folds = sample.coded(codes, order, weights[order]), _assign_folds(labels[order], policy.tree.n_folds)
+    folds = _assign_folds(labels[order], policy.tree.n_folds)
+    codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy.tree)
+    coded = sample.coded(codes, order, weights[order])
     additive = np.empty(order.size)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]

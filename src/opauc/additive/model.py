@@ -378,6 +378,6 @@ def check_model_arrays(
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
     schema = SCHEMA | (OF_EFFECTS if n_effects else {})
     if trees is not None:
-        sizes |= {"leaves": trees.n_leaves, "inputs": trees.codes.n_inputs}
+        sizes |= {"leaves": trees.n_leaves, "coded": trees.codes.n_coded}
         schema |= OF_BLEND
     check_arrays(schema, arrays, sizes)

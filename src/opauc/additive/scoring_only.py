@@ -47,7 +47,7 @@ SCHEMA = {
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
     "trees.values": ArrayRule("float64", "nodes", optional=True),
-    "trees.main": ArrayRule("float64", f"inputs {MAX_CODES}", optional=True),
+    "trees.main": ArrayRule("float64", f"coded {MAX_CODES}", optional=True),
 }
 
 
@@ -176,6 +176,7 @@ class ScoringOnlyFit(AdditiveFit):
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_weights,
+            "coded": 0 if basis.trees is None else basis.trees.codes.n_coded,
             "nodes": 0 if basis.trees is None else 2 * basis.trees.n_leaves - basis.trees.n_trees,
         }  # fmt: skip
         own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}

@@ -93,9 +93,11 @@ class AdditiveSettings:
 
 
 def with_init_size(
-    settings: AdditiveSettings, known_rows: int, policy: SamplePolicy = SAMPLE_POLICY
+    settings: AdditiveSettings, known_rows: int, policy: SamplePolicy = SAMPLE_POLICY, width: int = 1
 ) -> AdditiveSettings:
     """Return the settings with a number of rows for the initial sample: all that are known to come, up to a limit.
+
+    The limit is lower for wide rows, for the sake of memory.
 
     Examples
     --------
@@ -105,7 +107,9 @@ def with_init_size(
     """
     if settings.init_size != AUTO:
         return settings
-    return replace(settings, init_size=min(max(policy.stream_init_size, known_rows), policy.max_init_size))
+    limit = max(policy.stream_init_size, min(policy.max_init_size, policy.max_bytes // (8 * max(1, width))))
+    size = known_rows if known_rows <= fitted_whole(limit, policy) else limit
+    return replace(settings, init_size=max(policy.stream_init_size, size))
 
 
 def fitted_whole(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:

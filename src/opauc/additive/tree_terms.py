@@ -17,16 +17,16 @@ MAX_ROWS = 8192
 
 
 class TreeTerms(NamedTuple):
-    """The values of the nodes of an ensemble, and the mean part of each input by its code.
+    """The values of the nodes of an ensemble, and the mean part of each coded column by its code.
 
-    The value of a node is the mean weight of the leaves below it. Along the path of a row, a split gives its input the
-    difference between the node that the row goes on to and its own: this is the part of the input. The mean of that
-    part over rows with the same code of the input depends on the input alone and belongs to its main effect.
+    The value of a node is the mean weight of the leaves below it. Along the path of a row, a split gives its column the
+    difference between the node that the row goes on to and its own: this is the part of the column. The mean of that
+    part over rows with the same code depends on the input alone and belongs to its main effect.
     """
 
     ensemble: TreeEnsemble
     values: Floats  # (n_splits + n_leaves,): of the splits, then of the leaves
-    main: Floats  # (n_inputs, MAX_CODES)
+    main: Floats  # (n_coded, MAX_CODES)
 
     @classmethod
     def of(
@@ -37,14 +37,14 @@ class TreeTerms(NamedTuple):
         Inputs without a main effect keep their whole part.
         """
         codes = codes[:: max(1, -(-len(codes) // MAX_ROWS))]
-        n_splits = ensemble.splits.inputs.size
+        n_splits = ensemble.splits.columns.size
         mass, values = np.zeros(n_splits + weights.size), np.empty(n_splits + weights.size)
         mass[n_splits:] = np.bincount(ensemble.leaves(codes).ravel(), minlength=weights.size)
         write_node_values(ensemble.splits, weights, mass, values)
         terms = cls(ensemble, values, np.zeros((codes.shape[1], MAX_CODES)))
-        shares = terms.shares(codes)
-        for j in np.flatnonzero(has_main_effect).tolist():
-            terms.main[j] = _mean_by_code(codes[:, j], shares[:, j])
+        shares = terms._column_shares(codes)
+        for column in np.flatnonzero(has_main_effect[ensemble.codes.sources]).tolist():
+            terms.main[column] = _mean_by_code(codes[:, column], shares[:, column])
         return terms
 
     @property
@@ -52,21 +52,25 @@ class TreeTerms(NamedTuple):
         """The sum of the values of all roots, which is part of every score."""
         return float(self.values[self.ensemble.splits.roots].sum())
 
-    @property
-    def inputs(self) -> list[int]:
-        """The inputs that trees split on."""
-        return [int(j) for j in np.unique(self.ensemble.splits.inputs)]
-
-    def shares(self, codes: NDArray[np.uint8]) -> Floats:
+    def shares(self, codes: NDArray[np.uint8], n_inputs: int) -> Floats:
         """Return the part of each input in the scores of coded rows, of shape (n_rows, n_inputs)."""
+        return self._by_input(self._column_shares(codes), n_inputs)
+
+    def main_shares(self, codes: NDArray[np.uint8], n_inputs: int) -> Floats:
+        """Return what belongs to the main effect of each input in coded rows, of shape (n_rows, n_inputs)."""
+        return self._by_input(self.main[np.arange(codes.shape[1]), codes], n_inputs)
+
+    def _column_shares(self, codes: NDArray[np.uint8]) -> Floats:
         out = np.zeros(codes.shape)
         add_path_shares(codes, self.ensemble.splits, self.values, out)
         return out
 
-    def main_shares(self, codes: NDArray[np.uint8]) -> Floats:
-        """Return what belongs to the main effect of each input in coded rows, of shape (n_rows, n_inputs)."""
-        shares: Floats = self.main[np.arange(codes.shape[1]), codes]
-        return shares
+    def _by_input(self, shares: Floats, n_inputs: int) -> Floats:
+        """Return the sums over the coded columns of each input."""
+        out = np.zeros((len(shares), n_inputs))
+        for column, j in enumerate(self.ensemble.codes.sources.tolist()):
+            out[:, j] += shares[:, column]
+        return out
 
 
 def _mean_by_code(codes: NDArray[np.uint8], shares: Floats) -> Floats:

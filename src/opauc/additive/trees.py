@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
 from opauc.additive.kernels.trees import TreeSplits
-from opauc.additive.policy import TREE_POLICY, Growth
+from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
 
@@ -94,17 +94,55 @@ def cross_fit(
     seed: int = 0,
     n_threads: int = 1,
 ) -> CrossFit | None:
-    """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree."""
+    """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree.
+
+    The codes are those of `code_folds`: an ensemble splits on the columns that were coded without its fold.
+    """
     ensembles, scores = [], np.empty(rows.labels.size)
     for fold in range(int(folds.max()) + 1):
-        held_out = np.flatnonzero(folds == fold)
-        others = rows.take(np.flatnonzero(folds != fold))
-        ensemble = grow_ensemble(codes, others, rows.take(held_out), growth, max_leaves, seed, n_threads)
-        if ensemble is None:
+        held_out, columns = np.flatnonzero(folds == fold), fold_columns(codes, fold, int(folds.max()) + 1)
+        own = rows._replace(codes=rows.codes[:, columns])
+        others = own.take(np.flatnonzero(folds != fold))
+        grown = grow_ensemble(codes.take(columns), others, own.take(held_out), growth, max_leaves, seed, n_threads)
+        if grown is None:
             return None
+        splits = grown.splits._replace(columns=columns[grown.splits.columns].astype(np.int32))
+        ensemble = TreeEnsemble(codes, splits, grown.values)
         scores[held_out] = ensemble.products(rows.codes[held_out], ensemble.values)
         ensembles.append(ensemble)
     return CrossFit(join_ensembles(ensembles, np.full(len(ensembles), 1.0 / len(ensembles))), scores)
+
+
+def code_folds(
+    numbers: Floats,
+    labels: Labels,
+    weight: Floats,
+    categorical: NDArray[np.bool_],
+    folds: NDArray[np.int64],
+    policy: TreePolicy = TREE_POLICY,
+) -> ValueCodes:
+    """Return codes of all rows, in which categorical inputs are coded once for each fold, without its rows.
+
+    The order of categories depends on labels: with those of the fold, trees would seem to rank its rows well. The
+    columns of numeric inputs come first, then those of the categorical inputs, fold by fold.
+    """
+    codes = ValueCodes.of(numbers, labels, weight, categorical, policy)
+    if not categorical.any():
+        return codes
+    joined = codes.take(np.flatnonzero(~categorical))
+    for fold in range(int(folds.max()) + 1):
+        others = folds != fold
+        without = ValueCodes.of(numbers[others], labels[others], weight[others], categorical, policy)
+        joined = joined.join(without.take(np.flatnonzero(categorical)))
+    return joined
+
+
+def fold_columns(codes: ValueCodes, fold: int, n_folds: int) -> NDArray[np.int64]:
+    """Return the coded columns of `code_folds` that a fold uses: the numeric ones and its own categorical ones."""
+    of_categories = np.flatnonzero(codes.pooled_codes > 0)
+    n_own = of_categories.size // n_folds
+    own = of_categories[fold * n_own : (fold + 1) * n_own]
+    return np.concatenate([np.flatnonzero(codes.pooled_codes == 0), own])
 
 
 def load_lightgbm() -> ModuleType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -23,10 +24,11 @@ ROWS_PER_BLOCK = 256
 ALL_VALUES = 0.0, 1.0
 SCHEMA = {
     "cuts": ArrayRule("float64", "cuts"),
-    "cut_ends": ArrayRule("int64", "inputs+1", ends="cuts"),
+    "cut_ends": ArrayRule("int64", "coded+1", ends="cuts"),
     "category_codes": ArrayRule("uint8", "categories"),
-    "category_ends": ArrayRule("int64", "inputs+1", ends="categories"),
-    "pooled_codes": ArrayRule("uint8", "inputs"),
+    "category_ends": ArrayRule("int64", "coded+1", ends="categories"),
+    "pooled_codes": ArrayRule("uint8", "coded"),
+    "sources": ArrayRule("int64", "coded", low=0, below="inputs"),
 }
 
 
@@ -38,6 +40,7 @@ class CodeTables(NamedTuple):
     category_codes: np.ndarray
     category_ends: np.ndarray
     pooled_codes: np.ndarray
+    sources: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,8 @@ class ValueCodes:
     """The cuts of each numeric input and the code of each category: 0 if missing, then 1, 2, ... in their order.
 
     Categories are ordered by the share of positive rows, so that neighboring codes have similar effects. Rare
-    categories and those that turn up later have the code in `pooled_codes`; it is 0 for numeric inputs.
+    categories and those that turn up later have the code in `pooled_codes`; it is 0 for numeric inputs. An input may be
+    coded more than once, in the order of other rows each time: `sources` has the input of each coded column.
 
     Examples
     --------
@@ -58,10 +62,11 @@ class ValueCodes:
     """
 
     cuts: Floats
-    cut_ends: NDArray[np.int64]  # (n_inputs + 1,)
+    cut_ends: NDArray[np.int64]  # (n_coded + 1,)
     category_codes: NDArray[np.uint8]  # by category number, of all categorical inputs
-    category_ends: NDArray[np.int64]  # (n_inputs + 1,)
-    pooled_codes: NDArray[np.uint8]  # (n_inputs,)
+    category_ends: NDArray[np.int64]  # (n_coded + 1,)
+    pooled_codes: NDArray[np.uint8]  # (n_coded,)
+    sources: NDArray[np.int64]  # (n_coded,)
 
     @classmethod
     def of(
@@ -81,48 +86,82 @@ class ValueCodes:
                 category_codes[j], pooled[j] = _code_categories(sample[:, j], labels, weight, policy)
             else:
                 cuts[j] = _place_cuts(sample[:, j], mass)
+        return cls._of_parts(cuts, category_codes, pooled, np.arange(categorical.size))
+
+    @classmethod
+    def _of_parts(
+        cls,
+        cuts: Sequence[Floats],
+        category_codes: Sequence[NDArray[np.uint8]],
+        pooled: NDArray[np.uint8],
+        sources: NDArray[np.int64],
+    ) -> Self:
         return cls(
             np.concatenate([np.empty(0), *cuts]),
             np.cumsum([0, *(part.size for part in cuts)]),
-            np.concatenate([nothing, *category_codes]),
+            np.concatenate([np.empty(0, np.uint8), *category_codes]),
             np.cumsum([0, *(part.size for part in category_codes)]),
             pooled,
+            sources,
         )
 
     @property
-    def n_inputs(self) -> int:
-        """Number of inputs."""
-        return self.pooled_codes.size
+    def n_coded(self) -> int:
+        """Number of coded columns."""
+        return self.sources.size
+
+    def take(self, columns: NDArray[np.int64]) -> Self:
+        """Return some of the coded columns."""
+        cuts = [self.cuts[self.cut_ends[c] : self.cut_ends[c + 1]] for c in columns.tolist()]
+        codes = [self._codes_of(c) for c in columns.tolist()]
+        return self._of_parts(cuts, codes, self.pooled_codes[columns], self.sources[columns])
+
+    def join(self, other: Self) -> Self:
+        """Return the coded columns of both."""
+        return type(self)(
+            np.concatenate([self.cuts, other.cuts]),
+            np.concatenate([self.cut_ends, self.cut_ends[-1] + other.cut_ends[1:]]),
+            np.concatenate([self.category_codes, other.category_codes]),
+            np.concatenate([self.category_ends, self.category_ends[-1] + other.category_ends[1:]]),
+            np.concatenate([self.pooled_codes, other.pooled_codes]),
+            np.concatenate([self.sources, other.sources]),
+        )
 
     def numbers_of(self, j: int) -> NDArray[np.int64]:
         """Return the category numbers of an input that have their own code."""
-        codes = self.category_codes[self.category_ends[j] : self.category_ends[j + 1]]
-        return np.flatnonzero(codes != self.pooled_codes[j])
+        numbers = np.empty(0, np.int64)
+        for column in np.flatnonzero(self.sources == j).tolist():
+            numbers = np.union1d(numbers, np.flatnonzero(self._codes_of(column) != self.pooled_codes[column]))
+        return numbers
+
+    def _codes_of(self, column: int) -> NDArray[np.uint8]:
+        return self.category_codes[self.category_ends[column] : self.category_ends[column + 1]]
 
     def of_rows(self, rows: Floats) -> NDArray[np.uint8]:
-        """Return the codes of the values of rows."""
-        out = np.empty(rows.shape, np.uint8)
-        tables = CodeTables(
-            self.cuts, self.cut_ends, self.category_codes, self.category_ends, self.pooled_codes
-        )  # fmt: skip
+        """Return the codes of the values of rows, of shape (n_rows, n_coded)."""
+        out = np.empty((len(rows), self.n_coded), np.uint8)
+        tables = CodeTables(*(getattr(self, name) for name in CodeTables._fields))
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
             write_value_codes(np.ascontiguousarray(rows[part]), tables, out[part])
         return out
 
-    def decode(self, codes: NDArray[np.uint8]) -> Floats:
-        """Return rows with values that have these codes: the middle between two cuts, or one of the categories."""
-        rows = np.full(codes.shape, np.nan)
-        for j in range(self.n_inputs):
+    def decode(self, codes: NDArray[np.uint8], n_inputs: int) -> Floats:
+        """Return rows with values that have these codes: the middle between two cuts, or one of the categories.
+
+        Of an input that is coded more than once, the first coded column counts.
+        """
+        rows = np.full((len(codes), n_inputs), np.nan)
+        for j in np.unique(self.sources, return_index=True)[1].tolist():
             cuts = self.cuts[self.cut_ends[j] : self.cut_ends[j + 1]]
             ends = np.concatenate([cuts[:1], cuts, cuts[-1:] + np.abs(cuts[-1:])])
             middles = 0.5 * (ends[:-1] + ends[1:]) if cuts.size else np.zeros(1)
             if self.pooled_codes[j]:
                 middles = np.full(MAX_CODES, -1.0)
-                own = self.category_codes[self.category_ends[j] : self.category_ends[j + 1]]
+                own = self._codes_of(j)
                 middles[own.astype(np.int64) - 1] = np.arange(own.size)
             known = codes[:, j] > 0
-            rows[known, j] = middles[np.minimum(codes[known, j], middles.size).astype(np.int64) - 1]
+            rows[known, self.sources[j]] = middles[np.minimum(codes[known, j], middles.size).astype(np.int64) - 1]
         return rows
 
     def to_arrays(self) -> Arrays:
@@ -135,7 +174,7 @@ class ValueCodes:
         check_arrays(SCHEMA, arrays, {"inputs": n_inputs})
         codes = cls(*(np.ascontiguousarray(arrays[name]) for name in SCHEMA))
         if (np.diff(codes.cut_ends) > MAX_CODES - 2).any():
-            raise ValueError(f"cut_ends: expected at most {MAX_CODES - 2} cuts of an input")
+            raise ValueError(f"cut_ends: expected at most {MAX_CODES - 2} cuts of a column")
         if not all(rises(codes.cuts[begin:end]) for begin, end in pairwise(codes.cut_ends.tolist())):
             raise ValueError("cuts: expected ascending numbers for each input")
         return codes

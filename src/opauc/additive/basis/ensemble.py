@@ -16,7 +16,7 @@ from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.types import Arrays, Floats, NamedArrays
 
 SCHEMA = CODES | {
-    "inputs": ArrayRule("int32", "splits", low=0, below="inputs"),
+    "columns": ArrayRule("int32", "splits", low=0, below="coded"),
     "codes": ArrayRule("uint8", "splits"),
     "children": ArrayRule("int32", "splits 2"),
     "roots": ArrayRule("int32", "trees", low=0),
@@ -56,7 +56,12 @@ class TreeEnsemble:
     @property
     def n_leaves(self) -> int:
         """Number of leaves of all trees: a tree has one more leaf than splits."""
-        return self.splits.inputs.size + self.n_trees
+        return self.splits.columns.size + self.n_trees
+
+    @property
+    def inputs(self) -> NDArray[np.int64]:
+        """The inputs that trees split on, in ascending order."""
+        return np.unique(self.codes.sources[self.splits.columns])
 
     def leaves(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
         """Return the leaf of each coded row in each tree, of shape (n_rows, n_trees)."""
@@ -94,7 +99,7 @@ class TreeEnsemble:
 
 def join_ensembles(parts: Sequence[TreeEnsemble], weights: Floats) -> TreeEnsemble:
     """Return the ensemble whose scores are the weighted sum of those of others, which share their codes."""
-    n_splits = np.array([part.splits.inputs.size for part in parts])
+    n_splits = np.array([part.splits.columns.size for part in parts])
     first_splits = np.cumsum(n_splits) - n_splits
     n_leaves = np.array([part.n_leaves for part in parts])
     first_leaves = np.cumsum(n_leaves) - n_leaves
@@ -103,7 +108,7 @@ def join_ensembles(parts: Sequence[TreeEnsemble], weights: Floats) -> TreeEnsemb
         for part, split, leaf in zip(parts, first_splits.tolist(), first_leaves.tolist(), strict=True)
     ]
     splits = TreeSplits(
-        np.concatenate([part.splits.inputs for part in parts]),
+        np.concatenate([part.splits.columns for part in parts]),
         np.concatenate([part.splits.codes for part in parts]),
         np.concatenate(children).astype(np.int32),
         np.concatenate([part.splits.roots + first for part, first in zip(parts, first_splits, strict=True)]).astype(
@@ -116,7 +121,7 @@ def join_ensembles(parts: Sequence[TreeEnsemble], weights: Floats) -> TreeEnsemb
 
 def _are_trees(splits: TreeSplits) -> bool:
     """Tell whether the splits from each root to the next form a tree, with leaves numbered tree after tree."""
-    n_splits, n_leaves = splits.inputs.size, splits.inputs.size + splits.roots.size
+    n_splits, n_leaves = splits.columns.size, splits.columns.size + splits.roots.size
     ends = np.append(splits.roots[1:], n_splits)
     if splits.roots[0] != 0 or (ends <= splits.roots).any():
         return False

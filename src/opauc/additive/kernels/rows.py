@@ -120,8 +120,8 @@ def write_value_codes(rows, tables, out):
     """Write the code of every value: 0 if missing, else 1 + the number of cuts below it, or that of its category."""
     for i in range(rows.shape[0]):
         row, codes = rows[i], out[i]
-        for j in range(row.size):
-            value = row[j]
+        for j in range(codes.size):
+            value = row[tables.sources[j]]
             if np.isnan(value):
                 codes[j] = NO_VALUE
             elif tables.pooled_codes[j] > 0:

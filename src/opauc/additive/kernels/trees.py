@@ -1,4 +1,4 @@
-"""Rows of codes routed through the trees of an ensemble: their leaves, and the part of each input in their scores."""
+"""Rows of codes routed through the trees of an ensemble: their leaves, and the part of each column in their scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TreeSplits(NamedTuple):
     across all trees.
     """
 
-    inputs: np.ndarray  # (n_splits,) int32
+    columns: np.ndarray  # (n_splits,) int32
     codes: np.ndarray  # (n_splits,) uint8
     children: np.ndarray  # (n_splits, 2) int32
     roots: np.ndarray  # (n_trees,) int32: the first split of each tree
@@ -29,13 +29,13 @@ class TreeSplits(NamedTuple):
 def next_node(row, splits, at):
     """Return the child of a node that a row goes to; a leaf stays. Without branches: their outcome is unpredictable."""
     split = at if at >= 0 else 0
-    child = splits.children[split, 1 if row[splits.inputs[split]] > splits.codes[split] else 0]
+    child = splits.children[split, 1 if row[splits.columns[split]] > splits.codes[split] else 0]
     return child if at >= 0 else at
 
 
 @kernel
 def write_leaves(codes, splits, out):
-    """Write the leaf of every row, codes[i, j] being the code of input j, in every tree.
+    """Write the leaf of every row, codes[i, j] being that of column j, in every tree.
 
     Four rows at a time: a step waits for memory, and the steps of other rows fill the time.
     """
@@ -89,7 +89,7 @@ def write_node_values(splits, weights, mass, values):
     `mass` has the mass of the leaves, and room for that of the splits before them: leaf k is at n_splits + k, here and
     in `values`. Where no leaf has mass, the mean of the children counts.
     """
-    n_splits = splits.inputs.size
+    n_splits = splits.columns.size
     for leaf in range(weights.size):
         values[n_splits + leaf] = weights[leaf]
     for split in range(n_splits - 1, -1, -1):
@@ -106,12 +106,12 @@ def write_node_values(splits, weights, mass, values):
 
 @kernel
 def add_path_shares(codes, splits, values, out):
-    """Add to out[i, j] what the splits on input j add to the score of row i along its paths.
+    """Add to out[i, j] what the splits on column j add to the score of row i along its paths.
 
-    A split gives its input the difference between the value of the child and its own: over a path they add up to the
+    A split gives its column the difference between the value of the child and its own: over a path they add up to the
     value of the leaf less that of the root. `values` are those of `write_node_values`.
     """
-    n_splits = splits.inputs.size
+    n_splits = splits.columns.size
     for i in range(codes.shape[0]):
         row, shares = codes[i], out[i]
         for t in range(splits.roots.size):
@@ -120,5 +120,5 @@ def add_path_shares(codes, splits, values, out):
             while at >= 0:
                 child = next_node(row, splits, at)
                 below = values[child if child >= 0 else n_splits + ~child]
-                shares[splits.inputs[at]] += below - value
+                shares[splits.columns[at]] += below - value
                 at, value = child, below
