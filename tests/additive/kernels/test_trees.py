@@ -1,4 +1,6 @@
-"""Trees grown from sums over codes, against a few lines that try every split of every leaf."""
+"""Rows routed through trees, sums over leaves, and parts along paths: each against a few lines of plain Python."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -7,76 +9,150 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from opauc.additive.kernels.trees import (
-    N_TERMS,
-    CodedRows,
-    TreeLimits,
-    TreeSplits,
-    grow_tree,
-    write_entries,
+    add_leaf_terms,
+    add_leaf_weights,
+    add_path_shares,
     write_leaves,
+    write_node_values,
 )
-from tests import literal
+from tests.additive.basis.test_ensemble import count_leaves, flat, nested, seeds, tree_sizes, walked_leaves
+
+N_INPUTS = 5
 
 
-def coded_rows(codes, n_codes):
-    frequent = np.array([np.bincount(column, minlength=n_codes).argmax() for column in codes.T], np.uint8)
-    starts = (np.arange(codes.shape[1] + 1) * n_codes).astype(np.int32)
-    ends, entries = np.zeros(len(codes) + 1, np.int64), np.empty(codes.size, np.int32)
-    write_entries(codes, frequent, starts, ends, entries)
-    return CodedRows(np.asfortranarray(codes), frequent, starts, entries, ends)
+def draw_trees(seed, sizes, n_rows=70):
+    """Random trees, nested and flat, and rows of codes."""
+    rng = np.random.default_rng(seed)
+    trees = [nested(rng, size) for size in sizes]
+    return trees, flat(trees), rng.integers(0, 13, (n_rows, N_INPUTS)).astype(np.uint8)
 
 
-def grown(codes, terms, limits, n_codes):
-    inputs, cuts = np.zeros(limits.n_leaves, np.int32), np.zeros(limits.n_leaves, np.uint8)
-    children, totals = np.zeros((limits.n_leaves, 2), np.int32), np.full((limits.n_leaves, N_TERMS), np.nan)
-    order, bounds = np.arange(len(codes), dtype=np.int32), np.zeros((limits.n_leaves, 2), np.int64)
-    coded, terms = coded_rows(codes, n_codes), np.pad(terms, [(0, 0), (0, N_TERMS - terms.shape[1])])
-    tables = np.full((limits.n_leaves, coded.starts[-1], N_TERMS), np.nan)  # whatever an earlier tree left there
-    n_leaves = grow_tree(coded, order, terms, limits, tables, inputs, cuts, children, totals, bounds)
-    splits = TreeSplits(inputs[: n_leaves - 1], cuts[: n_leaves - 1], children[: n_leaves - 1], np.zeros(1, np.int32))
-    return splits, totals[:n_leaves, :3], order, bounds[:n_leaves]
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_inputs=st.integers(1, 4),
-    n_codes=st.integers(2, 6),
-    rare=st.booleans(),
-    unweighted=st.sampled_from([0.0, 0.3]),
-)
-def test_each_split_is_the_one_that_gains_most(seed, n_inputs, n_codes, rare, unweighted):
-    random = np.random.default_rng(seed)
-    codes = random.integers(0, n_codes, (60, n_inputs)).astype(np.uint8)
-    if rare:
-        codes[random.random(codes.shape) < 0.8] = n_codes - 1
-    terms = np.column_stack([random.normal(size=60), random.uniform(0.01, 0.25, 60), random.uniform(0.5, 2.0, 60)])
-    terms[random.random(60) < unweighted] = 0.0
-    limits = TreeLimits(6, 5.0, 0.5)
-    _, totals, order, bounds = grown(codes, terms, limits, n_codes)
-    expected = literal.grow_tree(codes, terms, limits, n_codes)
-    assert len(totals) == len(expected)
-    assert_array_equal(np.sort(order), np.arange(60))
-    for (begin, end), total, rows in zip(bounds, totals, expected, strict=True):
-        assert_array_equal(order[begin:end], rows)
-        assert_allclose(total, terms[rows].sum(axis=0), atol=1e-12)
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-def test_a_row_ends_in_the_leaf_that_it_was_put_into(seed):
-    random = np.random.default_rng(seed)
-    codes = random.integers(0, 5, (200, 3)).astype(np.uint8)
-    terms = np.column_stack([random.normal(size=200), np.full(200, 0.2), np.ones(200)])
-    splits, _, order, bounds = grown(codes, terms, TreeLimits(12, 3.0, 1.0), 5)
-    leaves = np.empty((200, 1), np.int32)
+def leaves_of(splits, codes):
+    leaves = np.full((len(codes), splits.roots.size), -7, np.int32)
     write_leaves(codes, splits, leaves)
-    for k, (begin, end) in enumerate(bounds):
-        assert (leaves[order[begin:end], 0] == k).all()
+    return leaves
 
 
-@pytest.mark.parametrize("constant", [False, True])
-def test_a_tree_that_nothing_can_be_gained_from_has_one_leaf(constant):
-    codes = np.zeros((50, 2), np.uint8) if constant else np.arange(100, dtype=np.uint8).reshape(50, 2) % 4
-    terms = np.column_stack([np.ones(50), np.full(50, 0.2), np.ones(50)])
-    limits = TreeLimits(8, 1.0 if constant else 26.0, 1.0)  # no split leaves 26 of 50 rows on both sides
-    _, totals, _, _ = grown(codes, terms, limits, 4)
-    assert_allclose(totals, [[50.0, 10.0, 50.0]])
+@given(seeds, tree_sizes, st.sampled_from([1, 2, 3, 5, 63, 64, 67, 130]))
+def test_a_row_goes_left_if_its_code_is_at_most_that_of_the_split(seed, sizes, n_rows):
+    trees, splits, codes = draw_trees(seed, sizes, n_rows)
+    assert_array_equal(leaves_of(splits, codes), walked_leaves(trees, codes))
+
+
+def test_a_tree_may_be_as_deep_as_it_has_splits():
+    tree = None
+    for code in range(250, -1, -1):
+        tree = (0, code, None, tree)
+    codes = np.arange(256, dtype=np.uint8)[:, None].repeat(N_INPUTS, axis=1)
+    assert_array_equal(leaves_of(flat([tree]), codes)[:, 0], np.minimum(np.arange(256), 251))
+
+
+@given(seeds, tree_sizes)
+def test_weights_of_leaves_are_added_to_what_is_there(seed, sizes):
+    trees, splits, codes = draw_trees(seed, sizes)
+    rng = np.random.default_rng(seed)
+    weights, before = rng.normal(size=sum(sizes) + len(sizes)), rng.normal(size=len(codes))
+    after = before.copy()
+    add_leaf_weights(leaves_of(splits, codes), weights, after)
+    leaves = walked_leaves(trees, codes)
+    expected = [start + sum(weights[leaf] for leaf in row) for start, row in zip(before, leaves, strict=True)]
+    assert_allclose(after, expected, rtol=1e-12, atol=1e-13)
+
+
+@given(seeds, tree_sizes)
+def test_sums_of_leaves_are_those_of_a_loop_over_rows(seed, sizes):
+    trees, splits, codes = draw_trees(seed, sizes)
+    rng = np.random.default_rng(seed)
+    residuals, curvatures = rng.normal(size=len(codes)), rng.uniform(0.0, 0.25, len(codes))
+    n_leaves = sum(sizes) + len(sizes)
+    found = rng.normal(size=(2, n_leaves))
+    expected = found.copy()
+    add_leaf_terms(leaves_of(splits, codes), residuals, curvatures, *found)
+    for row, residual, curvature in zip(walked_leaves(trees, codes), residuals, curvatures, strict=True):
+        for leaf in row:
+            expected[0, leaf] += residual
+            expected[1, leaf] += curvature
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def literal_values(tree, leaves):
+    """The value of each node of a nested tree in the order of `flat`, given (weight, mass) of its leaves."""
+    if tree is None:
+        return leaves[0][0], leaves[0][1], []
+    n_left = count_leaves(tree[2])
+    left, left_mass, left_values = literal_values(tree[2], leaves[:n_left])
+    right, right_mass, right_values = literal_values(tree[3], leaves[n_left:])
+    mass = left_mass + right_mass
+    value = (left * left_mass + right * right_mass) / mass if mass > 0 else (left + right) / 2
+    return value, mass, [value, *left_values, *right_values]
+
+
+def literal_shares(tree, row, leaves):
+    """What the splits on each input add along the path of a row through a nested tree."""
+    shares = np.zeros(N_INPUTS)
+    while tree is not None:
+        n_left = count_leaves(tree[2])
+        goes_left = row[tree[0]] <= tree[1]
+        child, part = (tree[2], leaves[:n_left]) if goes_left else (tree[3], leaves[n_left:])
+        shares[tree[0]] += literal_values(child, part)[0] - literal_values(tree, leaves)[0]
+        tree, leaves = child, part
+    return shares
+
+
+def valued(splits, weights, leaf_mass):
+    n_splits = splits.inputs.size
+    mass = np.concatenate([np.full(n_splits, np.nan), leaf_mass])
+    values = np.full(n_splits + weights.size, np.nan)
+    write_node_values(splits, weights, mass, values)
+    return values, mass
+
+
+def draw_leaves(seed, n_leaves):
+    """Weights and masses of leaves, some of which no row has."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n_leaves), rng.exponential(size=n_leaves) * rng.integers(0, 2, n_leaves)
+
+
+def leaves_by_tree(trees, weights, mass):
+    leaves = list(zip(weights.tolist(), mass.tolist(), strict=True))
+    ends = np.cumsum([0, *map(count_leaves, trees)])
+    return [leaves[begin:end] for begin, end in pairwise(ends)]
+
+
+@given(seeds, tree_sizes)
+def test_the_value_of_a_node_is_the_mean_of_the_leaves_below_it(seed, sizes):
+    trees, splits, _ = draw_trees(seed, sizes)
+    weights, leaf_mass = draw_leaves(seed, sum(sizes) + len(sizes))
+    values, mass = valued(splits, weights, leaf_mass)
+    of_trees = leaves_by_tree(trees, weights, leaf_mass)
+    expected = np.concatenate([literal_values(tree, part)[2] for tree, part in zip(trees, of_trees, strict=True)])
+    assert_allclose(values[: expected.size], expected, atol=1e-12)
+    assert_array_equal(values[expected.size :], weights)
+    assert_allclose(mass[splits.roots], [sum(mass for _, mass in part) for part in of_trees], rtol=1e-12)
+
+
+@given(seeds, tree_sizes)
+def test_a_split_gives_its_input_the_difference_between_child_and_node(seed, sizes):
+    trees, splits, codes = draw_trees(seed, sizes, 20)
+    weights, leaf_mass = draw_leaves(seed, sum(sizes) + len(sizes))
+    values, _ = valued(splits, weights, leaf_mass)
+    before = np.random.default_rng(seed).normal(size=codes.shape)
+    shares = before.copy()
+    add_path_shares(codes, splits, values, shares)
+    of_trees = leaves_by_tree(trees, weights, leaf_mass)
+    expected = [
+        sum(literal_shares(tree, row, part) for tree, part in zip(trees, of_trees, strict=True)) for row in codes
+    ]
+    assert_allclose(shares - before, expected, atol=1e-12)
+    scores = weights[walked_leaves(trees, codes)].sum(axis=1)
+    assert_allclose((shares - before).sum(axis=1) + values[splits.roots].sum(), scores, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_rows", [1, 400])
+def test_where_the_mass_is_that_of_the_rows_the_mean_of_every_share_is_zero(n_rows):
+    _, splits, codes = draw_trees(0, (6, 9), n_rows)
+    mass = np.bincount(leaves_of(splits, codes).ravel(), minlength=17).astype(float)
+    values, _ = valued(splits, np.random.default_rng(1).normal(size=17), mass)
+    shares = np.zeros(codes.shape)
+    add_path_shares(codes, splits, values, shares)
+    assert_allclose(shares.mean(axis=0), 0.0, atol=1e-12)
