@@ -41,6 +41,7 @@ class AdditiveFactory:
     initial: AdditiveFit | None = None
     inputs: Inputs | None = None
     n_rows: int = 0  # known to come, 0 where that is not known
+    width: int = 1  # columns of these rows
     shards: bool = True  # whether shards of the rows can begin with the initial fit
     estimator: str = GAM
     policy: AdditivePolicy = ADDITIVE_POLICY
@@ -51,7 +52,7 @@ class AdditiveFactory:
 
     def start(self, inputs: Inputs) -> AdditiveFit:
         """Return the fit before any row of such inputs."""
-        settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample)
+        settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample, self.width)
         seed = random_key(self.parameters.get("random_state"))
         return AdditiveFit.start(settings, inputs.categorical, seed, self.policy)
 

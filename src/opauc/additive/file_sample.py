@@ -43,13 +43,14 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
         return Opening(factory, reading, labels)
     n_rows, seed = files.n_rows, random_key(factory.parameters.get("random_state"))
     policy = factory.policy.sample
-    init_size = int(with_init_size(factory.settings(), n_rows, policy).init_size)
+    width = count_columns(files, reading)
+    init_size = int(with_init_size(factory.settings(), n_rows, policy, width).init_size)
     sample = read_initial_sample(files, reading, labels, init_size, seed, policy)
     if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
         return Opening(factory, reading, labels)
     schema = sample.encoder.schema
     inputs = Inputs.of(schema, sample.encoder.feature_names())
-    start = replace(replace(factory, n_rows=n_rows).start(inputs), seed=seed)
+    start = replace(replace(factory, n_rows=n_rows, width=width).start(inputs), seed=seed)
     if n_rows > fitted_whole(init_size, policy):
         start = start.of_sample(sample.rows, sample.labels)
         schema = None if schema is None else schema.keep_categories(start.current.basis.kept_numbers())
@@ -58,6 +59,12 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     profiles = tuple(sample.encoder.column_profiles)
     shards = not files.compressed and start.fixed is not None
     return Opening(replace(factory, initial=start, shards=shards), typed, sample.classes, profiles)
+
+
+def count_columns(files: RowFiles, reading: OrdinalReading) -> int:
+    """Return the number of columns of the first row, without the label."""
+    first = next(files.read_rows(reading.requested_columns(), np.arange(1)), None)
+    return 1 if first is None else max(1, first.batch.rows.shape[1] - 1)
 
 
 def read_initial_sample(

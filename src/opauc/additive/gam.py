@@ -596,7 +596,9 @@ class OnePassGAM(ScoringClassifier):
         """Return how the parameters become a fit, where so many rows are known to come."""
         columns = self._columns
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
-        return AdditiveFactory(self.get_params(deep=False), inputs=inputs, n_rows=n_rows, policy=self._policy)
+        return AdditiveFactory(
+            self.get_params(deep=False), inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy
+        )
 
     def _settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
@@ -604,7 +606,7 @@ class OnePassGAM(ScoringClassifier):
 
     def _init_size(self, n_rows: int) -> int:
         """Return how many of the rows the initial sample should have."""
-        return int(with_init_size(self._settings(), n_rows, self._policy.sample).init_size)
+        return int(with_init_size(self._settings(), n_rows, self._policy.sample, self.n_features_in_).init_size)
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
@@ -718,6 +720,7 @@ class OnePassGAM(ScoringClassifier):
             labeled = begun._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
             return EncodedRows.of(data, labeled.labels, labeled.sample_weight)
 
+        take(np.arange(1))  # the width of the rows decides how many are drawn
         if not begun._sample_basis(rows.n_rows(), random_key(self.random_state), take):
             raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
         return begun

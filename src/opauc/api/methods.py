@@ -160,7 +160,7 @@ class GamMethod:
         """Return the fit of rows that are all in memory, as `OnePassGAM.fit` does."""
         n_rows, width = rows.shape
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
-        settings = with_init_size(self.settings, n_rows)
+        settings = with_init_size(self.settings, n_rows, width=width)
         start = AdditiveFit.start(settings, categorical, random_key(SEED))
         init_size = int(settings.init_size)
         if n_rows <= fitted_whole(init_size):

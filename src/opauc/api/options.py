@@ -24,7 +24,7 @@ LINEAR_OPTIONS = (
     "criterion", "one_standard_error",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
-ADDITIVE_OPTIONS = ("init_size",)
+ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
 # Options of choosing the penalty by cross-validation.
 CV_OPTIONS = ("cv", "criterion", "one_standard_error")
 
@@ -49,6 +49,10 @@ class TrainOptions:
         As in `OPAUCCV`, with alpha="auto".
     init_size : "auto" or int
         Rows of the initial sample of "gam".
+    trees : bool
+        Whether a tree ensemble may join "gam".
+    effort : {"normal", "high"}
+        How slowly the trees of "gam" grow.
     random_state : int
         Seed of the initial sample, or of the random signs of a sketch.
     n_jobs : int
@@ -93,6 +97,8 @@ class TrainOptions:
     criterion: str = "pair_loss"
     one_standard_error: bool = False
     init_size: str | int = AUTO
+    trees: bool = True
+    effort: str = "normal"
     random_state: int = 0
     n_jobs: int = 1
     positive: str | None = None
@@ -151,7 +157,8 @@ class TrainOptions:
     def factory(self, additive: bool = False, given: Collection[str] = ()) -> FitFactory:
         """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
-            gam: FitFactory = FACTORIES["OnePassGAM"]({"init_size": self.init_size, "random_state": self.random_state})
+            parameters = {name: getattr(self, name) for name in (*ADDITIVE_OPTIONS, "random_state")}
+            gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
             return gam
         for name in ADDITIVE_OPTIONS:
             if name in given:
@@ -167,14 +174,14 @@ class TrainOptions:
         self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
         if "groups" in given:
             raise ParameterError(Parameter("groups"), " is for a penalty to be chosen; add ", Parameter("alpha", AUTO))
-        parameters: Json = {
+        of_linear: Json = {
             "alpha": self.alpha, "solver": solver, "rank": self.rank, "eta0": self.eta0,
             "learning_rate": self.learning_rate, "average": self.average, "standardize": self.standardize,
             "forgetting_factor": self.forgetting_factor, "n_jobs": self.n_jobs,
             **({"horizon": self.horizon} if self.forgetting_factor == AUTO else {}),
             "random_state": self.random_state,
         }  # fmt: skip
-        return self._on_device("OPAUC", parameters)
+        return self._on_device("OPAUC", of_linear)
 
     def _choosing(self, solver: str, given: Collection[str]) -> FitFactory:
         """Return the factory that chooses the penalty inside the pass, and the step size of sgd too."""

@@ -49,6 +49,8 @@ from opauc.types import Json, Settings
 from opauc.version import __version__
 
 # Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
+# Parameters that the model of a basis settles, and their defaults.
+BASIS_PARAMETERS: Json = {"init_size": "auto", "trees": True, "effort": "normal", "random_state": "auto"}
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
 
@@ -439,13 +441,13 @@ def _check_basis_options(
     known: Any = template.reading
     asked: Json = {name: getattr(reading, name) for name in BASIS_READING}
     asked |= {"positive": labels.positive, "classes": tuple(labels.classes.tolist())}
-    asked |= {"init_size": options.init_size, "random_state": options.random_state}
+    asked |= {name: getattr(options, name) for name in BASIS_PARAMETERS}
     settled: Json = {name: getattr(known.options, name) for name in BASIS_READING}
     label = asked["label"]
     if label not in (settled["label"], known.label) and (settled["label"], known.label) != (None, None):
         label = settled["label"] if known.label is None else known.label
     settled |= {"label": label, "positive": known.positive, "classes": tuple(template.classes.tolist())}
-    settled |= {name: template.parameters.get(name, "auto") for name in ("init_size", "random_state")}
+    settled |= {name: template.parameters.get(name, default) for name, default in BASIS_PARAMETERS.items()}
     others = [name for name in asked if name in given and asked[name] != settled[name]]
     if others:
         parts: list[str | Parameter] = []

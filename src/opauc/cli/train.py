@@ -117,11 +117,17 @@ def command(
         typer.Option(
             metavar="ROWS",
             min=2,
-            help="Rows of the initial sample of an additive model. Default: all of few rows, else a third, up to "
-            "65,536; 16,384 of a pipe.",
+            help="Rows of the initial sample of an additive model. Default: all of up to 174,080 rows, else 139,264; "
+            "16,384 of a pipe.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
+    trees: Annotated[
+        bool, typer.Option(help="Whether a tree ensemble may join an additive model.", rich_help_panel=TRAINING)
+    ] = True,
+    effort: Annotated[
+        str, typer.Option(help="How slowly the trees grow: normal or high.", rich_help_panel=TRAINING)
+    ] = "normal",
     seed: Annotated[
         int,
         typer.Option(
@@ -187,7 +193,8 @@ def command(
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
         criterion=criterion, one_standard_error=one_standard_error,
-        init_size="auto" if init_size is None else init_size, random_state=seed, n_jobs=n_jobs, positive=positive,
+        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
+        n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
         checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
     )  # fmt: skip

@@ -29,6 +29,11 @@ class WideTable:
     others: pa.RecordBatch | None  # the label, the categories and numbers in formats of their own; None without any
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.num_rows, len(self.names)
+
+    @property
     def num_rows(self) -> int:
         """Number of rows."""
         return len(self.numbers)
