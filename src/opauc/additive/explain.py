@@ -288,10 +288,10 @@ class TermSums:
         # Of the trees there are the contributions to kept rows, of the columns their Gram matrix.
         of_trees, means = self._of_trees, self.means - self._of_trees.mean(axis=0)
         variances = np.maximum(squares - means**2, 0.0) + of_trees.var(axis=0)
-        for number, term in enumerate(self.terms):
-            if term.is_main_effect and of_trees[:, number].any():
-                column = self._basis.rows(self._kept_values) @ weights[:, [number]].toarray()[:, 0]
-                variances[number] += 2.0 * float(np.mean((column - column.mean()) * of_trees[:, number]))
+        if self.trees is not None:
+            of_columns = (self._basis.rows(self._kept_values) @ weights).toarray()
+            covariances = np.mean((of_columns - of_columns.mean(axis=0)) * of_trees, axis=0)
+            variances += 2.0 * np.where([term.is_main_effect for term in self.terms], covariances, 0.0)
         deviations: Floats = np.sqrt(np.maximum(variances, 0.0))
         return deviations
 

@@ -46,7 +46,7 @@ SCHEMA = {
     "terms.baseline": ArrayRule("float64"),
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
-    "trees.values": ArrayRule("float64", "nodes", optional=True),
+    "trees.values": ArrayRule("float64", "splits", optional=True),
     "trees.main": ArrayRule("float64", f"coded {MAX_CODES}", optional=True),
 }
 
@@ -150,7 +150,8 @@ class ScoringOnlyFit(AdditiveFit):
             "terms.errors": saved.errors.copy(),
         }
         if saved.trees is not None:
-            arrays |= {"trees.values": saved.trees.values.copy(), "trees.main": saved.trees.main.copy()}
+            n_splits = saved.trees.ensemble.splits.columns.size  # the values of leaves are their weights
+            arrays |= {"trees.values": saved.trees.values[:n_splits].copy(), "trees.main": saved.trees.main.copy()}
         arrays |= {f"{BASIS}{name}": array for name, array in basis.to_arrays().items()}
         name, aucs, rows = self.selection
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
@@ -177,7 +178,7 @@ class ScoringOnlyFit(AdditiveFit):
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_weights,
             "coded": 0 if basis.trees is None else basis.trees.codes.n_coded,
-            "nodes": 0 if basis.trees is None else 2 * basis.trees.n_leaves - basis.trees.n_trees,
+            "splits": 0 if basis.trees is None else basis.trees.splits.columns.size,
         }  # fmt: skip
         own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
         sizes = check_arrays(SCHEMA, own, known)
@@ -189,7 +190,8 @@ class ScoringOnlyFit(AdditiveFit):
         )
         trees = None
         if basis.trees is not None and {"trees.values", "trees.main"} <= own.keys():
-            trees = TreeTerms(basis.trees, own["trees.values"], own["trees.main"])
+            leaves = own["weights"][basis.n_weights - basis.trees.n_leaves :]
+            trees = TreeTerms(basis.trees, np.concatenate([own["trees.values"], leaves]), own["trees.main"])
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
             own["terms.values"], own["terms.errors"], trees,

@@ -161,7 +161,7 @@ class ValueCodes:
                 own = self._codes_of(j)
                 middles[own.astype(np.int64) - 1] = np.arange(own.size)
             known = codes[:, j] > 0
-            rows[known, self.sources[j]] = middles[np.minimum(codes[known, j], middles.size).astype(np.int64) - 1]
+            rows[known, self.sources[j]] = middles[np.minimum(codes[known, j].astype(np.int64), middles.size) - 1]
         return rows
 
     def to_arrays(self) -> Arrays:

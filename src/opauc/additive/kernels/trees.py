@@ -111,14 +111,15 @@ def add_path_shares(codes, splits, values, out):
     A split gives its column the difference between the value of the child and its own: over a path they add up to the
     value of the leaf less that of the root. `values` are those of `write_node_values`.
     """
-    n_splits = splits.columns.size
-    for i in range(codes.shape[0]):
-        row, shares = codes[i], out[i]
+    n_rows, n_splits = codes.shape[0], splits.columns.size
+    for begin in range(0, n_rows, ROWS_PER_BLOCK):
         for t in range(splits.roots.size):
-            at = splits.roots[t]
-            value = values[at]
-            while at >= 0:
-                child = next_node(row, splits, at)
-                below = values[child if child >= 0 else n_splits + ~child]
-                shares[splits.columns[at]] += below - value
-                at, value = child, below
+            for i in range(begin, min(n_rows, begin + ROWS_PER_BLOCK)):
+                row, shares = codes[i], out[i]
+                at = splits.roots[t]
+                value = values[at]
+                while at >= 0:
+                    child = next_node(row, splits, at)
+                    below = values[child if child >= 0 else n_splits + ~child]
+                    shares[splits.columns[at]] += below - value
+                    at, value = child, below
