@@ -81,7 +81,8 @@ def fit_basis(
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     order = buffer.order_by_content(categorical)
     may_join = _trees_may_join(labels, weights, settings, policy.tree)
-    few_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)  # that no others follow
+    no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
+    few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
     drawn = draw_search_rows(others, labels, policy.sample)

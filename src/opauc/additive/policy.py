@@ -235,8 +235,10 @@ class TreePolicy:
     # When an ensemble is grown at all.
     min_rows: int = 400  # rows of the initial sample
     min_rare_rows: float = 50.0  # weight of the rarer class
-    # Few rows that no others follow: an ensemble per fold, and all rows validate.
+    # Few rows that no others follow: an ensemble per fold, and all rows validate. With more rows that
+    # takes five times as long for nothing (AUC of magic04 .9390 in place of .9393, letter .9979 of .9978).
     n_folds: int = 5
+    max_cross_fit_rows: int = 10_000
     # Validation rows: no tree is grown on them, and the additive part that is blended with the trees has not seen them.
     max_validation_rows: int = 8192  # more hardly sharpen two weights of a blend
     validation_share: float = 0.1  # of the rows of the initial sample
@@ -271,6 +273,10 @@ class TreePolicy:
         is_small = n_rows < self.small_sample_rows
         share = self.small_validation_share if is_small else self.validation_share
         return min(self.max_validation_rows, int(share * n_rows))
+
+    def cross_fits(self, n_rows: int, effort: str) -> bool:
+        """Tell whether so many rows, which no others follow, are few enough for an ensemble per fold."""
+        return effort == HIGH or n_rows < self.max_cross_fit_rows
 
     def growths(self, effort: str, few_rows: bool) -> tuple[Growth, ...]:
         """Return how the ensembles of an effort grow."""
