@@ -12,7 +12,15 @@ from sklearn.metrics import roc_auc_score
 
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.policy import RANDOM_GROWTH, SLOW_GROWTH, TREE_POLICY, Growth
-from opauc.additive.trees import CodedRows, cross_fit, grow_ensemble, load_lightgbm, read_trees
+from opauc.additive.trees import (
+    CodedRows,
+    code_folds,
+    cross_fit,
+    fold_columns,
+    grow_ensemble,
+    load_lightgbm,
+    read_trees,
+)
 from opauc.errors import TreesUnavailableWarning
 
 SMALL = Growth(min_leaves=7, min_leaf_rows=5, patience=10)
@@ -83,7 +91,7 @@ def test_what_is_read_of_trees_is_valid_and_ranks_new_rows():
     new, labels, _ = draw_rows(9, 3000)
     assert_array_equal(restored.scores(new), ensemble.scores(new))
     assert roc_auc_score(labels, ensemble.scores(new)) > 0.85
-    assert 5 not in ensemble.splits.inputs  # a constant
+    assert 5 not in ensemble.splits.columns  # a constant
 
 
 def test_the_same_seed_gives_the_same_trees_on_any_number_of_threads_and_another_seed_others():
@@ -100,8 +108,8 @@ def test_validation_rows_decide_the_number_of_trees_and_nothing_else():
     wrong = validation._replace(labels=1 - validation.labels)
     one, other = (grow_ensemble(codes, rows, held_out, SMALL) for held_out in (validation, wrong))
     assert other.n_trees < one.n_trees
-    n_splits, n_leaves = other.splits.inputs.size, other.n_leaves
-    assert_array_equal(one.splits.inputs[:n_splits], other.splits.inputs)
+    n_splits, n_leaves = other.splits.columns.size, other.n_leaves
+    assert_array_equal(one.splits.columns[:n_splits], other.splits.columns)
     assert_array_equal(one.splits.codes[:n_splits], other.splits.codes)
     assert_array_equal(one.values[:n_leaves], other.values)
 
@@ -169,24 +177,66 @@ def test_values_of_trees_without_a_split_are_added_to_the_first_tree(boosters):
     assert read_trees("tree\n" + alone.format(0, 0.25), codes) is None
 
 
+def code_by_fold(rows, labels, weight, folds):
+    """The codes of all rows as each fold has them: numbers by all rows, categories by those outside of the fold."""
+    whole = ValueCodes.of(rows, labels, weight, CATEGORICAL).of_rows(rows)
+    for fold in range(folds.max() + 1):
+        outside = folds != fold
+        without = ValueCodes.of(rows[outside], labels[outside], weight[outside], CATEGORICAL).of_rows(rows)
+        yield np.hstack([whole[:, ~CATEGORICAL], without[:, CATEGORICAL]])
+
+
 def test_each_row_is_scored_by_the_trees_that_have_not_seen_its_fold():
-    codes, rows, _ = coded()
-    folds = np.arange(rows.labels.size) % 3
-    found = cross_fit(codes, rows, folds, SMALL, max_leaves=140, seed=5)
-    expected, total = np.empty(rows.labels.size), np.zeros(rows.labels.size)
-    for fold in range(3):
-        inside, outside = (rows.take(np.flatnonzero(part)) for part in (folds == fold, folds != fold))
+    rows, labels, weight = draw_rows(0, 1200)
+    folds = np.arange(1200) % 3
+    codes = code_folds(rows, labels, weight, CATEGORICAL, folds)
+    assert codes.sources.tolist() == [0, 1, 2, 4, 5, 3, 3, 3]
+    found = cross_fit(codes, CodedRows(codes.of_rows(rows), labels, weight), folds, SMALL, max_leaves=140, seed=5)
+    expected, total = np.empty(1200), np.zeros(1200)
+    for fold, coded_rows in enumerate(code_by_fold(rows, labels, weight, folds)):
+        every = CodedRows(coded_rows, labels, weight)
+        inside, outside = (every.take(np.flatnonzero(part)) for part in (folds == fold, folds != fold))
         ensemble = grow_ensemble(codes, outside, inside, SMALL, max_leaves=140, seed=5)
         expected[folds == fold] = ensemble.products(inside.codes, ensemble.values)
-        total += ensemble.products(rows.codes, ensemble.values) / 3
+        total += ensemble.products(coded_rows, ensemble.values) / 3
     assert_array_equal(found.scores, expected)
-    assert_allclose(found.ensemble.products(rows.codes, found.ensemble.values), total, rtol=1e-10, atol=1e-12)
+    assert_allclose(found.ensemble.scores(rows), total, rtol=1e-10, atol=1e-12)
+
+
+def test_columns_of_a_fold_are_the_numbers_and_its_own_categories():
+    rows, labels, weight = draw_rows(0, 600)
+    folds, categorical = np.arange(600) % 3, np.array([True, False, False, True, True, False])
+    rows[:, [0, 3, 4]] = np.random.default_rng(1).integers(0, 6, (600, 3))
+    codes = code_folds(rows, labels, weight, categorical, folds)
+    for fold in range(3):
+        assert codes.sources[fold_columns(codes, fold, 3)].tolist() == [1, 2, 5, 0, 3, 4]
+        outside = folds != fold
+        without = ValueCodes.of(rows[outside], labels[outside], weight[outside], categorical)
+        own = codes.take(fold_columns(codes, fold, 3)).of_rows(rows)
+        assert_array_equal(own[:, 3:], without.of_rows(rows)[:, categorical])
+    plain = code_folds(rows, labels, weight, np.zeros(6, bool), folds)
+    assert plain.sources.tolist() == [0, 1, 2, 3, 4, 5]
+    assert fold_columns(plain, 2, 3).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_of_a_fold_do_not_help_to_rank_its_rows(seed):
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.integers(0, 150, (3000, 2)).astype(float), rng.integers(0, 2, 3000).astype(np.int8)
+    categorical, folds = np.ones(2, bool), np.arange(3000) % 5
+    codes = code_folds(rows, labels, np.ones(3000), categorical, folds)
+    found = cross_fit(codes, CodedRows(codes.of_rows(rows), labels, np.ones(3000)), folds, SMALL, max_leaves=700)
+    assert found is None or abs(roc_auc_score(labels, found.scores) - 0.5) < 0.04  # three standard errors: .03
+    leaking = ValueCodes.of(rows, labels, np.ones(3000), categorical).of_rows(rows)
+    assert roc_auc_score(labels, leaking.astype(float).sum(axis=1)) > 0.6
 
 
 def test_there_is_no_cross_fit_where_a_fold_has_no_tree():
-    codes, rows, _ = coded()
-    constant = rows._replace(codes=np.ones_like(rows.codes))
-    assert cross_fit(codes, constant, np.arange(rows.labels.size) % 3, SMALL, max_leaves=140) is None
+    rows, labels, weight = draw_rows(0, 600)
+    rows[:] = 1.0
+    folds = np.arange(600) % 3
+    codes = code_folds(rows, labels, weight, CATEGORICAL, folds)
+    assert cross_fit(codes, CodedRows(codes.of_rows(rows), labels, weight), folds, SMALL, max_leaves=140) is None
 
 
 @pytest.mark.parametrize("fault", [ImportError, OSError])

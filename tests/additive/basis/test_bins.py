@@ -27,11 +27,11 @@ def codes_of(rows, seed=0, weight=None, categorical=CATEGORICAL, labels=None, po
 
 def literal(codes, rows):
     """The codes of rows: a search among cuts, or the code of a category."""
-    found = np.zeros(rows.shape, np.uint8)
+    found = np.zeros((len(rows), codes.n_coded), np.uint8)
     for j, pooled in enumerate(codes.pooled_codes.tolist()):
         cuts = codes.cuts[codes.cut_ends[j] : codes.cut_ends[j + 1]]
         own = codes.category_codes[codes.category_ends[j] : codes.category_ends[j + 1]]
-        for i, value in enumerate(rows[:, j]):
+        for i, value in enumerate(rows[:, codes.sources[j]]):
             if np.isnan(value):
                 found[i, j] = 0
             elif pooled:
@@ -56,7 +56,8 @@ def test_codes_are_numpys_search_among_cuts_and_those_of_categories(seed, other)
     rows = np.vstack([sample(other, 600) * 2.0, np.full((1, 5), np.nan)])
     rows[:3, 2] = 99.0, -1.0, 4.0  # no category has these numbers
     assert_array_equal(codes.of_rows(rows), literal(codes, rows))
-    assert codes.n_inputs == 5
+    assert codes.n_coded == 5
+    assert codes.sources.tolist() == [0, 1, 2, 3, 4]
     assert (codes.pooled_codes > 0).tolist() == CATEGORICAL.tolist()
 
 
@@ -222,7 +223,7 @@ def test_decoded_codes_have_the_same_codes(seed):
     rows = sample(seed, 700)
     codes = codes_of(rows)
     coded = codes.of_rows(rows)
-    decoded = codes.decode(coded)
+    decoded = codes.decode(coded, coded.shape[1])
     assert_array_equal(codes.of_rows(decoded), coded)
     assert_array_equal(np.isnan(decoded), coded == 0)
     is_number = ~CATEGORICAL & (np.ptp(np.nan_to_num(rows), axis=0) > 0)
@@ -233,14 +234,38 @@ def test_decoded_codes_have_the_same_codes(seed):
 def test_values_on_both_sides_of_the_only_cut_are_decoded_on_their_side(values):
     codes = one_number(np.tile(values, 5))
     coded = codes.of_rows(np.array(values)[:, None])
-    assert_array_equal(codes.of_rows(codes.decode(coded)), coded)
-    assert np.isfinite(codes.decode(coded)).all()
+    assert_array_equal(codes.of_rows(codes.decode(coded, coded.shape[1])), coded)
+    assert np.isfinite(codes.decode(coded, coded.shape[1])).all()
 
 
 def test_the_pooled_code_is_decoded_as_no_category():
     numbers = np.repeat(np.arange(4.0), 20)
     codes = codes_of(numbers[:, None], categorical=np.ones(1, bool))
-    assert codes.decode(codes.pooled_codes[None, :]).tolist() == [[-1.0]]
+    assert codes.decode(codes.pooled_codes[None, :], 1).tolist() == [[-1.0]]
+
+
+@given(seeds, st.lists(st.integers(0, 4), max_size=6), st.lists(st.integers(0, 4), max_size=6))
+def test_columns_are_taken_and_joined_with_their_inputs(seed, some, others):
+    rows = sample(seed, 50)
+    one, two = codes_of(sample(seed), seed), codes_of(sample(seed + 1), seed + 1)
+    joined = one.take(np.array(some, int)).join(two.take(np.array(others, int)))
+    assert joined.sources.tolist() == [*some, *others]
+    expected = np.hstack([one.of_rows(rows)[:, some], two.of_rows(rows)[:, others]])
+    assert_array_equal(joined.of_rows(rows), expected)
+    assert_array_equal(joined.of_rows(rows), literal(joined, rows))
+    restored = ValueCodes.from_arrays(5, joined.to_arrays())
+    assert_array_equal(restored.of_rows(rows), expected)
+    has_two = 2 in some, 2 in others
+    kept = [codes.numbers_of(2) for codes, has in zip((one, two), has_two, strict=True) if has]
+    assert_array_equal(joined.numbers_of(2), np.unique(np.concatenate([np.empty(0, int), *kept])))
+    decoded = joined.decode(joined.of_rows(rows), 5)
+    assert decoded.shape == (50, 5)
+    absent = sorted(set(range(5)) - {*some, *others})
+    assert np.isnan(decoded[:, absent]).all()
+    for j in {*some, *others}:  # the first coded column of an input counts
+        first = [*some, *others].index(j)
+        coded = joined.take(np.array([first]))
+        assert_array_equal(coded.of_rows(decoded), coded.of_rows(rows))
 
 
 @given(seeds)
@@ -281,8 +306,11 @@ def damaged(name):
             "signed categories": {"category_codes": categories.astype(np.int8)},
             "category ends beyond": {"category_ends": np.r_[category_ends[:-1], category_ends[-1] + 1]},
             "category ends back": {"category_ends": np.r_[0, 3, 1, category_ends[3:]]},
-            "short pooled": {"pooled_codes": arrays["pooled_codes"][:-1]},
             "wide pooled": {"pooled_codes": arrays["pooled_codes"].astype(np.int64)},
+            "short pooled": {"pooled_codes": arrays["pooled_codes"][:-1]},
+            "no input": {"sources": np.array([0, 1, 2, 3, 5])},
+            "negative input": {"sources": np.array([0, -1, 2, 3, 4])},
+            "short inputs": {"sources": np.arange(4)},
         }[name]
     )
 
@@ -293,14 +321,17 @@ def damaged(name):
         *((name, "^cuts: expected finite numbers") for name in ("nan", "infinite")),
         *((name, "^cuts: expected float64 numbers of shape") for name in ("narrow", "square")),
         *((name, "^cuts: expected ascending numbers") for name in ("falling", "equal")),
-        *((name, r"^cut_ends: expected int64 numbers of shape \(6,\)") for name in ("short ends", "narrow ends")),
+        ("narrow ends", r"^cut_ends: expected int64 numbers of shape"),
         *((name, "^cut_ends: expected numbers that rise from 0 to ") for name in ("late", "beyond", "back")),
-        ("too many", "^cut_ends: expected at most 254 cuts of an input"),
+        ("too many", "^cut_ends: expected at most 254 cuts of a column"),
         ("too few categories", "^category_ends: expected numbers that rise from 0 to "),
         ("signed categories", "^category_codes: expected uint8 numbers"),
         *((name, "^category_ends: expected numbers that rise from 0 to ")
           for name in ("category ends beyond", "category ends back")),
-        *((name, r"^pooled_codes: expected uint8 numbers of shape \(5,\)") for name in ("short pooled", "wide pooled")),
+        ("wide pooled", r"^pooled_codes: expected uint8 numbers of shape \(5,\)"),
+        *((name, r"^[a-z_]*: expected [a-z0-9]* numbers of shape")
+          for name in ("short ends", "short pooled", "short inputs")),
+        *((name, "^sources: expected numbers from 0 to 4") for name in ("no input", "negative input")),
     ],
 )  # fmt: skip
 def test_arrays_that_are_no_codes_raise(name, message):

@@ -82,10 +82,22 @@ def test_a_row_ends_where_a_walk_down_each_tree_does(seed, other, sizes):
     expected = walked_leaves(trees, codes)
     assert_array_equal(ensemble.leaves(codes), expected)
     assert ensemble.n_trees == len(sizes)
+    assert_array_equal(ensemble.inputs, np.unique(ensemble.splits.columns))
     assert ensemble.n_leaves == ensemble.values.size == sum(sizes) + len(sizes)
     weights = np.random.default_rng(other).normal(size=ensemble.n_leaves)
     assert_allclose(ensemble.products(codes, weights), [weights[row].sum() for row in expected], rtol=1e-12, atol=1e-14)
     assert_array_equal(ensemble.scores(rows), ensemble.products(codes, ensemble.values))
+
+
+def test_the_inputs_of_trees_are_those_of_the_columns_that_they_split_on():
+    ensemble, _ = ensemble_of(0, (1, 1))
+    codes = ensemble.codes.take(np.array([3, 3, 0, 2, 4]))
+    splits = ensemble.splits._replace(columns=np.array([1, 3], np.int32))
+    found = TreeEnsemble(codes, splits, ensemble.values)
+    assert found.inputs.tolist() == [2, 3]
+    rows = sample(5, 80)
+    again = TreeEnsemble(ensemble.codes, splits._replace(columns=np.array([3, 2], np.int32)), ensemble.values)
+    assert_array_equal(found.scores(rows), again.scores(rows))
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 63, 64, 65, 1024, 1025, 2100])
@@ -138,8 +150,8 @@ def test_a_basis_with_trees_is_restored_from_its_arrays_which_are_copies(seed):
     basis = plain.with_trees(ensemble_of(seed)[0], GAIN)
     arrays = basis.to_arrays()
     again = Basis.from_arrays(arrays)
-    codes = "cuts", "cut_ends", "category_codes", "category_ends", "pooled_codes"
-    names = *codes, "inputs", "codes", "children", "roots", "values"
+    codes = "cuts", "cut_ends", "category_codes", "category_ends", "pooled_codes", "sources"
+    names = *codes, "columns", "codes", "children", "roots", "values"
     assert set(arrays) - set(plain.to_arrays()) == {"validation_gain", *(f"trees.{name}" for name in names)}
     assert again.validation_gain == basis.validation_gain
     scores = basis.trees.scores(rows)
@@ -202,10 +214,10 @@ NO_TREES = "^expected one or more trees that each end in leaves with a value"
         ("roots", lambda a: a[:2], NO_TREES),
         ("roots", lambda a: a[:, None], r"^roots: expected int32 numbers of shape \(trees,\), got .*\(3, 1\)"),
         ("roots", lambda a: a.astype(np.int64), r"^roots: expected int32 numbers of shape \(3,\)"),
-        ("inputs", lambda a: changed(a, 2, 5), "^inputs: expected numbers from 0 to 4"),
-        ("inputs", lambda a: changed(a, 2, -1), "^inputs: expected numbers from 0 to 4"),
-        ("inputs", lambda a: a.astype(float), r"^inputs: expected int32 numbers of shape \(6,\)"),
-        ("inputs", lambda a: a[:5], r"^codes: expected uint8 numbers of shape \(5,\)"),
+        ("columns", lambda a: changed(a, 2, 5), "^columns: expected numbers from 0 to 4"),
+        ("columns", lambda a: changed(a, 2, -1), "^columns: expected numbers from 0 to 4"),
+        ("columns", lambda a: a.astype(float), r"^columns: expected int32 numbers of shape \(6,\)"),
+        ("columns", lambda a: a[:5], r"^codes: expected uint8 numbers of shape \(5,\)"),
         ("codes", lambda a: a.astype(np.int32), r"^codes: expected uint8 numbers of shape \(6,\)"),
         ("codes", lambda a: a[1:], r"^codes: expected uint8 numbers of shape \(6,\)"),
         ("children", lambda a: a.ravel(), r"^children: expected int32 numbers of shape \(6, 2\)"),
@@ -276,7 +288,7 @@ def test_damaged_arrays_raise_or_are_valid_trees(seed, data):
         return
     rows = np.vstack([sample(seed, 50), np.full((1, 5), np.nan), np.full((1, 5), 1e300)])
     found = ensemble.leaves(ensemble.codes.of_rows(rows))
-    ends = np.append(ensemble.splits.roots[1:], ensemble.splits.inputs.size)
+    ends = np.append(ensemble.splits.roots[1:], ensemble.splits.columns.size)
     firsts = ensemble.splits.roots + np.arange(ends.size)
     assert ((found >= firsts) & (found <= ends + np.arange(ends.size))).all()
     assert np.isfinite(ensemble.scores(rows)).all()

@@ -100,7 +100,7 @@ def literal_shares(tree, row, leaves):
 
 
 def valued(splits, weights, leaf_mass):
-    n_splits = splits.inputs.size
+    n_splits = splits.columns.size
     mass = np.concatenate([np.full(n_splits, np.nan), leaf_mass])
     values = np.full(n_splits + weights.size, np.nan)
     write_node_values(splits, weights, mass, values)
