@@ -21,6 +21,7 @@ from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SearchPolicy
+from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, smooth_columns, with_init_size
 from opauc.types import Floats, Labels
@@ -85,8 +86,13 @@ def fit_basis(
     aucs = measure_inputs(sample, categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    model = AdditiveLogistic.start(basis_columns(basis), initial)
-    return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
+    start = AdditiveLogistic.start(basis_columns(basis), initial)
+
+    def add(shard: slice, first: bool) -> AdditiveLogistic:  # noqa: ARG001  all shards start without rows
+        return start.update_initial(encode_rows(basis, rows[shard], labels[shard], weights[shard]))
+
+    model = sum_shards(labels.size, basis.n_columns, add, AdditiveLogistic.merge_initial)
+    return BasisModel(basis, model.with_candidates())
 
 
 def encode_rows(

@@ -179,6 +179,16 @@ class AdditiveLogistic:
         counts = sums.class_counts
         return replace(self, sums=sums, random_effects=effects.finish(), first_counts=counts, bin_counts=bin_counts)
 
+    def merge_initial(self, other: AdditiveLogistic) -> Self:
+        """Return the model with other rows of the same warm-up buffer added."""
+        return replace(
+            self,
+            sums=self.sums.merge(other.sums),
+            random_effects=self.random_effects.merge(other.random_effects),
+            first_counts=self.first_counts + other.first_counts,
+            bin_counts=self.bin_counts.merge_initial(other.bin_counts),
+        )
+
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
         penalties, columns, point = self.columns.penalties, self.columns.candidates(), self.sums.expansion_point

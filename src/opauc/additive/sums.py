@@ -20,6 +20,7 @@ from opauc.additive.kernels.gram import (
     write_split_rows,
 )
 from opauc.additive.kernels.rows import densify_rows
+from opauc.additive.row_shards import sum_shards
 from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.sparse_rows import CsrRows
@@ -246,7 +247,17 @@ class LinearizedSums(FeatureSums):
         """Return the sums with rows added; `narrow` lets BLAS multiply in float32, faster and good to six digits."""
         if rows.shape[1] != self.n_features:
             raise IncompatibleMomentsError(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
-        return self.update_all([(rows, labels, weight)], narrow)
+
+        def take(shard: slice) -> LabeledRows:
+            is_whole = shard.stop - shard.start == labels.size
+            return rows if is_whole else rows[shard], labels[shard], None if weight is None else weight[shard]
+
+        return sum_shards(
+            labels.size,
+            self.n_features,
+            lambda shard, first: (self if first else self.empty_copy()).update_all([take(shard)], narrow),
+            type(self).merge,
+        )
 
     def update_all(self, batches: Iterable[LabeledRows], narrow: bool = False) -> Self:
         """Return the sums with batches added: as `update` batch by batch, but the sums are copied once."""

@@ -21,6 +21,7 @@ from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
 from opauc.additive.basis.tables import SCHEMA, BasisTables, check_tables, main_tables, with_pair_tables
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, write_basis_rows
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.threads import work_in_order
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Rows are expanded in blocks of at most MAX_BLOCK_ROWS rows and about MAX_BLOCK_ENTRIES entries, which stay in the
@@ -177,12 +178,21 @@ class Basis:
         """Return the columns of rows as a canonical sparse matrix."""
         n_rows, max_entries = rows.shape[0], rows.shape[0] * self._max_entries
         indices, data, ends = np.empty(max_entries, np.int32), np.empty(max_entries), np.zeros(n_rows + 1, np.int32)
-        for part in self._blocks(n_rows):
-            at = ends[part.start]
+
+        def write(part: slice) -> tuple[slice, NDArray[np.int32]]:
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
-            self._write(
-                np.ascontiguousarray(numbers, np.float64), ends[part.start : part.stop + 1], indices[at:], data[at:]
-            )
+            at, block_ends = part.start * self._max_entries, np.empty(part.stop - part.start + 1, np.int32)
+            self._write(np.ascontiguousarray(numbers, np.float64), block_ends, indices[at:], data[at:])
+            return part, block_ends
+
+        def close_up(block: tuple[slice, NDArray[np.int32]]) -> None:
+            part, block_ends = block
+            at, written, n_entries = int(ends[part.start]), part.start * self._max_entries, int(block_ends[-1])
+            for array in (indices, data) if written > at else ():
+                array[at : at + n_entries] = array[written : written + n_entries]
+            ends[part.start + 1 : part.stop + 1] = at + block_ends[1:]
+
+        work_in_order(write, self.row_blocks(n_rows), close_up)
         # scipy copies a view that fills less than half of its array on every use: shrink the arrays instead.
         for array in (indices, data):
             array.resize(ends[-1], refcheck=False)
@@ -190,9 +200,14 @@ class Basis:
         expanded.has_canonical_format = True
         return expanded
 
+    def row_blocks(self, n_rows: int) -> list[slice]:
+        """Return the blocks in which so many rows are expanded."""
+        step = int(np.clip(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
+        return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
     def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
         """Yield blocks of rows: which rows they are, and their columns."""
-        for part in self._blocks(rows.shape[0]):
+        for part in self.row_blocks(rows.shape[0]):
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
@@ -202,16 +217,20 @@ class Basis:
         """
         without_trees, first_leaf = self._without_trees, self._without_trees.n_columns
         column_weights, effect_weights = weights[: self.n_columns], weights[self.n_columns :]
-        out = np.empty(rows.shape[0])
-        for part in self._blocks(rows.shape[0]):
-            out[part] = without_trees.rows(rows[part]) @ column_weights[:first_leaf]
+        scores: list[Floats] = []
+
+        def score(part: slice) -> Floats:
+            block: Floats = without_trees.rows(rows[part]) @ column_weights[:first_leaf]
             if self.trees is not None and column_weights[first_leaf:].any():
                 numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
                 leaf_weights = column_weights[first_leaf:]
-                out[part] += self.trees.products(self.tables, np.asarray(numbers, np.float64), leaf_weights)
+                block += self.trees.products(self.tables, np.asarray(numbers, np.float64), leaf_weights)
             if effect_weights.any():
-                out[part] += self.random_effects.rows(rows[part]) @ effect_weights
-        return out
+                block += self.random_effects.rows(rows[part]) @ effect_weights
+            return block
+
+        work_in_order(score, self.row_blocks(rows.shape[0]), scores.append)
+        return np.concatenate([np.empty(0), *scores])
 
     def column_names(self, inputs: Sequence[str], categories: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and of their categories by number."""
@@ -251,11 +270,6 @@ class Basis:
     def _without_trees(self) -> Basis:
         return self if self.trees is None else replace(self, trees=None)
 
-    def _blocks(self, n_rows: int) -> Iterator[slice]:
-        """Yield the blocks in which rows are expanded."""
-        step = int(np.clip(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
-        return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-
     @cached_property
     def _max_entries(self) -> int:
         """Maximum number of entries of a row."""
@@ -263,12 +277,10 @@ class Basis:
         return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + n_leaves
 
     def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
-        """Write the entries of rows; `ends` continues from its first element."""
-        before = ends[0]
+        """Write the entries of rows and where those of each row end."""
         no_leaves = np.empty((len(numbers), 0), np.int32)
         leaves = no_leaves if self.trees is None else self.trees.columns(self.tables, numbers)
         write_basis_rows(numbers, self.tables, leaves, self._without_trees.n_columns, ends, indices, data)
-        ends += before
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)
