@@ -16,6 +16,8 @@ from opauc.types import Settings
 Params = TypeVar("Params")
 # Key of a rule in the metadata of a dataclass field.
 RULE = "rule"
+# The value of `n_jobs` that means all cores.
+ALL_CORES = -1
 
 
 class Rule(Protocol):
