@@ -19,7 +19,7 @@ from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
 from opauc.additive.basis.tables import SCHEMA, BasisTables, check_tables, main_tables, with_pair_tables
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, write_basis_rows
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, LOOKUP_ROWS, NUMERIC, write_basis_rows
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
 from opauc.core.threads import work_in_order
 from opauc.types import Arrays, Floats, NamedArrays, Rows
@@ -280,7 +280,9 @@ class Basis:
         """Write the entries of rows and where those of each row end."""
         no_leaves = np.empty((len(numbers), 0), np.int32)
         leaves = no_leaves if self.trees is None else self.trees.columns(self.tables, numbers)
-        write_basis_rows(numbers, self.tables, leaves, self._without_trees.n_columns, ends, indices, data)
+        lookups = 2, self.n_inputs, min(LOOKUP_ROWS, len(numbers))
+        workspaces = np.empty(lookups, np.int32), np.empty(lookups), np.empty((self.n_inputs, 2))
+        write_basis_rows(numbers, self.tables, leaves, self._without_trees.n_columns, *workspaces, ends, indices, data)
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)
