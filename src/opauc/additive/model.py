@@ -67,16 +67,9 @@ class BasisRows(NamedTuple):
     indicators: csr_array | None = None
 
     @property
-    def labeled(self) -> LabeledRows:
+    def labeled(self) -> tuple[csr_array, Labels, Floats | None]:
         """Columns, labels and sample weights of all rows."""
         return self.columns, self.labels, self.weight
-
-    def only_fresh(self) -> BasisRows:
-        """Return the rows that the basis was not made from."""
-        if self.fresh is None or self.fresh.all():
-            return self
-        weight = None if self.weight is None else self.weight[self.fresh]
-        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight)
 
 
 class BasisColumns(NamedTuple):
@@ -226,7 +219,7 @@ class AdditiveLogistic:
         def labeled() -> Iterator[LabeledRows]:
             nonlocal candidates, bin_counts
             for batch in batches:
-                candidates = candidates.update(*batch.only_fresh().labeled)
+                candidates = candidates.update(*batch.labeled, batch.fresh)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)

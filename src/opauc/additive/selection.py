@@ -107,13 +107,21 @@ class CandidateModels(Mergeable):
         """Return the candidates before any row."""
         return self.of(self.weights)
 
-    def update(self, rows: csr_array, labels: Labels, weight: Floats | None = None) -> Self:
-        """Return the candidates after scoring rows that no candidate was trained on."""
-        scores = rows @ self.weights.T
-        bins = np.clip((scores / MAX_SCORE + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
+    def update(
+        self,
+        rows: csr_array,
+        labels: Labels,
+        weight: Floats | None = None,
+        fresh: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Return the candidates after scoring rows that no candidate was trained on: all, or those that are fresh."""
+        counted = slice(None) if fresh is None or fresh.all() else fresh
+        first_bins = labels[counted] * np.int64(N_BINS)
+        row_weights = None if weight is None else weight[counted]
         counts = self.counts.copy()
-        for model, model_bins in enumerate(bins.T):
-            histogram = np.bincount(labels.astype(np.int64) * N_BINS + model_bins, weight, minlength=2 * N_BINS)
+        for model, model_weights in enumerate(self.weights):
+            bins = np.clip((rows @ model_weights)[counted] * (N_BINS / (2 * MAX_SCORE)) + N_BINS / 2, 0, N_BINS - 1)
+            histogram = np.bincount(first_bins + bins.astype(np.int64), row_weights, minlength=2 * N_BINS)
             counts[model] += histogram.reshape(2, N_BINS)
         return replace(self, counts=counts)
 
