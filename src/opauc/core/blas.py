@@ -22,7 +22,6 @@ from ctypes import (
     pythonapi,
 )
 from functools import cache
-from threading import Lock
 
 import numpy as np
 from scipy.linalg import cython_blas
@@ -80,34 +79,13 @@ def add_gram(rows: DenseRows, lower: DenseRows) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread until every body that asked for it, in whichever thread, has ended."""
-    _limit.enter()
-    try:
+    """Limit BLAS to one thread.
+
+    Enter it around a pool of threads, whether or not each of them does so too: else the first one to leave might lift
+    the limit of the others.
+    """
+    with _blas_threads().limit(limits=1, user_api="blas"):
         yield
-    finally:
-        _limit.leave()
-
-
-class _Limit:
-    """The limit of BLAS to one thread, and how many bodies need it: the last one lifts it."""
-
-    def __init__(self) -> None:
-        self._lock, self._n_bodies = Lock(), 0
-
-    def enter(self) -> None:
-        with self._lock:
-            if self._n_bodies == 0:
-                self._limiter = _blas_threads().limit(limits=1, user_api="blas")
-            self._n_bodies += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._n_bodies -= 1
-            if self._n_bodies == 0:
-                self._limiter.restore_original_limits()
-
-
-_limit = _Limit()
 
 
 @cache
