@@ -379,7 +379,7 @@ class OnePassGAM(ScoringClassifier):
         >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
         True
         """
-        with reading(self), self._threads():
+        with reading(self), use_threads(self.n_jobs):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
@@ -567,14 +567,14 @@ class OnePassGAM(ScoringClassifier):
 
     def _scored(self, X: ArrayLike) -> Scored:
         check_is_fitted(self)
-        with self._threads():
+        with use_threads(self.n_jobs):
             with reading(self):
                 rows, _ = next_rows(self, X, self._columns, learn=False)
                 scorer, classes = self._fitted.scorer, self.classes_
             return Scored(scorer, scorer.scores(rows), classes)
 
     def _threads(self) -> AbstractContextManager[None]:
-        """Let the body use as many threads as `n_jobs` says."""
+        """Let the body use as many threads as `n_jobs` says, which is checked."""
         return use_threads(check_param(type(self).__name__, "n_jobs", self.n_jobs, Threads()))
 
     def _input_names(self) -> tuple[str, ...]:

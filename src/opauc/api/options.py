@@ -10,7 +10,7 @@ from typing import Any
 from opauc.api import engines
 from opauc.core.fit import FitFactory
 from opauc.core.labels import ClassLabels
-from opauc.core.parameters import ALL_CORES, Threads
+from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
 from opauc.data.find_sources import are_tables
 from opauc.data.options import ReadOptions
@@ -113,9 +113,9 @@ class TrainOptions:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
 
     @property
-    def n_threads(self) -> int:
-        """Threads of this process for additive models; the number changes no bit of them."""
-        return Threads().check(ALL_CORES if self.n_jobs is None else self.n_jobs)
+    def additive_jobs(self) -> int:
+        """The `n_jobs` of additive models, of which it changes no bit: by default all cores."""
+        return ALL_CORES if self.n_jobs is None else self.n_jobs
 
     @property
     def in_shards(self) -> bool:

@@ -13,7 +13,7 @@ from opauc.core.batch import Batch
 from opauc.core.checksummed_file import is_checksummed
 from opauc.core.labels import ClassLabels
 from opauc.core.model import Model, RowReading, load_model
-from opauc.core.parameters import ALL_CORES, Threads
+from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import ESTIMATORS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
@@ -87,9 +87,9 @@ class ScoredStream:
 
     def score(self, scorer: Scorer | None = None) -> Iterator[ScoredBatch]:
         """Yield the batches with their scores; `scorer` may do the work of the model's on a device."""
-        scorer, n_threads = scorer or self.model.scorer, Threads().check(ALL_CORES)
+        scorer = scorer or self.model.scorer
         for batch, rows in self.batches():
-            with use_threads(n_threads):
+            with use_threads(ALL_CORES):
                 scores = scorer.scores(rows)
             yield ScoredBatch(batch, rows, scores)
 

@@ -170,7 +170,7 @@ def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions)
     )
     columns = requested.resolve(table_names(table) or (), "the table").by_name
     declared = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
-    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared, n_jobs=options.n_threads)
+    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared, n_jobs=options.additive_jobs)
     if labels.positive is None:
         model.fit(X, y)
     else:
@@ -211,7 +211,10 @@ def run_training(
                 "by itself",
             )  # fmt: skip
         # Without a cluster, rows are processed in order below where shards do not merge.
-        with use_threads(options.n_threads), nullcontext() if options.engine else suppress(UnsupportedOperationError):
+        with (
+            use_threads(options.additive_jobs),
+            nullcontext() if options.engine else suppress(UnsupportedOperationError),
+        ):
             return _train_shards(paths, opening, factory, labels, options, target, bad_rows, observer)
     plan: Json = {
         "data": list(paths), "reading": reading.to_json(), "positive": options.positive,
@@ -222,7 +225,7 @@ def run_training(
     checkpoints = None
     if checkpoint is not None:
         checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
-    with use_threads(options.n_threads), stopwatch(observer.compiling) as seconds:
+    with use_threads(options.additive_jobs), stopwatch(observer.compiling) as seconds:
         trainer, start = _resume_or_start(paths, opening, factory, labels, options, checkpoints, observer)
         return train_in_order(trainer, start, paths, bad_rows, target, checkpoints, observer, seconds)
 

@@ -10,17 +10,18 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from opauc.core.blas import one_blas_thread
+from opauc.core.parameters import Threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# One outside of `use_threads`, and in the threads that do the work: they start no others.
-_n_threads: ContextVar[int] = ContextVar("n_threads", default=1)
+# None, which is one thread, outside of `use_threads` and in the threads that do the work: they start no others.
+_n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
 
 @contextmanager
-def use_threads(n_threads: int) -> Iterator[None]:
-    """Let `work_in_order` use so many threads while the body runs.
+def use_threads(n_jobs: int | None) -> Iterator[None]:
+    """Let `work_in_order` use so many threads while the body runs: -1 is all cores, None one.
 
     Examples
     --------
@@ -31,11 +32,11 @@ def use_threads(n_threads: int) -> Iterator[None]:
     >>> lengths
     [1, 3, 0]
     """
-    token = _n_threads.set(n_threads)
+    token = _n_jobs.set(n_jobs)
     try:
         yield
     finally:
-        _n_threads.reset(token)
+        _n_jobs.reset(token)
 
 
 def work_in_order(work: Callable[[Item], Result], items: Sequence[Item], take: Callable[[Result], object]) -> None:
@@ -44,8 +45,8 @@ def work_in_order(work: Callable[[Item], Result], items: Sequence[Item], take: C
     In memory are at most one result per thread and the one that is taken. After
     an error, Ctrl-C included, work that has begun is completed and dropped.
     """
-    n_threads = min(_n_threads.get(), len(items))
-    if n_threads <= 1:
+    n_threads = min(Threads().check(_n_jobs.get()), len(items)) if len(items) > 1 else 1
+    if n_threads == 1:
         for item in items:
             take(work(item))
         return

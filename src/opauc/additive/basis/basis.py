@@ -179,18 +179,18 @@ class Basis:
         n_rows, max_entries = rows.shape[0], rows.shape[0] * self._max_entries
         indices, data, ends = np.empty(max_entries, np.int32), np.empty(max_entries), np.zeros(n_rows + 1, np.int32)
 
-        def write(part: slice) -> tuple[slice, NDArray[np.int32]]:
-            numbers = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
-            at, block_ends = part.start * self._max_entries, np.empty(part.stop - part.start + 1, np.int32)
-            self._write(np.ascontiguousarray(numbers, np.float64), block_ends, indices[at:], data[at:])
-            return part, block_ends
+        def write(part: slice) -> slice:
+            at = part.start * self._max_entries
+            self._write(rows[part], ends[part.start + 1 : part.stop + 1], indices[at:], data[at:])
+            return part
 
-        def close_up(block: tuple[slice, NDArray[np.int32]]) -> None:
-            part, block_ends = block
-            at, written, n_entries = int(ends[part.start]), part.start * self._max_entries, int(block_ends[-1])
-            for array in (indices, data) if written > at else ():
-                array[at : at + n_entries] = array[written : written + n_entries]
-            ends[part.start + 1 : part.stop + 1] = at + block_ends[1:]
+        def close_up(part: slice) -> None:
+            at, written, n_entries = int(ends[part.start]), part.start * self._max_entries, int(ends[part.stop])
+            if at < written:
+                for array in (indices, data):
+                    array[at : at + n_entries] = array[written : written + n_entries]
+            if at:
+                ends[part.start + 1 : part.stop + 1] += at
 
         work_in_order(write, self.row_blocks(n_rows), close_up)
         # scipy copies a view that fills less than half of its array on every use: shrink the arrays instead.
@@ -202,7 +202,7 @@ class Basis:
 
     def row_blocks(self, n_rows: int) -> list[slice]:
         """Return the blocks in which so many rows are expanded."""
-        step = int(np.clip(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
+        step = min(max(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
         return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
     def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
@@ -230,7 +230,7 @@ class Basis:
             return block
 
         work_in_order(score, self.row_blocks(rows.shape[0]), scores.append)
-        return np.concatenate([np.empty(0), *scores])
+        return scores[0] if len(scores) == 1 else np.concatenate([np.empty(0), *scores])
 
     def column_names(self, inputs: Sequence[str], categories: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and of their categories by number."""
@@ -276,8 +276,9 @@ class Basis:
         n_leaves = 0 if self.trees is None else self.trees.n_entries
         return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs) + n_leaves
 
-    def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
+    def _write(self, rows: Rows, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
         """Write the entries of rows and where those of each row end."""
+        numbers = np.ascontiguousarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
         no_leaves = np.empty((len(numbers), 0), np.int32)
         leaves = no_leaves if self.trees is None else self.trees.columns(self.tables, numbers)
         lookups = 2, self.n_inputs, min(LOOKUP_ROWS, len(numbers))

@@ -53,7 +53,7 @@ def write_hats(rows, column, knots, hats, heights):
 
 @borrowing
 def write_basis_rows(rows, basis, leaves, first_leaf, hats, heights, lefts, ends, indices, data):
-    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends.
+    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the end of each row.
 
     They are followed by a one in each of the columns `first_leaf + leaves[i]`.
     `hats` and `heights` are workspaces for the curves and for the pairs of each
@@ -62,7 +62,6 @@ def write_basis_rows(rows, basis, leaves, first_leaf, hats, heights, lefts, ends
     """
     (n_rows, n_inputs), n_trees = rows.shape, leaves.shape[1]
     at = np.uint64(0)
-    ends[0] = 0
     for top in range(0, n_rows, LOOKUP_ROWS):
         block = rows[top : top + LOOKUP_ROWS]
         for j in range(n_inputs):
@@ -127,7 +126,7 @@ def write_basis_rows(rows, basis, leaves, first_leaf, hats, heights, lefts, ends
             for k in range(n_trees):
                 indices[at], data[at] = first_leaf + leaves[top + i, k], 1.0
                 at += ONE
-            ends[top + i + 1] = at
+            ends[top + i] = at
 
 
 # The code of a missing value.
