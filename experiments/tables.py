@@ -98,9 +98,9 @@ class Table:
         return frame.astype(dict.fromkeys(self.categorical.tolist(), np.int64))
 
 
-def gam(table: Table, labels: Labels, threads: int = 1) -> Scorer:  # noqa: ARG001
+def gam(table: Table, labels: Labels, threads: int = 1) -> Scorer:
     """Return the scores of OnePassGAM with nothing set."""
-    model = OnePassGAM(random_state=0).fit(table.frame, labels)
+    model = OnePassGAM(random_state=0, n_jobs=threads).fit(table.frame, labels)
     return lambda other: model.decision_function(other.frame)
 
 

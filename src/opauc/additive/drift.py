@@ -71,6 +71,10 @@ class BinCounts(Mergeable):
         """Return the bin counts with more rows that the basis was made from."""
         return replace(self, first=self.first + _sum_columns(rows, weight))
 
+    def merge_initial(self, other: Self) -> Self:
+        """Return the bin counts with the rows that the basis was made from of both."""
+        return replace(self, first=self.first + other.first)
+
     def empty_copy(self) -> Self:
         """Return the bin counts of the same basis without later rows."""
         return replace(self, later=np.zeros_like(self.later))

@@ -26,6 +26,7 @@ from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms import Explanation, SavedTerms, Term
 from opauc.additive.tree_terms import TreeTerms
+from opauc.core.threads import work_in_order
 from opauc.types import Floats
 
 # A category number that no category has: its rows belong to the pooled categories.
@@ -115,13 +116,16 @@ class Terms:
     def explain(self, rows: Floats) -> Explanation:
         """Return the scores of rows as sums of terms."""
         column_weights, means, level_weights = self.numbers.column_weights, self.numbers.means, self._level_weights
-        contributions = np.empty((rows.shape[0], means.size))
-        for part, block in self.basis.blocks(rows):
-            levels = self.basis.random_effects.rows(rows[part])
+        contributions, basis = np.empty((rows.shape[0], means.size)), self.basis
+
+        def contribute(part: slice) -> None:
+            block, levels = basis.rows(rows[part]), basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
             if self.numbers.trees is not None:
                 codes = self.numbers.trees.ensemble.codes.of_rows(rows[part])
                 add_tree_contributions(self.numbers.trees, self.term_columns, codes, rows.shape[1], contributions[part])
+
+        work_in_order(contribute, basis.row_blocks(rows.shape[0]), lambda _: None)
         return Explanation(self.names, contributions - means, self.numbers.baseline)
 
     @cached_property

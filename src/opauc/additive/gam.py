@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
 from weakref import WeakKeyDictionary
@@ -27,6 +28,8 @@ from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
+from opauc.core.parameters import Threads, check_param
+from opauc.core.threads import use_threads
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.options import DEFAULTS
@@ -101,6 +104,9 @@ class OnePassGAM(ScoringClassifier):
         Columns to leave out.
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
+    n_jobs : int or None, default=-1
+        Threads that `fit`, `partial_fit`, `explain` and scores use: -1 all cores, at most OMP_NUM_THREADS of them where
+        that is set; None is one. Models and scores are the same to the last bit whatever it is, so it is not saved.
 
     Attributes
     ----------
@@ -145,6 +151,7 @@ class OnePassGAM(ScoringClassifier):
     """
 
     _families: ClassVar[tuple[str, ...]] = ("additive", "additive_scoring")
+    _unsaved: ClassVar[tuple[str, ...]] = ("n_jobs",)
     _policy: AdditivePolicy = ADDITIVE_POLICY
 
     _fitted: AdditiveFit
@@ -163,6 +170,7 @@ class OnePassGAM(ScoringClassifier):
         numeric: Sequence[str | int] | None = None,
         drop: Sequence[str | int] | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = -1,
     ) -> None:
         self.max_columns = max_columns
         self.interactions = interactions
@@ -174,6 +182,7 @@ class OnePassGAM(ScoringClassifier):
         self.numeric = numeric
         self.drop = drop
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to labeled rows in one pass; what was fitted before is discarded.
@@ -202,7 +211,7 @@ class OnePassGAM(ScoringClassifier):
         array(['yes'], dtype='<U3')
         """
         check_not_exchanged(X, y)
-        with changing(self) as transaction:
+        with changing(self) as transaction, self._threads():
             self._fit_rows(X, y, sample_weight, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
@@ -246,7 +255,7 @@ class OnePassGAM(ScoringClassifier):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
-        with changing(self) as transaction:
+        with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
             before = check_classes(None if first else self.classes_, classes)
@@ -380,7 +389,7 @@ class OnePassGAM(ScoringClassifier):
         >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
         True
         """
-        with reading(self):
+        with reading(self), use_threads(self.n_jobs):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
@@ -568,10 +577,15 @@ class OnePassGAM(ScoringClassifier):
 
     def _scored(self, X: ArrayLike) -> Scored:
         check_is_fitted(self)
-        with reading(self):
-            rows, _ = next_rows(self, X, self._columns, learn=False)
-            scorer, classes = self._fitted.scorer, self.classes_
-        return Scored(scorer, scorer.scores(rows), classes)
+        with use_threads(self.n_jobs):
+            with reading(self):
+                rows, _ = next_rows(self, X, self._columns, learn=False)
+                scorer, classes = self._fitted.scorer, self.classes_
+            return Scored(scorer, scorer.scores(rows), classes)
+
+    def _threads(self) -> AbstractContextManager[None]:
+        """Let the body use as many threads as `n_jobs` says, which is checked."""
+        return use_threads(check_param(type(self).__name__, "n_jobs", self.n_jobs, Threads()))
 
     def _input_names(self) -> tuple[str, ...]:
         if self._columns is not None:

@@ -30,9 +30,11 @@ from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
+from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees import CodedRows, code_folds, cross_fit, grow_ensemble
+from opauc.core.threads import thread_count
 from opauc.types import Floats, Labels
 
 
@@ -98,18 +100,18 @@ def fit_basis(
     aucs = measure_inputs(sample, categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    model = AdditiveLogistic.start(basis_columns(basis), initial)
-    model = model.update_initial(encode_rows(basis, rows[others], labels[others], weights[others]))
+    start = AdditiveLogistic.start(basis_columns(basis), initial)
+    parts = LabeledSample(rows, labels, weights, categorical)
+    model = parts.add_to(start, basis, others)
     if may_join:
-        parts = LabeledSample(rows, labels, weights, categorical)
         growths = policy.tree.growths(settings.effort, few_rows)
         if few_rows:
             blend = _cross_fit_trees(basis, model, parts, order, growths, seed, policy)
         else:
             blend = _grow_trees(basis, model, parts, validation, others, growths, seed, policy)
         basis, blend = _accept(basis, blend, policy.tree)
-        initial_rows = encode_rows(basis, rows[validation], labels[validation], weights[validation])
-        model = replace(model, columns=basis_columns(basis), blend=blend).update_initial(initial_rows)
+        model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
+        model = replace(model, columns=basis_columns(basis), blend=blend)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -124,6 +126,15 @@ class LabeledSample(NamedTuple):
     def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats) -> CodedRows:
         """Return some of the rows as codes, with other weights."""
         return CodedRows(codes.of_rows(self.rows[at]), self.labels[at], weights)
+
+    def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
+        """Return a model of no rows with some of the rows added."""
+
+        def add(shard: slice, first: bool) -> AdditiveLogistic:  # noqa: ARG001  all shards start without rows
+            rows = at[shard]
+            return start.update_initial(encode_rows(basis, self.rows[rows], self.labels[rows], self.weights[rows]))
+
+        return sum_shards(at.size, basis.n_columns, add, AdditiveLogistic.merge_initial)
 
 
 def _trees_may_join(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> bool:
@@ -164,7 +175,7 @@ def _grow_trees(
     coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]])
     held_out = sample.coded(codes, validation, weights[validation])
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
-    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed) for growth in growths]
+    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, thread_count()) for growth in growths]
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
     if not scored:
         return None
@@ -196,7 +207,7 @@ def _cross_fit_trees(
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
         additive[folds == fold] = basis.products(rows[at], without.solve(policy).weights)
     max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
-    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed) for growth in growths]
+    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, thread_count()) for growth in growths]
     grown = [part for part in parts if part is not None]
     if not grown:
         return None

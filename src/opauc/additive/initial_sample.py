@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -22,6 +23,9 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 SORTED_COLUMNS = 8
 # Tells the hash of a positive row from that of a negative one with the same values.
 POSITIVE_KEY = np.uint64(0x9E3779B97F4A7C15)
+# First bits of a hash by which most rows outside of a sample are told from all rows of it.
+PREFIX_BITS = 20
+PREFIX_SHIFT = np.uint64(64 - PREFIX_BITS)
 
 
 class LabeledRows(Protocol):
@@ -365,8 +369,19 @@ class RowFingerprints:
         if not self.keys.size:
             return np.ones(len(rows), np.bool_)
         keys = row_keys(rows)
-        places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        return np.asarray(self.keys[places] != keys)
+        possible = np.flatnonzero(self._prefixes[keys >> PREFIX_SHIFT])
+        found = keys[possible]
+        places = np.minimum(np.searchsorted(self.keys, found), self.keys.size - 1)
+        fresh = np.ones(len(rows), np.bool_)
+        fresh[possible] = self.keys[places] != found
+        return fresh
+
+    @cached_property
+    def _prefixes(self) -> Mask:
+        """Which first bits of keys there are: most other rows have none of them, and are not searched for."""
+        prefixes = np.zeros(2**PREFIX_BITS, np.bool_)
+        prefixes[self.keys >> PREFIX_SHIFT] = True
+        return prefixes
 
 
 @dataclass(frozen=True, eq=False)

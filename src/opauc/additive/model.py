@@ -72,7 +72,7 @@ class BasisRows(NamedTuple):
     leaves: NDArray[np.int32] | None = None
 
     @property
-    def labeled(self) -> LabeledRows:
+    def labeled(self) -> tuple[csr_array, Labels, Floats | None]:
         """Columns, labels and sample weights of all rows."""
         return self.columns, self.labels, self.weight
 
@@ -183,6 +183,16 @@ class AdditiveLogistic:
         counts = sums.class_counts
         return replace(self, sums=sums, random_effects=effects.finish(), first_counts=counts, bin_counts=bin_counts)
 
+    def merge_initial(self, other: AdditiveLogistic) -> Self:
+        """Return the model with other rows of the same warm-up buffer added."""
+        return replace(
+            self,
+            sums=self.sums.merge(other.sums),
+            random_effects=self.random_effects.merge(other.random_effects),
+            first_counts=self.first_counts + other.first_counts,
+            bin_counts=self.bin_counts.merge_initial(other.bin_counts),
+        )
+
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
         penalties, columns, point = self.columns.penalties, self.columns.candidates(), self.sums.expansion_point
@@ -221,12 +231,14 @@ class AdditiveLogistic:
         def labeled() -> Iterator[LabeledRows]:
             nonlocal candidates, bin_counts, blend
             for batch in batches:
-                fresh, blended = batch.only_fresh(), None
-                if blend is not None and fresh.leaves is not None:
+                blended = None
+                if blend is not None:
+                    fresh = batch.only_fresh()
                     additive = fresh.columns @ self.sums.expansion_point
+                    assert fresh.leaves is not None, "later rows of a basis with trees have leaves"
                     blended = blend.scores(additive, fresh.leaves)
                     blend = blend.update(additive, fresh.leaves, fresh.labels, fresh.weight)
-                candidates = candidates.update(*fresh.labeled, blended)
+                candidates = candidates.update(*batch.labeled, batch.fresh, blended)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)

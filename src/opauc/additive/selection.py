@@ -109,16 +109,26 @@ class CandidateModels(Mergeable):
         return self.of(self.weights)
 
     def update(
-        self, rows: csr_array, labels: Labels, weight: Floats | None = None, blended: Floats | None = None
+        self,
+        rows: csr_array,
+        labels: Labels,
+        weight: Floats | None = None,
+        fresh: NDArray[np.bool_] | None = None,
+        blended: Floats | None = None,
     ) -> Self:
-        """Return the candidates after scoring rows that none was trained on; `blended` are the full model's scores."""
-        scores = rows @ self.weights.T
-        if blended is not None:
-            scores[:, -1] = blended
-        bins = np.clip((scores / MAX_SCORE + 1.0) * (N_BINS / 2), 0, N_BINS - 1).astype(np.int64)
+        """Return the candidates after scoring rows that no candidate was trained on: all, or those that are fresh.
+
+        `blended` are the scores of the full model where it is a blend with trees.
+        """
+        counted = slice(None) if fresh is None or fresh.all() else fresh
+        first_bins = labels[counted] * np.int64(N_BINS)
+        row_weights = None if weight is None else weight[counted]
         counts = self.counts.copy()
-        for model, model_bins in enumerate(bins.T):
-            histogram = np.bincount(labels.astype(np.int64) * N_BINS + model_bins, weight, minlength=2 * N_BINS)
+        for model, model_weights in enumerate(self.weights):
+            is_full = model == len(self.weights) - 1
+            scores: Floats = blended if is_full and blended is not None else (rows @ model_weights)[counted]
+            bins = np.clip(scores * (N_BINS / (2 * MAX_SCORE)) + N_BINS / 2, 0, N_BINS - 1)
+            histogram = np.bincount(first_bins + bins.astype(np.int64), row_weights, minlength=2 * N_BINS)
             counts[model] += histogram.reshape(2, N_BINS)
         return replace(self, counts=counts)
 

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.additive.basis.basis import Basis
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
-from opauc.additive.model import BasisRows, FinalWeights
+from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.blas import one_blas_thread
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
 from opauc.core.model import RowReading, different_bases, plain
@@ -131,7 +133,8 @@ class AdditiveFit(Fit):
     @cached_property
     def final(self) -> FinalWeights:
         """The weights of the columns."""
-        return self.current.model.solve(self.policy)
+        with one_blas_thread():
+            return self.current.model.solve(self.policy)
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -322,11 +325,18 @@ class AdditiveFit(Fit):
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:
-        return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)
+        with one_blas_thread():
+            return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
         basis, model = fixed
-        return replace(self, fixed=BasisModel(basis, model.update(self._encoded(basis, rows, labels, weight))))
+
+        def add(shard: slice, first: bool) -> AdditiveLogistic:
+            part = rows[shard], labels[shard], None if weight is None else weight[shard]
+            return (model if first else model.empty_copy()).update(self._encoded(basis, *part))
+
+        total = sum_shards(labels.size, basis.n_columns, add, AdditiveLogistic.merge)
+        return replace(self, fixed=BasisModel(basis, total))
 
     def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from opauc.additive.kernels.gram import (
-    add_couple_products,
-    add_cross_products,
-    count_entries,
-    write_by_columns,
-    write_couples,
-    write_split_rows,
-)
+from opauc.additive.kernels.gram import add_couple_products, add_cross_products, count_entries, write_couples
 from opauc.additive.kernels.rows import densify_rows
+from opauc.additive.row_shards import sum_shards
 from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.core.blas import add_gram, one_blas_thread
+from opauc.core.kernels.simd import LANES
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
 from opauc.core.mergeable import ROUNDING, FeatureSums, add_rounding, subtraction_error
@@ -29,21 +24,51 @@ from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.types import Array, Arrays, ClassCounts, DenseRows, Floats, Labels, NamedArrays, Rows
 
-# Costs relative to a product by BLAS: of a product of two couples of entries, and of an entry with a dense column.
-COUPLE_COST, CROSS_COST = 40.0, 4.0
+# Costs relative to a product by BLAS: of a product of two couples of entries, and of a couple with a dense column.
+COUPLE_COST, CROSS_COST = 40.0, 12.0
 # Share of the rows in which a column has entries if it is treated as dense.
 DENSE_SHARE = 0.9
 
-# Couples of neighboring entries: the first column of each, two values of each, and where those of each row end.
-Couples: TypeAlias = tuple[NDArray[np.uint32], Floats, NDArray[np.int64]]
+NO_COLUMNS = np.empty(0, np.int64)
+
+
+class SplitRows(NamedTuple):
+    """Rows as their dense columns, times a factor per row, and as couples of neighboring entries of the others.
+
+    Couples have the first column of each, two values of each, and where those of each row end.
+    """
+
+    dense: Floats  # (n_rows, n_dense), rounded up to whole SIMD registers, with zeros
+    starts: NDArray[np.uint32]
+    values: Floats
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: CsrRows, factors: Floats, positions: NDArray[np.int32], n_dense: int) -> SplitRows:
+        """Split rows; `positions` has that of each column among the dense ones, -1 if it is sparse."""
+        dense, ends = np.zeros((factors.size, round_up(n_dense))), np.zeros(factors.size + 1, np.int64)
+        starts, values = np.empty(rows.data.size, np.uint32), np.empty(2 * rows.data.size)
+        write_couples(rows, positions, factors, dense, starts, values, ends)
+        return cls(dense, starts, values, ends)
+
+    def cost_per_row(self, n_dense: int) -> float:
+        """Return the cost per row of all products, relative to one by BLAS."""
+        n_couples = float(self.ends[-1]) / max(len(self.dense), 1)
+        return n_dense**2 + CROSS_COST * round_up(n_dense) * n_couples + COUPLE_COST * n_couples**2
+
+
+def round_up(n_columns: int) -> int:
+    """Return the number of columns rounded up to whole SIMD registers."""
+    return -(-n_columns // LANES) * LANES
 
 
 class RowProducts:
     """A lower triangle to which curvature * row row^T of sparse rows is added, by the fastest method for the rows.
 
-    Whatever is above its diagonal is overwritten. If the first rows show that it
-    pays, products with dense columns are summed separately until `finish`.
-    `narrow` lets BLAS multiply in float32.
+    The first rows decide which columns are dense. Products between these are made
+    by BLAS, and are summed separately until `finish`, as those of dense with sparse
+    columns. Where that is fastest, all columns are dense. Whatever is above the
+    diagonal is overwritten. `narrow` lets BLAS multiply in float32 then.
 
     Examples
     --------
@@ -58,100 +83,60 @@ class RowProducts:
     """
 
     def __init__(self, gram: Floats, narrow: bool = False) -> None:
-        self._gram = gram
-        self._real = np.float32 if narrow else np.float64
+        self._gram, self._real = gram, np.dtype(np.float32 if narrow else np.float64)
         self._dense: NDArray[np.int64] | None = None  # dense columns, once the first rows have been added
-        self._clear(np.empty(0, np.int64))
+        self._clear(NO_COLUMNS)
 
     def add(self, rows: CsrRows, curvature: Floats) -> None:
         """Add the products of rows."""
         if self._dense is None:
-            self._dense = _find_dense_columns(rows, curvature.size, self._gram.shape[0])
+            self._dense = _choose_dense_columns(rows, curvature.size, self._gram.shape[0])
             self._clear(self._dense)
+        if self._dense.size == self._gram.shape[0]:
+            dense: DenseRows = np.zeros((curvature.size, self._gram.shape[0]), self._real)
+            densify_rows(rows, np.sqrt(curvature), dense)
+            _add_dense_products(dense, self._gram)
+            return
+        factors = np.sqrt(curvature)
+        split = SplitRows.of(rows, factors, self._positions, self._dense.size)
+        add_couple_products(*split[1:], np.empty(curvature.size, np.int64), curvature, self._gram)
         if self._dense.size:
-            self._add_split(rows, curvature)
-        else:
-            self._add_sparse(rows, curvature)
+            add_cross_products(*split[1:], factors, split.dense, self._cross)
+            _add_dense_products(split.dense, self._between)
 
     def finish(self) -> Floats:
         """Return the triangle with all products."""
-        if self._dense is not None and self._dense.size:
+        if self._dense is not None and 0 < self._dense.size < len(self._gram):
             dense = self._dense
-            self._gram[np.ix_(dense, dense)] += np.tril(self._between)
+            between, cross = self._between[: dense.size, : dense.size], self._cross[:, : dense.size]
+            self._gram[np.ix_(dense, dense)] += np.tril(between)
             is_above = np.arange(len(self._gram))[:, None] < dense
-            self._gram[:, dense] += np.where(is_above, 0.0, self._cross)
-            self._gram[dense] += np.where(is_above, self._cross, 0.0).T
+            self._gram[:, dense] += np.where(is_above, 0.0, cross)
+            self._gram[dense] += np.where(is_above, cross, 0.0).T
             self._clear(dense)
         return self._gram
 
     def _clear(self, dense: NDArray[np.int64]) -> None:
         """Set the separate sums to zero: products between dense columns, and of sparse with dense columns."""
-        size = self._gram.shape[0] if dense.size else 0
-        self._positions = np.full(size, -1)
+        size = len(self._gram)
+        width = round_up(dense.size) if dense.size < size else 0
+        self._positions = np.full(size, -1, np.int32)
         self._positions[dense] = np.arange(dense.size)
-        self._between, self._cross = np.zeros((dense.size, dense.size)), np.zeros((size, dense.size))
-
-    def _add_split(self, rows: CsrRows, curvature: Floats) -> None:
-        """Add the products of rows with dense columns: those between them by BLAS, the others entry by entry."""
-        dense, factors = np.zeros((curvature.size, len(self._between)), self._real), np.sqrt(curvature)
-        sparse = _split_rows(rows, factors, self._positions, dense)
-        self._add_sparse(sparse, curvature)
-        column_ends, row_numbers = np.zeros(2 * len(self._gram) + 1, np.int64), np.empty(sparse.data.size, np.uint32)
-        values = np.empty((sparse.data.size, 2), self._real)
-        write_by_columns(sparse, factors, column_ends, row_numbers, values)
-        add_cross_products(column_ends, row_numbers, values, dense, self._cross)
-        _add_dense_products(dense, self._between)
-
-    def _add_sparse(self, rows: CsrRows, curvature: Floats) -> None:
-        """Add the products of rows."""
-        couples = _couple_entries(rows, curvature.size, self._gram.shape[0])
-        if _cost_per_row(couples, curvature.size) < self._gram.shape[0] ** 2:
-            add_couple_products(*couples, curvature, self._gram)
-            return
-        shape = curvature.size, self._gram.shape[0]
-        dense: DenseRows = np.zeros(shape, np.float32) if self._real is np.float32 else np.zeros(shape)
-        densify_rows(rows, np.sqrt(curvature), dense)
-        _add_dense_products(dense, self._gram)
+        self._between, self._cross = np.zeros((width, width)), np.zeros((size, width))
 
 
-def _find_dense_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.int64]:
-    """Return the columns with entries in nearly all rows, or none if treating them separately costs more."""
-    counts, none = np.zeros(size, np.int64), np.empty(0, np.int64)
+def _choose_dense_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.int64]:
+    """Return the columns to be treated as dense: all, those with entries in nearly all rows, or none."""
+    if size < 2:
+        return np.arange(size)
+    counts, positions = np.zeros(size, np.int64), np.full(size, -1, np.int32)
     count_entries(rows, counts)
-    dense = np.flatnonzero(counts >= DENSE_SHARE * n_rows)
-    if not dense.size or dense.size == size:
-        return none
-    positions = np.full(size, -1)
-    positions[dense] = np.arange(dense.size)
-    sparse = _split_rows(rows, np.ones(n_rows), positions, np.zeros((n_rows, dense.size)))
-    cross = 2.0 * CROSS_COST * dense.size * sparse.data.size / max(n_rows, 1)
-    split_cost = dense.size**2 + cross + _cost_per_row(_couple_entries(sparse, n_rows, size), n_rows)
-    return dense if split_cost < min(size**2, _cost_per_row(_couple_entries(rows, n_rows, size), n_rows)) else none
-
-
-def _split_rows(rows: CsrRows, factors: Floats, positions: NDArray[np.int64], dense: DenseRows) -> CsrRows:
-    """Write the dense columns of rows, times a factor per row, into `dense`, and return the other columns."""
-    n_entries = rows.data.size
-    data, indices, ends = np.empty(n_entries), np.empty(n_entries, np.uint32), np.empty(factors.size + 1, np.int32)
-    n_sparse = write_split_rows(rows, factors, positions, dense, data, indices, ends)
-    return csr_rows(data[:n_sparse], indices[:n_sparse], ends)
-
-
-def _couple_entries(rows: CsrRows, n_rows: int, size: int) -> Couples:
-    """Return the couples of neighboring entries of rows; only an upper bound of their number if they are too many."""
-    n_entries = rows.data.size
-    starts, values, ends = np.empty(n_entries, np.uint32), np.empty((n_entries, 2)), np.zeros(n_rows + 1, np.int64)
-    # A couple has at most two entries: if half as many couples as entries are too many, there is no need to count.
-    if size < 2 or COUPLE_COST * (0.5 * n_entries / max(n_rows, 1)) ** 2 >= size**2:
-        ends[-1] = n_rows * size
-    else:
-        write_couples(rows, size, starts, values, ends)
-    return starts, values, ends
-
-
-def _cost_per_row(couples: Couples, n_rows: int) -> float:
-    """Return the cost per row of the products of couples."""
-    return COUPLE_COST * (float(couples[2][-1]) / max(n_rows, 1)) ** 2
+    choices = {float(size) ** 2: np.arange(size)}
+    for dense in (np.flatnonzero(counts >= DENSE_SHARE * n_rows), NO_COLUMNS):
+        positions[:] = -1
+        positions[dense] = np.arange(dense.size)
+        choices[SplitRows.of(rows, np.ones(n_rows), positions, dense.size).cost_per_row(dense.size)] = dense
+    return choices[min(choices)]
 
 
 def _add_dense_products(dense: DenseRows, lower: Floats) -> None:
@@ -246,7 +231,17 @@ class LinearizedSums(FeatureSums):
         """Return the sums with rows added; `narrow` lets BLAS multiply in float32, faster and good to six digits."""
         if rows.shape[1] != self.n_features:
             raise IncompatibleMomentsError(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
-        return self.update_all([(rows, labels, weight)], narrow)
+
+        def take(shard: slice) -> LabeledRows:
+            is_whole = shard.stop - shard.start == labels.size
+            return rows if is_whole else rows[shard], labels[shard], None if weight is None else weight[shard]
+
+        return sum_shards(
+            labels.size,
+            self.n_features,
+            lambda shard, first: (self if first else self.empty_copy()).update_all([take(shard)], narrow),
+            type(self).merge,
+        )
 
     def update_all(self, batches: Iterable[LabeledRows], narrow: bool = False) -> Self:
         """Return the sums with batches added: as `update` batch by batch, but the sums are copied once."""

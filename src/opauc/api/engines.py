@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opauc.api.observer import Observer
-from opauc.core.parameters import Threads
+from opauc.core.parameters import ALL_CORES, Threads
 from opauc.engines.scheduler import Scheduler
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import Parameter, ParameterError, unknown_name
 
 CLUSTERS, DEVICE = ("dask", "spark"), "cuda"
-ALL_CORES = -1
 
 
 def check_engine(engine: str | None, address: str | None, additive: bool) -> None:
@@ -33,7 +32,7 @@ def check_engine(engine: str | None, address: str | None, additive: bool) -> Non
 
 
 @contextmanager
-def cluster(engine: str | None, address: str | None, n_jobs: int, observer: Observer) -> Iterator[Scheduler]:
+def cluster(engine: str | None, address: str | None, n_jobs: int | None, observer: Observer) -> Iterator[Scheduler]:
     """Give a scheduler of shards: threads where no engine is named.
 
     A cluster on this machine has a worker for each core unless a number is asked for.
@@ -41,7 +40,7 @@ def cluster(engine: str | None, address: str | None, n_jobs: int, observer: Obse
     if engine is None:
         yield ThreadScheduler(Threads().check(n_jobs))
         return
-    workers = Threads().check(ALL_CORES if n_jobs == 1 else n_jobs)
+    workers = Threads().check(ALL_CORES if n_jobs in (None, 1) else n_jobs)
     with _started(engine, address, workers) as scheduler:
         if scheduler.address is not None:
             text = f"{engine}: dashboard at {scheduler.address}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from opauc.api import engines
 from opauc.api.describe import ExampleRows, describe_fit
-from opauc.api.engines import ALL_CORES, CLUSTERS, check_engine, cluster
+from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import scores_of_table
@@ -19,6 +19,7 @@ from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
+from opauc.core.parameters import ALL_CORES
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths, paths_of

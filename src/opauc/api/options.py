@@ -10,6 +10,7 @@ from typing import Any
 from opauc.api import engines
 from opauc.core.fit import FitFactory
 from opauc.core.labels import ClassLabels
+from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
 from opauc.data.find_sources import are_tables
 from opauc.data.options import ReadOptions
@@ -55,9 +56,10 @@ class TrainOptions:
         How slowly the trees of "gam" grow.
     random_state : int
         Seed of the initial sample, or of the random signs of a sketch.
-    n_jobs : int
-        Threads, or workers of a cluster; -1 uses all cores. With more than one, "gam" and "exact" process shards of
-        the files apart.
+    n_jobs : int, optional
+        Threads, or workers of a cluster; -1 uses all cores. By default "gam" reads rows in order and uses all cores
+        for its sums, and linear solvers use one. With a number other than 1, "gam" and "exact" read and process
+        shards of the files apart.
     positive : str, optional
         Label of the positive rows; all others are negative.
     classes : pair of labels, optional
@@ -100,7 +102,7 @@ class TrainOptions:
     trees: bool = True
     effort: str = "normal"
     random_state: int = 0
-    n_jobs: int = 1
+    n_jobs: int | None = None
     positive: str | None = None
     classes: Sequence[str] | Sequence[float] | None = None
     basis_from: str | os.PathLike[str] | None = None
@@ -113,8 +115,18 @@ class TrainOptions:
     def __post_init__(self) -> None:
         if self.solver is not None and self.solver not in SOLVERS:
             raise ParameterError(Parameter("solver"), f": {unknown_name('solver', self.solver, SOLVERS)}")
-        if not self.n_jobs:
+        if self.n_jobs == 0:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
+
+    @property
+    def additive_jobs(self) -> int:
+        """The `n_jobs` of additive models, of which it changes no bit: by default all cores."""
+        return ALL_CORES if self.n_jobs is None else self.n_jobs
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether shards of files are to be processed apart, on threads or on a cluster."""
+        return self.engine in engines.CLUSTERS or (self.engine is None and self.n_jobs not in (None, 1))
 
     def given(self) -> set[str]:
         """Return the names of the options that differ from their defaults."""

@@ -13,9 +13,11 @@ from opauc.core.batch import Batch
 from opauc.core.checksummed_file import is_checksummed
 from opauc.core.labels import ClassLabels
 from opauc.core.model import Model, RowReading, load_model
+from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import ESTIMATORS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.scorer import Scorer
+from opauc.core.threads import use_threads
 from opauc.data.bad_rows import BadRows
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
@@ -87,7 +89,9 @@ class ScoredStream:
         """Yield the batches with their scores; `scorer` may do the work of the model's on a device."""
         scorer = scorer or self.model.scorer
         for batch, rows in self.batches():
-            yield ScoredBatch(batch, rows, scorer.scores(rows))
+            with use_threads(ALL_CORES):
+                scores = scorer.scores(rows)
+            yield ScoredBatch(batch, rows, scores)
 
     def report_unknown(self, observer: Observer) -> None:
         """Report how many rows had categories that the model does not know, and values that cannot be read."""

@@ -14,7 +14,7 @@ from typing import Any
 from opauc.additive.leaks import find_leaks
 from opauc.additive.state import AdditiveFit
 from opauc.api.describe import input_names
-from opauc.api.engines import CLUSTERS, check_engine, cluster
+from opauc.api.engines import check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopping, stopwatch
 from opauc.api.options import TrainOptions, split_options
 from opauc.api.output_file import check_writable
@@ -27,6 +27,7 @@ from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
 from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
+from opauc.core.threads import use_threads
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
@@ -171,7 +172,7 @@ def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions)
     )
     columns = requested.resolve(table_names(table) or (), "the table").by_name
     declared = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
-    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared)
+    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared, n_jobs=options.additive_jobs)
     if labels.positive is None:
         model.fit(X, y)
     else:
@@ -205,14 +206,17 @@ def run_training(
     check_engine(options.engine, options.scheduler, additive)
     opening, factory, labels = _begin(reading, options, labels, additive, given)
     safe = options.resume or options.checkpoint is not None or options.checkpoint_every is not None
-    if options.engine in CLUSTERS or (options.engine is None and options.n_jobs != 1 and not safe):
-        if options.engine is not None and safe:
+    if options.in_shards and (options.engine is not None or not safe):
+        if safe:
             raise ParameterError(
                 Parameter("engine", options.engine), ": checkpoints are for rows in order; a cluster repeats lost work "
                 "by itself",
             )  # fmt: skip
         # Without a cluster, rows are processed in order below where shards do not merge.
-        with nullcontext() if options.engine else suppress(UnsupportedOperationError):
+        with (
+            use_threads(options.additive_jobs),
+            nullcontext() if options.engine else suppress(UnsupportedOperationError),
+        ):
             return _train_shards(paths, opening, factory, labels, options, target, bad_rows, observer)
     plan: Json = {
         "data": list(paths), "reading": reading.to_json(), "positive": options.positive,
@@ -223,7 +227,7 @@ def run_training(
     checkpoints = None
     if checkpoint is not None:
         checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
-    with stopwatch(observer.compiling) as seconds:
+    with use_threads(options.additive_jobs), stopwatch(observer.compiling) as seconds:
         trainer, start = _resume_or_start(paths, opening, factory, labels, options, checkpoints, observer)
         return train_in_order(trainer, start, paths, bad_rows, target, checkpoints, observer, seconds)
 

@@ -19,7 +19,9 @@ from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import Opening
 from opauc.core.loop import Trainer
 from opauc.core.model import load_model
+from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
+from opauc.core.threads import use_threads
 from opauc.data import BadRows
 from opauc.data.find_sources import paths_of
 from opauc.errors import InputError
@@ -102,7 +104,7 @@ def run_update(
     n_rows = int(before.get("rows", sum(model.fit.counts)))
     plan = {"update": os.fspath(source), "rows": n_rows, "data": list(paths), "format": format_}
     checkpoints = Checkpoints(checkpoint, checkpoint_every, plan, ProgressiveValidation)
-    with stopwatch(observer.compiling) as seconds:
+    with use_threads(ALL_CORES), stopwatch(observer.compiling) as seconds:
         if resume and checkpoint.exists():
             trainer = checkpoints.resume()
             observer.say("resumed", f"resuming after row {trainer.rows:,}", rows=trainer.rows)

@@ -136,13 +136,14 @@ def command(
         ),
     ] = 0,
     n_jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Number of threads, or of workers; -1 uses all cores. With more than one, gam and exact train on "
-            "shards of the files in parallel, without checkpoints unless a checkpoint option is given.",
+            help="Number of threads, or of workers; -1 uses all cores. With a number other than 1, gam and exact read "
+            "and train on shards of the files in parallel, without checkpoints unless a checkpoint option is given. "
+            "Default: gam reads rows in order and uses all cores for its sums, linear solvers use one.",
             rich_help_panel=TRAINING,
         ),
-    ] = 1,
+    ] = None,
     positive: Annotated[
         str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=TRAINING)
     ] = None,

@@ -81,7 +81,8 @@ def add_gram(rows: DenseRows, lower: DenseRows) -> None:
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread.
 
-    Enter it once around a pool of threads: if each thread did, one might lift the limit of the others.
+    Enter it around a pool of threads, whether or not each of them does so too: else the first one to leave might lift
+    the limit of the others.
     """
     with _blas_threads().limit(limits=1, user_api="blas"):
         yield

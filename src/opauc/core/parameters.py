@@ -16,6 +16,8 @@ from opauc.types import Settings
 Params = TypeVar("Params")
 # Key of a rule in the metadata of a dataclass field.
 RULE = "rule"
+# The value of `n_jobs` that means all cores.
+ALL_CORES = -1
 
 
 class Rule(Protocol):
@@ -76,7 +78,11 @@ class Option:
 
 @dataclass(frozen=True)
 class Threads:
-    """A number of threads: None is one, -1 all cores, -2 all but one."""
+    """A number of threads: None is one, -1 all cores, -2 all but one.
+
+    All cores are those that this process may use, at most OMP_NUM_THREADS where that is set: joblib and schedulers
+    of clusters divide the cores among their workers by it.
+    """
 
     def check(self, value: object) -> int:
         """Return the number of threads, at least one."""
@@ -85,7 +91,14 @@ class Threads:
         number = int(value) if is_whole(value) else 0
         if number == 0:
             raise ValueError("None or an int other than 0")
-        return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)
+        return number if number > 0 else max(1, _count_cores() + 1 + number)
+
+
+def _count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(cores, int(limit)) if limit.isdecimal() and int(limit) > 0 else cores
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,16 @@ from opauc.core.row_blocks import csr_rows
 
 
 def couples_of(rows):
-    starts, values = np.empty(rows.nnz, np.uint32), np.empty((rows.nnz, 2))
-    ends = np.zeros(rows.shape[0] + 1, np.int64)
-    write_couples(csr_rows(rows.data, rows.indices, rows.indptr), rows.shape[1], starts, values, ends)
+    starts, values = np.empty(rows.nnz, np.uint32), np.empty(2 * rows.nnz)
+    ends, all_sparse = np.zeros(rows.shape[0] + 1, np.int64), np.full(rows.shape[1], -1, np.int32)
+    no_dense, factors = np.zeros((rows.shape[0], 0)), np.ones(rows.shape[0])
+    entries = csr_rows(rows.data, rows.indices, rows.indptr)
+    write_couples(entries, all_sparse, factors, no_dense, starts, values, ends)
     return starts, values, ends
+
+
+def workspace(rows):
+    return np.empty(rows.shape[0], np.int64)
 
 
 def random_rows(seed, n_columns, density):
@@ -34,7 +40,7 @@ def random_rows(seed, n_columns, density):
 def test_the_lower_triangle_is_that_of_the_dense_product(seed, n_columns, density):
     rows, weights = random_rows(seed, n_columns, density)
     lower = np.zeros((n_columns, n_columns))
-    add_couple_products(*couples_of(rows), weights, lower)
+    add_couple_products(*couples_of(rows), workspace(rows), weights, lower)
     clear_upper(lower)
     assert_allclose(lower, np.tril(rows.T @ (weights[:, None] * rows.toarray())), atol=1e-12)
 
@@ -47,8 +53,8 @@ def test_couples_hold_every_entry_once_and_stay_within_the_columns(seed, n_colum
     dense = np.zeros(rows.shape)
     for i in range(rows.shape[0]):
         for at in range(ends[i], ends[i + 1]):
-            dense[i, starts[at]] += values[at, 0]
-            dense[i, starts[at] + 1] += values[at, 1]
+            dense[i, starts[at]] += values[2 * at]
+            dense[i, starts[at] + 1] += values[2 * at + 1]
     assert_allclose(dense, rows.toarray(), rtol=0)
 
 
@@ -57,6 +63,8 @@ def test_low_tiles_give_the_same(monkeypatch):
     rows, weights = random_rows(0, 12, 0.6)
     monkeypatch.setattr(module, "COUPLE_TILE", 20)
     lower, expected = np.zeros((12, 12)), np.zeros((12, 12))
-    njit(in_python(add_couple_products))(*couples_of(rows), weights, lower)  # which sees the other constant
-    add_couple_products(*couples_of(rows), weights, expected)
+    njit(in_python(add_couple_products))(
+        *couples_of(rows), workspace(rows), weights, lower
+    )  # which sees the other constant
+    add_couple_products(*couples_of(rows), workspace(rows), weights, expected)
     assert_allclose(lower, expected, atol=1e-12)

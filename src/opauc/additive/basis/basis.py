@@ -19,8 +19,9 @@ from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
 from opauc.additive.basis.tables import SCHEMA, BasisTables, check_tables, main_tables, with_pair_tables
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, NUMERIC, write_basis_rows
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, LOOKUP_ROWS, NUMERIC, write_basis_rows
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.threads import work_in_order
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Rows are expanded in blocks of at most MAX_BLOCK_ROWS rows and about MAX_BLOCK_ENTRIES entries, which stay in the
@@ -179,10 +180,21 @@ class Basis:
         """Return the columns of rows as a canonical sparse matrix."""
         n_rows, max_entries = rows.shape[0], rows.shape[0] * self._max_entries
         indices, data, ends = np.empty(max_entries, np.int32), np.empty(max_entries), np.zeros(n_rows + 1, np.int32)
-        for part in self._blocks(n_rows):
-            at = ends[part.start]
-            numbers = np.ascontiguousarray(_dense(rows[part]))
-            self._write(numbers, ends[part.start : part.stop + 1], indices[at:], data[at:])
+
+        def write(part: slice) -> slice:
+            at = part.start * self._max_entries
+            self._write(rows[part], ends[part.start + 1 : part.stop + 1], indices[at:], data[at:])
+            return part
+
+        def close_up(part: slice) -> None:
+            at, written, n_entries = int(ends[part.start]), part.start * self._max_entries, int(ends[part.stop])
+            if at < written:
+                for array in (indices, data):
+                    array[at : at + n_entries] = array[written : written + n_entries]
+            if at:
+                ends[part.start + 1 : part.stop + 1] += at
+
+        work_in_order(write, self.row_blocks(n_rows), close_up)
         # scipy copies a view that fills less than half of its array on every use: shrink the arrays instead.
         for array in (indices, data):
             array.resize(ends[-1], refcheck=False)
@@ -190,9 +202,14 @@ class Basis:
         expanded.has_canonical_format = True
         return expanded
 
+    def row_blocks(self, n_rows: int) -> list[slice]:
+        """Return the blocks in which so many rows are expanded."""
+        step = min(max(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+        return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
     def blocks(self, rows: Rows) -> Iterator[tuple[slice, csr_array]]:
         """Yield blocks of rows: which rows they are, and their columns."""
-        for part in self._blocks(rows.shape[0]):
+        for part in self.row_blocks(rows.shape[0]):
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
@@ -202,14 +219,18 @@ class Basis:
         """
         n_columns, first_leaf = self.n_columns, self.n_columns + self.random_effects.size
         column_weights, effect_weights = weights[:n_columns], weights[n_columns:first_leaf]
-        leaf_weights, out = weights[first_leaf:], np.empty(rows.shape[0])
-        for part in self._blocks(rows.shape[0]):
-            out[part] = self.rows(rows[part]) @ column_weights
+        leaf_weights, scores = weights[first_leaf:], list[Floats]()
+
+        def score(part: slice) -> Floats:
+            block: Floats = self.rows(rows[part]) @ column_weights
             if self.trees is not None and leaf_weights.any():
-                out[part] += self.trees.products(self.trees.codes.of_rows(_dense(rows[part])), leaf_weights)
+                block += self.trees.products(self.trees.codes.of_rows(_dense(rows[part])), leaf_weights)
             if effect_weights.any():
-                out[part] += self.random_effects.rows(rows[part]) @ effect_weights
-        return out
+                block += self.random_effects.rows(rows[part]) @ effect_weights
+            return block
+
+        work_in_order(score, self.row_blocks(rows.shape[0]), scores.append)
+        return scores[0] if len(scores) == 1 else np.concatenate([np.empty(0), *scores])
 
     def leaves(self, rows: Floats) -> NDArray[np.int32] | None:
         """Return the leaf of each row in each tree; None where there are no trees."""
@@ -249,21 +270,17 @@ class Basis:
             own.get(AUCS),
         )
 
-    def _blocks(self, n_rows: int) -> Iterator[slice]:
-        """Yield the blocks in which rows are expanded."""
-        step = int(np.clip(MAX_BLOCK_ENTRIES // self._max_entries, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
-        return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-
     @cached_property
     def _max_entries(self) -> int:
         """Maximum number of entries of a row."""
         return 1 + INPUT_ENTRIES * self.n_inputs + PAIR_ENTRIES * len(self.tables.pairs)
 
-    def _write(self, numbers: Floats, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
-        """Write the entries of rows; `ends` continues from its first element."""
-        before = ends[0]
-        write_basis_rows(numbers, self.tables, ends, indices, data)
-        ends += before
+    def _write(self, rows: Rows, ends: NDArray[np.int32], indices: NDArray[np.int32], data: Floats) -> None:
+        """Write the entries of rows and where those of each row end."""
+        numbers = np.ascontiguousarray(_dense(rows))
+        lookups = 2, self.n_inputs, min(LOOKUP_ROWS, len(numbers))
+        workspaces = np.empty(lookups, np.int32), np.empty(lookups), np.empty((self.n_inputs, 2))
+        write_basis_rows(numbers, self.tables, *workspaces, ends, indices, data)
 
     def _groups(self) -> Iterator[Group]:
         yield Group(GroupKind.INTERCEPT, 0, 1)

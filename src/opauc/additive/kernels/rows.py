@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opauc.core.kernels.compile import kernel
+from opauc.core.kernels.compile import borrowing, kernel
 
 # Kinds of inputs.
 LEFT_OUT, BINARY, NUMERIC, CATEGORICAL = range(4)
@@ -19,96 +19,110 @@ LINEAR, FIRST, MISSING = range(3)
 ABSOLUTE_BITS, INFINITE_BITS = np.uint64(0x7FFFFFFFFFFFFFFF), np.uint64(0x7FF0000000000000)
 
 
-@kernel
-def hat_at(knots, value):
-    """Return the hat function whose knot is left of `value`, and its height there; the next one has the rest to one."""
-    last = knots.size - 1
-    if value <= knots[0]:
-        return 0, 1.0
-    if value >= knots[last]:
-        return last, 1.0
-    # Binary search without branches: their outcome could not be predicted.
-    low, left = 0, last
-    while left > 1:
-        half = left >> 1
-        low += half if knots[low + half] <= value else 0
-        left -= half
-    return low, (knots[low + 1] - value) / (knots[low + 1] - knots[low])
+# Rows whose values are looked up together: those of an input do not wait for each other.
+LOOKUP_ROWS = 128
+# Unsigned numbers, as array indices are here: at a signed index a kernel has to check whether it counts from the end.
+ONE = np.uint64(1)
 
 
-@kernel
-def write_inputs(row, basis, at, indices, data, positions, lefts, rights):
-    """Write the entries of a row's main effects from `at` on; return where they end.
+@borrowing
+def write_hats(rows, column, knots, hats, heights):
+    """Write for the value of each row in a column the hat function left of it, and the height of that one there.
 
-    For pairs, `positions` takes the basis function left of each value, `lefts`
-    its height there and `rights` the height of the next function.
+    The next function has the rest to one. At the last knot and beyond, the last
+    function has height one, which a missing value has of the first.
     """
-    for j in range(row.size):
-        value, kind = row[j], basis.kinds[j]
-        positions[j], lefts[j], rights[j] = 0, 0.0, 0.0
-        if np.isnan(value):
-            if basis.columns[j, MISSING] >= 0:
-                indices[at], data[at] = basis.columns[j, MISSING], 1.0
-                at += 1
-        elif kind == BINARY:
-            low = basis.scales[j, LOW]
-            share = min(1.0, max(0.0, (value - low) / (basis.scales[j, HIGH] - low)))
-            lefts[j] = share
-            if share != 0.0:
-                indices[at], data[at] = basis.columns[j, LINEAR], share
-                at += 1
-        elif kind == NUMERIC:
-            clipped = min(max(value, basis.scales[j, LOW]), basis.scales[j, HIGH])
-            indices[at], data[at] = (
-                basis.columns[j, LINEAR],
-                (clipped - basis.scales[j, MEAN]) / basis.scales[j, DEVIATION],
-            )
-            at += 1
-            if basis.columns[j, FIRST] >= 0:
-                knot, height = hat_at(basis.knots[basis.knot_ends[j] : basis.knot_ends[j + 1]], value)
-                indices[at], data[at] = basis.columns[j, FIRST] + knot, height
-                at += 1
-                if height < 1.0:
-                    indices[at], data[at] = basis.columns[j, FIRST] + knot + 1, 1.0 - height
-                    at += 1
-            if basis.pair_sizes[j] > 0:
-                knot, height = hat_at(basis.pair_knots[basis.pair_knot_ends[j] : basis.pair_knot_ends[j + 1]], value)
-                positions[j], lefts[j], rights[j] = knot, height, 1.0 - height
-        elif kind == CATEGORICAL:
-            number, level = np.int64(value), basis.n_levels[j] - 1
-            if 0 <= number < basis.level_ends[j + 1] - basis.level_ends[j]:
-                level = basis.levels[basis.level_ends[j] + number]
-            indices[at], data[at] = basis.columns[j, FIRST] + level, 1.0
-            at += 1
-            if basis.pair_sizes[j] > 0:
-                positions[j], lefts[j] = basis.pair_levels[basis.pair_level_ends[j] + level], 1.0
-    return at
+    last = np.uint64(knots.size - 1)
+    lowest, highest = knots[0], knots[last]
+    for i in range(rows.shape[0]):
+        value = rows[i, column] if rows[i, column] > lowest else lowest
+        heights[i], hats[i] = value if value < highest else highest, 0
+    # Binary searches side by side, without branches: their outcome could not be predicted.
+    left = last
+    while left > ONE:
+        half = left >> ONE
+        for i in range(rows.shape[0]):
+            hats[i] += np.int32(half) if knots[np.uint64(hats[i]) + half] <= heights[i] else np.int32(0)
+        left -= half
+    for i in range(rows.shape[0]):
+        hat = np.uint64(hats[i])
+        height = (knots[hat + ONE] - heights[i]) / (knots[hat + ONE] - knots[hat])
+        heights[i] = height if height > 0.0 else 1.0
+        hats[i] += np.int32(0) if height > 0.0 else np.int32(1)
 
 
-@kernel
-def write_basis_rows(rows, basis, ends, indices, data):
-    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the row ends."""
+@borrowing
+def write_basis_rows(rows, basis, hats, heights, lefts, ends, indices, data):
+    """Write canonical sparse rows: the intercept, the main effects, the pairs; `ends` takes the end of each row.
+
+    `hats` and `heights` are workspaces for the curves and for the pairs of each
+    input in LOOKUP_ROWS rows. `lefts` is one for the inputs of a row: the
+    height of the basis function in pairs left of each value, and of the next one.
+    """
     n_rows, n_inputs = rows.shape
-    positions, lefts, rights = np.zeros(n_inputs, np.int64), np.zeros(n_inputs), np.zeros(n_inputs)
-    at = 0
-    ends[0] = 0
-    for i in range(n_rows):
-        indices[at], data[at] = 0, 1.0
-        at = write_inputs(rows[i], basis, at + 1, indices, data, positions, lefts, rights)
-        for q in range(basis.cell_starts.size):
-            one, two = basis.pairs[q, 0], basis.pairs[q, 1]
-            width = basis.pair_sizes[two]
-            first = basis.cell_starts[q] + positions[one] * width + positions[two]
-            for below in range(2):
-                height = lefts[one] if below == 0 else rights[one]
-                if height == 0.0:
-                    continue
-                for right in range(2):
-                    product = height * (lefts[two] if right == 0 else rights[two])
-                    if product != 0.0 and basis.cells[first + below * width + right] >= 0:
-                        indices[at], data[at] = basis.cells[first + below * width + right], product
-                        at += 1
-        ends[i + 1] = at
+    at = np.uint64(0)
+    for top in range(0, n_rows, LOOKUP_ROWS):
+        block = rows[top : top + LOOKUP_ROWS]
+        for j in range(n_inputs):
+            if basis.kinds[j] == NUMERIC and basis.columns[j, FIRST] >= 0:
+                knots = basis.knots[basis.knot_ends[j] : basis.knot_ends[j + 1]]
+                write_hats(block, j, knots, hats[0, j], heights[0, j])
+            if basis.kinds[j] == NUMERIC and basis.pair_sizes[j] > 0:
+                knots = basis.pair_knots[basis.pair_knot_ends[j] : basis.pair_knot_ends[j + 1]]
+                write_hats(block, j, knots, hats[1, j], heights[1, j])
+        for i in range(block.shape[0]):
+            indices[at], data[at] = 0, 1.0
+            at += ONE
+            for j in range(n_inputs):
+                value, kind = block[i, j], basis.kinds[j]
+                lefts[j, 0], lefts[j, 1] = 0.0, 0.0
+                if np.isnan(value):
+                    hats[1, j, i] = 0
+                    if basis.columns[j, MISSING] >= 0:
+                        indices[at], data[at] = basis.columns[j, MISSING], 1.0
+                        at += ONE
+                elif kind == NUMERIC:
+                    clipped = min(max(value, basis.scales[j, LOW]), basis.scales[j, HIGH])
+                    indices[at] = basis.columns[j, LINEAR]
+                    data[at] = (clipped - basis.scales[j, MEAN]) / basis.scales[j, DEVIATION]
+                    at += ONE
+                    if basis.columns[j, FIRST] >= 0:
+                        column, height = basis.columns[j, FIRST] + hats[0, j, i], heights[0, j, i]
+                        indices[at], data[at] = column, height
+                        at += ONE
+                        if height < 1.0:
+                            indices[at], data[at] = column + 1, 1.0 - height
+                            at += ONE
+                    if basis.pair_sizes[j] > 0:
+                        lefts[j, 0], lefts[j, 1] = heights[1, j, i], 1.0 - heights[1, j, i]
+                elif kind == BINARY:
+                    low = basis.scales[j, LOW]
+                    share = min(1.0, max(0.0, (value - low) / (basis.scales[j, HIGH] - low)))
+                    hats[1, j, i], lefts[j, 0] = 0, share
+                    if share != 0.0:
+                        indices[at], data[at] = basis.columns[j, LINEAR], share
+                        at += ONE
+                elif kind == CATEGORICAL:
+                    number, level = np.int64(value), basis.n_levels[j] - 1
+                    if 0 <= number < basis.level_ends[j + 1] - basis.level_ends[j]:
+                        level = basis.levels[basis.level_ends[j] + number]
+                    indices[at], data[at] = basis.columns[j, FIRST] + level, 1.0
+                    at += ONE
+                    if basis.pair_sizes[j] > 0:
+                        hats[1, j, i], lefts[j, 0] = basis.pair_levels[basis.pair_level_ends[j] + level], 1.0
+            for q in range(basis.cell_starts.size):
+                one, two = basis.pairs[q, 0], basis.pairs[q, 1]
+                width = basis.pair_sizes[two]
+                first = basis.cell_starts[q] + hats[1, one, i] * width + hats[1, two, i]
+                for below in range(2):
+                    if lefts[one, below] == 0.0:
+                        continue
+                    for right in range(2):
+                        product = lefts[one, below] * lefts[two, right]
+                        if product != 0.0 and basis.cells[first + below * width + right] >= 0:
+                            indices[at], data[at] = basis.cells[first + below * width + right], product
+                            at += ONE
+            ends[top + i] = at
 
 
 # The code of a missing value.
