@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from opauc.api.observer import Show
 
-# A program that reads JSON lines gets one this often.
 # The exit code after Ctrl-C.
 INTERRUPTED = 130
+# A program that reads JSON lines gets one this often.
 SECONDS_BETWEEN_LINES = 1.0
 # Longer names in a table are cut, so that there is space for their values.
 MAX_NAME_LENGTH = 40
