@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.schema.numbers import MISSING_MARKERS, is_missing
+from opauc.data.schema.numbers import is_missing, trim_strings
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
 from opauc.types import Floats
@@ -60,8 +60,7 @@ def parse_dates(column: Column, text_format: str) -> TextDates:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS)), None, trimmed)
+    present = trim_strings(pc.cast(column, pa.string()))
     times = pc.coalesce(*(_times(present, layout) for layout in text_format.split(OR)))
     return TextDates(times, times.null_count - present.null_count)
 

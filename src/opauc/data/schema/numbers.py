@@ -104,13 +104,29 @@ def cast_plain_numbers(column: Column) -> Floats | None:
 
     from opauc.data.arrow_columns import numbers_in
 
-    trimmed = pc.utf8_trim_whitespace(column)
-    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS, trimmed.type)), None, trimmed)
     try:
-        numbers: Floats = numbers_in(pc.cast(present, pa.float64())).copy()
+        numbers: Floats = numbers_in(pc.cast(trim_strings(column), pa.float64())).copy()
     except pa.ArrowInvalid:
         return None
     return numbers
+
+
+def trim_strings(column: Column) -> Column:
+    """Return a text column without blanks around its strings, and null where these mark a missing value.
+
+    >>> import pyarrow as pa
+    >>> from opauc.data.schema.numbers import trim_strings
+    >>> trim_strings(pa.array([" 1.5", "?", None, "many "])).to_pylist()
+    ['1.5', None, None, 'many']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from opauc.data.arrow_columns import strings_array
+
+    trimmed = pc.utf8_trim_whitespace(column)
+    is_marker = pc.is_in(trimmed, pc.cast(strings_array(MISSING_MARKERS), trimmed.type))
+    return pc.if_else(is_marker, pa.nulls(len(trimmed), trimmed.type), trimmed)
 
 
 def parse_number(text: str, number_format: str = POINT) -> float:
