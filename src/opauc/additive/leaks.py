@@ -35,7 +35,8 @@ class Leak(UserWarning):
     """
 
     def __init__(self, name: str, auc: float) -> None:
-        self.name, self.auc = name, auc
+        self.name: str = name
+        self.auc: float = auc
         shown = np.floor(1e4 * auc) / 1e4  # only a perfect ranking is shown as 1
         super().__init__(
             f"{name}: this column alone ranks the rows with AUC {shown:.4f}; if its value is not known before the "

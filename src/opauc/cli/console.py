@@ -30,7 +30,8 @@ class Reporter:
     """Reports what goes on: messages and a progress bar on a terminal, or JSON lines."""
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
-        self.as_json, self.quiet = as_json, quiet
+        self.as_json: bool = as_json
+        self.quiet: bool = quiet
         self._compiling = False
 
     def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:
