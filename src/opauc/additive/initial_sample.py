@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self, TypeVar
 
@@ -244,19 +244,21 @@ class WarmUpBuffer:
         sorted, then shuffled: units, constant columns and the numbers of categories, which are sorted by how many
         rows they have, play no part. Categories of equally many rows are distinguished by their rows.
         """
-        rows, labels, weights = self.all_rows()[positions], self.all_labels()[positions], self.all_weights()[positions]
+        rows, labels, weights = self.all_rows(), self.all_labels()[positions], self.all_weights()[positions]
+        coded = [] if categorical is None else np.flatnonzero(categorical).tolist()
+        if coded or positions.size < len(rows):
+            rows = rows[positions]
         categories = {}
-        for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
+        for j in coded:
             _, categories[j], counts = np.unique(rows[:, j], return_inverse=True, return_counts=True, equal_nan=True)
             rows[:, j] = counts[categories[j]]
         keys = row_keys(rows)
-        own_keys = keys ^ row_keys(np.column_stack([labels, weights]))
-        same_category = np.zeros_like(keys)
-        for codes in categories.values():
-            sums = np.zeros(codes.max(initial=0) + 1, np.uint64)
-            np.add.at(sums, codes, own_keys)
-            same_category = same_category * np.uint64(3) + sums[codes]
-        order = np.lexsort((same_category, keys, weights, labels, *rows.T[:SORTED_COLUMNS][::-1]))
+        sorted_by = [keys, weights, labels, *rows.T[:SORTED_COLUMNS][::-1]]
+        if categories:
+            sorted_by.insert(
+                0, _category_keys(categories.values(), keys ^ row_keys(np.column_stack([labels, weights])))
+            )
+        order = np.lexsort(sorted_by)
         return positions[order[np.random.default_rng(0).permutation(order.size)]]
 
     def to_arrays(self) -> Arrays:
@@ -390,6 +392,16 @@ class InitialRows:
         return at >= 0, type(self)(np.delete(self.keys, at[at >= 0]))
 
 
+def _category_keys(categories: Iterable[NDArray[np.int64]], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of the rows that have the same categories as each row, from the hashes of all rows."""
+    of_categories = np.zeros_like(keys)
+    for codes in categories:
+        sums = np.zeros(codes.max(initial=0) + 1, np.uint64)
+        np.add.at(sums, codes, keys)
+        of_categories = of_categories * np.uint64(3) + sums[codes]
+    return of_categories
+
+
 def _labeled_keys(rows: Floats, labels: Labels) -> NDArray[np.uint64]:
     """Return a hash of each row with its label."""
     return row_keys(rows) ^ (labels.astype(np.uint64) * POSITIVE_KEY)
@@ -417,6 +429,8 @@ def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray
     array([[-1.,  3.],
            [ 0., nan]])
     """
+    if not categorical.any():
+        return rows
     pooled = np.array(rows, np.float64)
     for j in np.flatnonzero(categorical).tolist():
         numbers, categories = pooled[:, j], kept[j]
