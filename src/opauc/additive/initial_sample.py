@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Rows are sorted by so many columns, where their order must not depend on that in which they came.
 SORTED_COLUMNS = 8
+# The first bits of a hash: a table of them fits the cache, and 65,536 rows have one in sixteen of them.
+PREFIX_BITS, PREFIX_SHIFT = 20, np.uint64(44)
 # Tells the hash of a positive row from that of a negative one with the same values.
 POSITIVE_KEY = np.uint64(0x9E3779B97F4A7C15)
 
@@ -349,11 +352,19 @@ class RowFingerprints:
 
     def fresh(self, rows: Floats) -> Mask:
         """Tell which rows are not in the initial sample."""
-        if not self.keys.size:
-            return np.ones(len(rows), np.bool_)
         keys = row_keys(rows)
-        places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        return np.asarray(self.keys[places] != keys)
+        fresh: Mask = ~self._prefixes[keys >> PREFIX_SHIFT]
+        rest = np.flatnonzero(~fresh)
+        places = np.minimum(np.searchsorted(self.keys, keys[rest]), self.keys.size - 1)
+        fresh[rest] = self.keys[places] != keys[rest]
+        return fresh
+
+    @cached_property
+    def _prefixes(self) -> Mask:
+        """Whether a hash of the sample begins with each prefix: most rows are told fresh without a search."""
+        prefixes = np.zeros(2**PREFIX_BITS, np.bool_)
+        prefixes[self.keys >> PREFIX_SHIFT] = True
+        return prefixes
 
 
 @dataclass(frozen=True, eq=False)
