@@ -74,13 +74,15 @@ main()
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_reading_numbers_and_categories_does_not_import_pandas_through_pyarrow(tmp_path, verb, ending):
+def test_reading_numbers_categories_and_dates_does_not_import_pandas_through_pyarrow(tmp_path, verb, ending):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {"x": rng.normal(size=300), "kind": rng.choice(["a", "b"], 300), "n": rng.integers(9, size=300)}
     )
     table["y"] = (table["x"] > 0).astype(int)
-    table.loc[::7, ["x", "kind"]] = None
+    days = pd.date_range("2024-01-01", periods=300)
+    table["day"], table["when"] = days.strftime("%d.%m.%Y"), days.strftime("%Y-%m-%d %H:%M:%S")
+    table.loc[::7, ["x", "kind", "day"]] = None
     getattr(table, f"to_{ending}")(tmp_path / f"rows.{ending}", index=False)
     opauc.train(table, label="y", output=tmp_path / "model.opauc")
     command = [sys.executable, "-c", IMPORTED, verb, tmp_path / "model.opauc", tmp_path / f"rows.{ending}"]
