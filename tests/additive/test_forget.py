@@ -89,7 +89,7 @@ def test_any_rows_of_a_stream_are_forgotten_as_if_only_the_others_had_come_after
     assert fit.final.selection.model == reference.solve().selection.model
     later = dense_columns(fit, rows[~gone & is_later]).sum(axis=0)
     assert_allclose(fit.fixed.model.bin_counts.later, later, atol=1e-9 * N_ROWS)
-    assert fit.removed_initial_rows == np.count_nonzero(gone[:first])
+    assert fit.removed == (np.count_nonzero(gone), np.count_nonzero(gone[:first]))
 
 
 @settings(max_examples=12)
@@ -103,7 +103,7 @@ def test_of_equal_rows_those_of_the_initial_sample_are_forgotten_first(seed, sha
     fit = fit.subtract(rows[gone], labels[gone])
     keys = [(*row, label) for row, label in zip(rows.tolist(), labels.tolist(), strict=True)]
     initial, removed = Counter(keys[:first]), Counter(key for key, is_gone in zip(keys, gone, strict=True) if is_gone)
-    assert fit.removed_initial_rows == (initial & removed).total()
+    assert fit.removed == (removed.total(), (initial & removed).total())
     assert fit.fixed.model.candidates.counts[0].sum() == n_scored - (removed - initial).total()
     rest = fit.subtract(rows[:first], labels[:first]) if not gone.any() else fit
     assert rest.fixed.model.candidates.counts.min() >= 0.0
@@ -121,7 +121,7 @@ def test_rows_of_a_sampled_table_are_forgotten_as_if_only_the_others_had_come_af
     is_later = ~np.isin(np.arange(N_ROWS), drawn)
     reference = assert_state_of(fit, ~gone, ~gone & is_later, rows, labels)
     assert fit.final.selection.model == reference.solve().selection.model
-    assert fit.removed_initial_rows == np.count_nonzero(gone[drawn])
+    assert fit.removed == (np.count_nonzero(gone), np.count_nonzero(gone[drawn]))
 
 
 @settings(max_examples=4)
@@ -133,7 +133,7 @@ def test_rows_forgotten_before_the_basis_is_fixed_leave_the_model_of_the_others(
     model = OnePassGAM(random_state=0).fit(rows, labels, weight).forget(rows[gone], labels[gone], weight[gone])
     expected = OnePassGAM(random_state=0).fit(rows[~gone], labels[~gone], weight[~gone])
     assert_array_equal(model.decision_function(rows), expected.decision_function(rows))
-    assert model.removed_initial_rows_ == 0
+    assert model.forget_report_ == (np.count_nonzero(gone), 0)
 
 
 def test_rows_that_are_not_in_the_warm_up_buffer_are_refused_and_nothing_changes():
@@ -157,4 +157,23 @@ def test_forgotten_rows_of_the_initial_sample_are_counted_through_merge_and_file
     opauc.save(model, tmp_path / "model")
     again = opauc.load(tmp_path / "model").forget(rows[5:20], labels[5:20])
     # Rows 5 to 9 came twice: in the buffer, forgotten before, and in the shard.
-    assert again.removed_initial_rows_ == 20
+    assert again.forget_report_ == (25, 20)
+    opauc.save(again, tmp_path / "small", scoring_only=True)
+    assert opauc.load(tmp_path / "small").forget_report_ == (25, 20)
+
+
+def test_rows_are_counted_once_however_the_model_is_merged():
+    rows, labels = table(3, 2000)
+    model = OnePassGAM(init_size=1000).partial_fit(rows, labels)
+    assert model.forget_report_ == (0, 0)
+    model.forget(rows[:10], labels[:10])
+    shard = model.empty_copy().partial_fit(rows[:50], labels[:50])
+    assert shard.forget_report_ == (0, 0)
+    waiting = OnePassGAM(init_size=1000).partial_fit(rows[:90], labels[:90]).forget(rows[:3], labels[:3])
+    assert model.merge(shard).forget_report_ == (10, 10)
+    assert model.merge(waiting).forget_report_ == (13, 10)
+    assert waiting.merge(model).forget_report_ == (16, 10)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.forget(rows[:5, :2], labels[:5])
+    assert model.forget_report_ == (13, 10)
+    assert model.fit(rows, labels).forget_report_ == (0, 0)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from numpy.testing import assert_allclose
 import opauc as library
 from opauc.cli import main
 from opauc.core.checksummed_file import read_checksummed
+from opauc.engines.files import score_files
+from opauc.engines.shards import ShardPolicy, plan_training
 from tests.problems import problem
 
 
@@ -26,8 +29,10 @@ def data(tmp_path):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 20_000)
-    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
+    """Let the command cut small files, which no option asks for."""
+    small = ShardPolicy(min_bytes=20_000, bytes_per_sum=0)
+    monkeypatch.setattr("opauc.api.train.plan_training", partial(plan_training, policy=small))
+    monkeypatch.setattr("opauc.engines.files.score_files", partial(score_files, shard_policy=small))
 
 
 def test_threads_train_what_one_trains(opauc, data, tmp_path):

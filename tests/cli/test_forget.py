@@ -33,13 +33,13 @@ def test_rows_of_the_initial_sample_are_counted(opauc):
     ran = opauc("forget", "model", "some.csv", "-o", "less", "--json")
     assert ran.code == 0, ran.err
     said = json.loads(ran.out.splitlines()[-1])
-    removed = library.load("less").removed_initial_rows_
-    assert said["rows"] == 600
+    rows_removed, removed = library.load("less").forget_report_
+    assert said["rows"] == rows_removed == 600
     # A third of all rows were drawn: of 600, 200 on average, with a standard deviation of 11.
     assert 140 <= said["initial_rows"] == removed <= 260
     ran = opauc("forget", "model", "some.csv", "-o", "less")
-    assert f"less: 600 rows forgotten; {removed} of them were in the initial sample: their sums are removed" in ran.err
-    assert "the knots, pairs, trees and smoothing that they helped to choose stay" in ran.err
+    assert f"less: 600 rows removed, of them {removed} of the initial sample: their sums are gone" in ran.err
+    assert "the structure (knots, pairs, trees) stays as it was fixed with them" in ran.err
     write("rest.csv", rows[600:], labels[600:])
     ran = opauc("forget", "less", "rest.csv", "-o", "none", "--json")
     assert json.loads(ran.out.splitlines()[-1])["initial_rows"] == 1000 - removed
@@ -51,4 +51,4 @@ def test_a_linear_model_has_no_initial_sample(opauc):
     assert opauc("train", "all.csv", "--label", "label", "--solver", "exact", "-o", "model").code == 0
     write("some.csv", rows[:60], labels[:60])
     ran = opauc("forget", "model", "some.csv", "-o", "less")
-    assert ran.err.strip().endswith("less: 60 rows forgotten")
+    assert ran.err.strip().endswith("less: 60 rows removed")

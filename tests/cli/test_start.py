@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import opauc
 from opauc import OnePassGAM, save
 from opauc.cli.app import VERBS
 
@@ -60,3 +61,31 @@ def test_predicting_imports_neither_scikit_learn_nor_statistics(tmp_path):
     assert [float(line) for line in done.stdout.split()] == pytest.approx(
         model.decision_function(table.head(5)), abs=1e-9
     )
+
+
+IMPORTED = """
+import atexit, sys
+atexit.register(lambda: print(*sorted({"pandas", "sklearn"} & set(sys.modules)), file=sys.stderr))
+sys.argv = ["opauc", *sys.argv[1:]]
+from opauc.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_reading_numbers_categories_and_dates_does_not_import_pandas_through_pyarrow(tmp_path, verb, ending):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"x": rng.normal(size=300), "kind": rng.choice(["a", "b"], 300), "n": rng.integers(9, size=300)}
+    )
+    table["y"] = (table["x"] > 0).astype(int)
+    days = pd.date_range("2024-01-01", periods=300)
+    table["day"], table["when"] = days.strftime("%d.%m.%Y"), days.strftime("%Y-%m-%d %H:%M:%S")
+    table.loc[::7, ["x", "kind", "day"]] = None
+    getattr(table, f"to_{ending}")(tmp_path / f"rows.{ending}", index=False)
+    opauc.train(table, label="y", output=tmp_path / "model.opauc")
+    command = [sys.executable, "-c", IMPORTED, verb, tmp_path / "model.opauc", tmp_path / f"rows.{ending}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "\n"

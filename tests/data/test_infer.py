@@ -3,9 +3,19 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from opauc.data.schema.infer import TypeOverrides, are_codes, infer_column_type, is_counter
-from opauc.data.schema.numbers import parse_number, parse_numbers
+from opauc.data.schema.numbers import (
+    MISSING_MARKERS,
+    infer_number_format,
+    is_missing,
+    merges_integers,
+    parse_number,
+    parse_numbers,
+)
 
 RANDOM = np.random.default_rng(0)
 N = 2000
@@ -84,3 +94,32 @@ def test_infinite_numbers_are_neither_counters_nor_codes_and_no_warning():
     assert are_codes(codes, positive)
     codes[:20] = -np.inf
     assert not are_codes(codes, positive)
+
+
+plain_strings = st.one_of(
+    st.floats(-1e6, 1e6).map(repr), st.integers(-(10**17), 10**17).map(str), st.sampled_from([*MISSING_MARKERS, "nan"]),
+    st.sampled_from(["1e5", ".5", "5.", " 7 ", "+3", "inf", "1,5", "true", "x"]),
+)  # fmt: skip
+
+
+@given(st.lists(st.none() | plain_strings, min_size=1, max_size=12), st.sampled_from([(".", ","), (",", "."), (".",)]))
+def test_numbers_are_found_as_by_looking_at_every_string(values, decimals):
+    """Columns that Arrow can cast take a shorter way: their profile is that of the number format of their strings."""
+    profile = infer_column_type("x", pa.array(values, pa.string()), TypeOverrides(decimals=decimals))
+    strings = sorted({value for value in values if value})
+    counts = np.array([values.count(string) for string in strings], np.int64)
+    found = infer_number_format(strings, counts, decimals=decimals) if strings else None
+    if found is None or merges_integers(strings):
+        assert profile.kind not in ("number", "identifier")
+        return
+    numbers = np.array([np.nan if value is None else parse_number(value, found.name) for value in values])
+    present = numbers[~np.isnan(numbers)]
+    booleans = {string.strip().lower() for string in strings if not is_missing(string)} <= {"true", "false"}
+    expected = "boolean" if booleans else "number"
+    if np.unique(present).size == 1 and present.size == numbers.size:
+        expected = "constant"
+    assert profile.kind == expected
+    if profile.column is not None:
+        assert profile.number_format == found
+        assert profile.column.missing_markers == found.markers
+        assert_array_equal(profile.column.encode(pa.array(values, pa.string()), "a.csv").rows[:, 0], numbers)

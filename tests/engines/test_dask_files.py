@@ -18,7 +18,7 @@ from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import score_files, train_files
 from opauc.engines.scheduler import merge_in_pairs, quiet
-from opauc.engines.shards import plan_training
+from opauc.engines.shards import ShardPolicy, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.linear.resolve import opauc_factory
 from tests.engines.merged_values import numbered
@@ -34,10 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 WHOLE = ("svm.gz", "ndjson.gz", "npz", "sparse.npz")
 
 
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 3_000)
-    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
+SMALL = ShardPolicy(min_bytes=3_000, bytes_per_sum=0)
 
 
 def written(folder, form):
@@ -51,11 +48,14 @@ def written(folder, form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_files_of_every_format_give_the_weights_of_one_process_and_the_bits_of_threads(client, tmp_path, form):
     paths, rows, labels = written(tmp_path, form)
-    found, whole = fit_dask(OPAUC(alpha=1e-3), paths, client=client), OPAUC(alpha=1e-3).fit(rows, labels)
+    found, whole = (
+        fit_dask(OPAUC(alpha=1e-3), paths, client=client, shard_policy=SMALL),
+        OPAUC(alpha=1e-3).fit(rows, labels),
+    )
     assert_allclose(found.coef_, whole.coef_, rtol=1e-10)
     progress, sketched = [], {"solver": "exact", "rank": 3, "random_state": 4}
     for parameters in ({}, sketched):
-        plan = plan_training(opauc_factory(parameters), paths, OneHotReading(ReadOptions()), ClassLabels())
+        plan = plan_training(opauc_factory(parameters), paths, OneHotReading(ReadOptions()), ClassLabels(), SMALL)
         mine, right = (
             train_files(plan, engine, on_progress=lambda *done: progress.append(done))
             for engine in (DaskScheduler(client), ThreadScheduler(2))
@@ -64,14 +64,17 @@ def test_files_of_every_format_give_the_weights_of_one_process_and_the_bits_of_t
         assert mine.provenance() == right.provenance()
         assert mine.shards == right.shards == progress[-1][0]
     assert mine.shards == 2 if form in WHOLE else mine.shards > 4, "one task a row group or byte range"
-    scored = [score_files(right.model, paths, engine) for engine in (DaskScheduler(client), ThreadScheduler(2))]
+    scored = [
+        score_files(right.model, paths, engine, shard_policy=SMALL)
+        for engine in (DaskScheduler(client), ThreadScheduler(2))
+    ]
     assert scored[0].auc.interval() == scored[1].auc.interval()
     assert scored[0].rows == 700
 
 
 def test_a_penalty_is_chosen_from_files_as_in_one_process(client, tmp_path):
     paths, rows, labels = written(tmp_path, "parquet")
-    found, whole = fit_dask(OPAUCCV(), tmp_path, client=client), OPAUCCV().fit(rows, labels)
+    found, whole = fit_dask(OPAUCCV(), tmp_path, client=client, shard_policy=SMALL), OPAUCCV().fit(rows, labels)
     assert_allclose(found.coef_, whole.coef_, rtol=1e-10, atol=1e-12)
     assert found.alpha_ == pytest.approx(whole.alpha_)
     assert found.decision_function(parquet.read_table(paths[0])).shape == (450,)
@@ -87,11 +90,11 @@ def test_what_the_first_rows_tell_of_columns_goes_to_every_worker_and_categories
     path = tmp_path / "a.csv"
     path.write_text("\n".join(["a,word,b,label", *lines]) + "\n")
     options = ReadOptions(categorical=("word",))
-    plan = plan_training(opauc_factory({}), [path], OneHotReading(options), ClassLabels())
+    plan = plan_training(opauc_factory({}), [path], OneHotReading(options), ClassLabels(), SMALL)
     known = str(plan.reading.to_json())
     assert "red" in known
     assert "grey" not in known
-    found = fit_dask(OPAUC(alpha=0.1), path, reading=options, client=client)
+    found = fit_dask(OPAUC(alpha=0.1), path, reading=options, client=client, shard_policy=SMALL)
     trainer, stream = Trainer(opauc_factory({"alpha": 0.1})), open_stream([path], options)
     for batch in stream.batches():
         trainer.train(batch)
@@ -125,8 +128,8 @@ def peak():
 
 
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux alone tells the peak of a process")
-def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 2**21)
+def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path):
+    policy = ShardPolicy(min_bytes=2**21)
     rng, n_rows = np.random.default_rng(0), 40_000
     columns = {f"x{j}": rng.standard_normal(n_rows, dtype=np.float32) for j in range(100)}
     parquet.write_table(pa.table({**columns, "label": rng.integers(0, 2, n_rows)}), tmp_path / "0.parquet",
@@ -137,7 +140,7 @@ def test_the_memory_of_a_worker_does_not_grow_with_the_rows(client, tmp_path, mo
     peaks = []
     for n_files in (2, 2, 32):  # the first to load what is needed
         client.run(fresh_peak)
-        model = fit_dask(OPAUC(), paths[:n_files], client=client)
+        model = fit_dask(OPAUC(), paths[:n_files], client=client, shard_policy=policy)
         assert sum(model.moments_.counts) == n_files * n_rows
         peaks.append(max(client.run(peak).values()))
     assert peaks[2] - peaks[1] < 2**26, "64 MiB, where half a gigabyte more was read"

@@ -8,17 +8,19 @@ from sklearn.metrics import roc_auc_score
 from opauc.core.labels import ClassLabels
 from opauc.data import BadRows, ReadOptions
 from opauc.data.encode.table_features import OneHotReading
-from opauc.engines.files import score_files, train_files
-from opauc.engines.shards import plan_training
+from opauc.engines import files
+from opauc.engines.files import train_files
+from opauc.engines.shards import ShardPolicy, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError
 from opauc.linear.resolve import opauc_factory
 from tests.problems import problem
 
+SMALL = ShardPolicy(min_bytes=2_000)
 
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 2_000)
+
+def score_files(*arguments, **options):
+    return files.score_files(*arguments, **options, shard_policy=SMALL)
 
 
 @pytest.fixture
@@ -29,7 +31,9 @@ def judged(tmp_path):
     lines = [f"{a!r},{b!r},{c!r},{'uv'[label]},{label}" for (a, b, c), label in zip(rows.tolist(), labels, strict=True)]
     path.write_text("\n".join(["a,b,c,word,label", *lines]) + "\n")
     reading = OneHotReading(ReadOptions(drop=("word",)))
-    model = train_files(plan_training(opauc_factory({}), [path], reading, ClassLabels()), ThreadScheduler(1)).model
+    model = train_files(
+        plan_training(opauc_factory({}), [path], reading, ClassLabels(), SMALL), ThreadScheduler(1)
+    ).model
     return model, path, labels, model.scorer.scores(rows)
 
 
@@ -61,7 +65,9 @@ def test_bad_rows_are_named_skipped_and_limited(judged):
 def test_unknown_categories_are_counted_over_all_shards(judged):
     _, path, *_ = judged
     reading = OneHotReading(ReadOptions(categorical=("word",)))
-    model = train_files(plan_training(opauc_factory({}), [path], reading, ClassLabels()), ThreadScheduler(1)).model
+    model = train_files(
+        plan_training(opauc_factory({}), [path], reading, ClassLabels(), SMALL), ThreadScheduler(1)
+    ).model
     path.write_text(path.read_text().replace(",u,", ",new,"))
     unknown = score_files(model, [path], ThreadScheduler(2)).unknown["word"]
     assert unknown.rows == path.read_text().count(",new,")

@@ -16,7 +16,7 @@ from opauc.data import BadRows, ReadOptions
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.open_stream import open_stream
 from opauc.engines.files import train_files
-from opauc.engines.shards import plan_training
+from opauc.engines.shards import ShardPolicy, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.linear.resolve import opauc_cv_factory, opauc_factory
@@ -34,15 +34,13 @@ def one_process(paths, factory=EXACT, options=ReadOptions()):  # noqa: B008
     return trainer.finish(OneHotReading(options)), stream
 
 
-def in_shards(paths, size, factory=EXACT, options=ReadOptions(), n_jobs=2, **more):  # noqa: B008
-    plan = plan_training(factory, paths, OneHotReading(options), ClassLabels())
+# Cut as finely as asked for, however large the sums are.
+FINE = ShardPolicy(bytes_per_sum=0)
+
+
+def in_shards(paths, size, factory=EXACT, options=ReadOptions(), n_jobs=2, policy=FINE, **more):  # noqa: B008
+    plan = plan_training(factory, paths, OneHotReading(options), ClassLabels(), policy)
     return train_files(plan, ThreadScheduler(n_jobs), size=size, **more)
-
-
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    """Cut as finely as asked for, however large the sums are."""
-    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +152,7 @@ def test_one_class_only_is_refused(tmp_path):
     path.write_text("a,label\n" + "1,0\n" * 50)
     with pytest.raises(InputError, match="rows of two classes are needed, got 50 rows"):
         in_shards([path], 40)
-    plan = plan_training(EXACT, [path], OneHotReading(ReadOptions()), ClassLabels.announced([0.0, 1.0]))
+    plan = plan_training(EXACT, [path], OneHotReading(ReadOptions()), ClassLabels.announced([0.0, 1.0]), FINE)
     with pytest.raises(InputError, match="needs rows of two classes, got 50 rows, all labeled 0"):
         train_files(plan, ThreadScheduler(2), size=40)
 
@@ -225,7 +223,7 @@ def test_a_shard_worked_on_twice_gives_the_same_and_counts_once(files):
 
             return super().map_reduce(again, items, on_progress)
 
-    plan = plan_training(EXACT, files["parquet"], OneHotReading(ReadOptions()), ClassLabels())
+    plan = plan_training(EXACT, files["parquet"], OneHotReading(ReadOptions()), ClassLabels(), FINE)
     trained = train_files(plan, Twice(2), size=900)
     plain = train_files(plan, ThreadScheduler(2), size=900)
     assert len(calls) > 2
@@ -239,8 +237,7 @@ def test_progress_is_how_many_shards_are_done(files):
     assert [done for _, done in progress] == list(range(1, progress[0][0] + 1))
 
 
-def test_many_shards_of_a_wide_file_are_no_smaller_than_their_sums(files, monkeypatch):
-    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 1e6)
-    seen = []
-    in_shards(files["parquet"], 1, on_progress=lambda *done: seen.append(done))
+def test_many_shards_of_a_wide_file_are_no_smaller_than_their_sums(files):
+    seen, coarse = [], ShardPolicy(bytes_per_sum=1e6)
+    in_shards(files["parquet"], 1, policy=coarse, on_progress=lambda *done: seen.append(done))
     assert seen == [(2, 1), (2, 2)]

@@ -195,18 +195,17 @@ def test_tasks_merge_in_the_order_of_pairs(scheduler):
     assert scheduler.map(len, ["a", "bcd"]) == [1, 3]
 
 
-def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkeypatch):
+def test_files_are_trained_on_and_scored_in_shards(scheduler, rows, tmp_path):
     from opauc.engines.files import score_files, train_files
-    from opauc.engines.shards import plan_training
+    from opauc.engines.shards import ShardPolicy, plan_training
     from opauc.engines.threads import ThreadScheduler
     from opauc.linear.resolve import opauc_factory
 
-    monkeypatch.setattr("opauc.engines.shards.SUMS_PER_SHARD", 0)
-    monkeypatch.setattr("opauc.engines.shards.MIN_BYTES", 5_000)
+    small = ShardPolicy(min_bytes=5_000, bytes_per_sum=0)
     path = tmp_path / "a.csv"
     lines = [",".join(map(repr, [*row, int(label)])) for row, label in zip(rows[0].tolist(), rows[1], strict=True)]
     path.write_text("\n".join([",".join([*NAMES, "label"]), *lines]) + "\n")
-    plan = plan_training(opauc_factory({}), [path], OneHotReading(ReadOptions()), ClassLabels())
+    plan = plan_training(opauc_factory({}), [path], OneHotReading(ReadOptions()), ClassLabels(), small)
     progress = []
     found, right = (
         train_files(plan, engine, None, lambda *done: progress.append(done), 2_500)
@@ -215,8 +214,10 @@ def test_files_are_learnt_and_scored_in_shards(scheduler, rows, tmp_path, monkey
     assert_array_equal(found.model.scorer.weights, right.model.scorer.weights)
     assert progress[0][0] > 8, "more shards than are merged at once"
     assert found.provenance() == right.provenance()
-    scored = score_files(found.model, [path], scheduler)
-    assert scored.auc.interval() == score_files(found.model, [path], ThreadScheduler(2)).auc.interval()
+    scored, right = (
+        score_files(found.model, [path], engine, shard_policy=small) for engine in (scheduler, ThreadScheduler(2))
+    )
+    assert scored.auc.interval() == right.auc.interval()
     assert scheduler.address.startswith("http")
 
 

@@ -166,6 +166,7 @@ OTHERS = {
     "LinearFit": "merges the states of its solver, which are in CASES",
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
     "InitialRows": "a multiset of hashes: tests/additive/test_forget.py covers it",
+    "ForgetReport": "two counts: tests/additive/test_forget.py covers them",
     "BatchFit": "refuses to merge",
     "ScoringOnlyFit": "refuses to merge",
     "Model": "merges fits",

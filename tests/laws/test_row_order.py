@@ -1,6 +1,7 @@
 """The order of the rows does not matter to `fit`: shuffled or sorted, the held-out AUC is the same."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -64,3 +65,29 @@ def test_rows_of_real_tables_in_any_order_give_the_same_auc(name, real_data):
     labels = (labels > 0).astype(np.int8)
     spread = np.argsort(-rows.std(axis=0) / (np.abs(rows).max(axis=0) + 1e-9), kind="stable")
     check_orders(aucs_by_order(rows, labels, features=spread[:3].tolist()))
+
+
+def raw_table(n_rows, seed):
+    """Return a frame with numbers, strings, many categories and missing values, and labels."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": random.integers(18, 80, n_rows).astype(float),
+            "income": np.where(random.random(n_rows) < 0.1, np.nan, random.lognormal(size=n_rows)),
+            "city": random.choice(["Basel", "Bern", "Chur", "Genf"], n_rows, p=[0.4, 0.3, 0.2, 0.1]),
+            "shop": random.integers(0, 60, n_rows).astype(str),
+        }
+    )
+    score = 0.05 * (frame["age"] - 50) + np.sin(frame["income"].fillna(0.0)) * (frame["city"] == "Basel")
+    score += 0.3 * (frame["shop"].astype(int) % 5 - 2)
+    return frame, (random.random(n_rows) < expit(score)).astype(np.int8)
+
+
+@pytest.mark.parametrize("n_rows", [800, 12_000])
+def test_a_table_that_is_fitted_whole_has_the_same_probabilities_in_any_order(n_rows):
+    """All rows are in the initial sample: another order changes the rounding of sums and nothing else."""
+    frame, labels = raw_table(n_rows, seed=0)
+    expected = OnePassGAM(random_state=0).fit(frame, labels).predict_proba(frame)
+    for order in (np.random.default_rng(1).permutation(n_rows), np.argsort(labels, kind="stable")):
+        model = OnePassGAM(random_state=0).fit(frame.iloc[order], labels[order])
+        np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-10)

@@ -11,8 +11,9 @@ from numpy.testing import assert_array_equal
 
 from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import exact_auc
-from opauc.metrics.progressive import MAX_WINDOWS, SHORTEST, ProgressiveAuc, window_ends
+from opauc.metrics.progressive import ProgressiveAuc, WindowPolicy
 
+POLICY = WindowPolicy()
 MANY = 50_000 if config.DISABLE_JIT else 1_000_000
 
 
@@ -61,14 +62,14 @@ def test_every_point_bounds_the_exact_auc_of_its_rows_and_the_points_cover_all_r
 
 @given(st.integers(1, 2**50))
 def test_windows_are_bounded_in_number_and_grow_geometrically(n_rows):
-    ends = window_ends(n_rows)
-    assert len(ends) <= MAX_WINDOWS
+    ends = POLICY.ends(n_rows)
+    assert len(ends) <= POLICY.max_windows
     assert ends[-1] >= n_rows > (0, *ends)[-2]
     widths = np.diff([0, *ends])
-    assert widths.min() >= SHORTEST
-    assert np.all(widths[1:] <= np.maximum(ends[:-1], SHORTEST))
+    assert widths.min() >= POLICY.min_rows
+    assert np.all(widths[1:] <= np.maximum(ends[:-1], POLICY.min_rows))
     # Windows of a longer stream are unions of windows of a shorter one.
-    assert set(window_ends(2 * n_rows)[:-1]) & set(range(ends[-1])) <= set(ends) if n_rows < 10**6 else True
+    assert set(POLICY.ends(2 * n_rows)[:-1]) & set(range(ends[-1])) <= set(ends) if n_rows < 10**6 else True
 
 
 def test_memory_does_not_grow_with_the_rows():
@@ -78,20 +79,20 @@ def test_memory_does_not_grow_with_the_rows():
         progress = progress.update(labels, rng.normal(size=size) + labels)
         most = max(most, sum(part.nbytes for part in progress.to_arrays().values()))
     assert progress.n_rows == MANY
-    assert len(progress.windows) <= MAX_WINDOWS
-    assert most <= 32 * 3 * (2048 + MAX_WINDOWS * 256) + 8 * (MAX_WINDOWS + 2)
+    assert len(progress.windows) <= POLICY.max_windows
+    assert most <= 32 * 3 * (2048 + POLICY.max_windows * 256) + 8 * (POLICY.max_windows + 2)
     widest = max(point.high - point.low for point in progress.curve())
     assert widest < 0.01
 
 
-def test_windows_are_merged_in_pairs_above_the_limit(monkeypatch):
-    monkeypatch.setattr("opauc.metrics.progressive.MAX_WINDOWS", 6)
+def test_windows_are_merged_in_pairs_above_the_limit():
     labels, scores = stream(2, 30_000)
-    progress = feed(labels, scores, range(0, 30_000, 777), window_size=40)
+    policy = WindowPolicy(max_windows=6)
+    progress = feed(labels, scores, range(0, 30_000, 777), window_size=40, policy=policy)
     assert 3 <= len(progress.windows) <= 6
-    ends = [*window_ends(30_000)[:-1], 30_000]
+    ends = [*policy.ends(30_000)[:-1], 30_000]
     assert np.cumsum([window.counts.sum() for window in progress.windows]).tolist() == ends
-    back = ProgressiveAuc.from_arrays(progress.to_arrays())
+    back = ProgressiveAuc.from_arrays(progress.to_arrays(), policy)
     assert back.curve() == progress.curve()
 
 
@@ -101,9 +102,9 @@ def test_an_improving_model_has_an_increasing_curve():
 
 
 def test_a_short_last_window_is_joined_to_the_one_before():
-    labels, scores = stream(4, 2 * SHORTEST + 3)
+    labels, scores = stream(4, 2 * POLICY.min_rows + 3)
     labels[-2:] = False, True
-    assert [point.rows for point in feed(labels, scores, []).curve()] == [SHORTEST, 2 * SHORTEST + 3]
+    assert [point.rows for point in feed(labels, scores, []).curve()] == [POLICY.min_rows, 2 * POLICY.min_rows + 3]
 
 
 def test_the_curve_is_empty_until_both_classes_are_there():

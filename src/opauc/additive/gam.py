@@ -23,7 +23,7 @@ from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
-from opauc.additive.state import AdditiveFit
+from opauc.additive.state import AdditiveFit, ForgetReport
 from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
@@ -127,8 +127,9 @@ class OnePassGAM(ScoringClassifier):
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
         for each of its two columns. All add up to the sum of `term_importances_`.
-    removed_initial_rows_ : int
-        Rows of the initial sample that `forget` removed from the sums; what they contributed to the basis stays.
+    forget_report_ : ForgetReport
+        How many rows `forget` has removed (`rows`), and how many of them the basis was fitted to (`initial_rows`): what
+        these contributed to its structure stays.
     selection_ : ModelSelection
         Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
         sample better.
@@ -465,9 +466,9 @@ class OnePassGAM(ScoringClassifier):
         Later, rows are subtracted from the sums and from the counts that select
         the model, so that weights are those of the other rows with the same
         basis. The basis stays: what rows of the initial sample contributed to
-        knots, pairs, trees, smoothing parameters and the expansion point is not
-        removed. `removed_initial_rows_` counts those rows. Column types and
-        categories stay in any case.
+        knots, pairs, trees, candidate models and the expansion point is not
+        removed. `forget_report_` counts the rows, and those of them. Column types
+        and categories stay in any case.
 
         Parameters
         ----------
@@ -490,8 +491,8 @@ class OnePassGAM(ScoringClassifier):
         >>> model = OnePassGAM(init_size=60).partial_fit(rows, labels)
         >>> model.forget(rows[-4:], labels[-4:]).score(rows, labels)
         1.0
-        >>> model.removed_initial_rows_
-        4
+        >>> model.forget_report_
+        ForgetReport(rows=4, initial_rows=4)
         """
         with changing(self):
             check_is_fitted(self)
@@ -503,11 +504,11 @@ class OnePassGAM(ScoringClassifier):
         return self
 
     @property
-    def removed_initial_rows_(self) -> int:
-        """Rows that `forget` removed from the sums, but whose influence on the basis stays."""
+    def forget_report_(self) -> ForgetReport:
+        """How many rows `forget` has removed, and how many of them the basis was fitted to, which stays."""
         with reading(self):
             check_is_fitted(self)
-            return self._fitted.removed_initial_rows
+            return self._fitted.removed
 
     @property
     def basis_(self) -> Basis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, Self, TypeVar
@@ -225,19 +225,21 @@ class WarmUpBuffer:
         sorted, then shuffled: units, constant columns and the numbers of categories, which are sorted by how many
         rows they have, play no part. Categories of equally many rows are distinguished by their rows.
         """
-        rows, labels, weights = np.array(self.all_rows()), self.all_labels(), self.all_weights()
+        rows, labels, weights = self.all_rows(), self.all_labels(), self.all_weights()
+        coded = [] if categorical is None else np.flatnonzero(categorical).tolist()
+        if coded:
+            rows = rows.copy()
         categories = {}
-        for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
+        for j in coded:
             _, categories[j], counts = np.unique(rows[:, j], return_inverse=True, return_counts=True, equal_nan=True)
             rows[:, j] = counts[categories[j]]
         keys = row_keys(rows)
-        own_keys = keys ^ row_keys(np.column_stack([labels, weights]))
-        same_category = np.zeros_like(keys)
-        for codes in categories.values():
-            sums = np.zeros(codes.max(initial=0) + 1, np.uint64)
-            np.add.at(sums, codes, own_keys)
-            same_category = same_category * np.uint64(3) + sums[codes]
-        order = np.lexsort((same_category, keys, weights, labels, *rows.T[:SORTED_COLUMNS][::-1]))
+        sorted_by = [keys, weights, labels, *rows.T[:SORTED_COLUMNS][::-1]]
+        if categories:
+            sorted_by.insert(
+                0, _category_keys(categories.values(), keys ^ row_keys(np.column_stack([labels, weights])))
+            )
+        order = np.lexsort(sorted_by)
         shuffled: NDArray[np.int64] = order[np.random.default_rng(0).permutation(order.size)]
         return shuffled
 
@@ -366,8 +368,6 @@ class RowFingerprints:
 
     def fresh(self, rows: Floats) -> Mask:
         """Tell which rows are not in the initial sample."""
-        if not self.keys.size:
-            return np.ones(len(rows), np.bool_)
         keys = row_keys(rows)
         possible = np.flatnonzero(self._prefixes[keys >> PREFIX_SHIFT])
         found = keys[possible]
@@ -420,6 +420,16 @@ class InitialRows:
         return at >= 0, type(self)(np.delete(self.keys, at[at >= 0]))
 
 
+def _category_keys(categories: Iterable[NDArray[np.int64]], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of the rows that have the same categories as each row, from the hashes of all rows."""
+    of_categories = np.zeros_like(keys)
+    for codes in categories:
+        sums = np.zeros(codes.max(initial=0) + 1, np.uint64)
+        np.add.at(sums, codes, keys)
+        of_categories = of_categories * np.uint64(3) + sums[codes]
+    return of_categories
+
+
 def _labeled_keys(rows: Floats, labels: Labels) -> NDArray[np.uint64]:
     """Return a hash of each row with its label."""
     return row_keys(rows) ^ (labels.astype(np.uint64) * POSITIVE_KEY)
@@ -447,6 +457,8 @@ def pool_rare_categories(rows: Floats, categorical: Mask, kept: Sequence[NDArray
     array([[-1.,  3.],
            [ 0., nan]])
     """
+    if not categorical.any():
+        return rows
     pooled = np.array(rows, np.float64)
     for j in np.flatnonzero(categorical).tolist():
         numbers, categories = pooled[:, j], kept[j]

@@ -20,7 +20,7 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveFit, settings_to_json
+from opauc.additive.state import AdditiveFit, ForgetReport, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
 from opauc.additive.tree_terms import TreeTerms
@@ -62,6 +62,7 @@ class SavedSelection(TypedDict):
 class ScoringHeader(TypedDict):
     """The fit in the header of a file."""
 
+    removed_rows: int
     removed_initial_rows: int
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
     selection: SavedSelection
@@ -104,7 +105,7 @@ class ScoringOnlyFit(AdditiveFit):
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
-            removed_initial_rows=fit.removed_initial_rows, policy=fit.policy,
+            removed=fit.removed, policy=fit.policy,
             weights=fit.final.weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
@@ -157,7 +158,8 @@ class ScoringOnlyFit(AdditiveFit):
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
         header = {
             "settings": settings_to_json(self.settings),
-            "removed_initial_rows": self.removed_initial_rows,
+            "removed_rows": self.removed.rows,
+            "removed_initial_rows": self.removed.initial_rows,
             "selection": selection,
         }
         return header, arrays
@@ -201,7 +203,8 @@ class ScoringOnlyFit(AdditiveFit):
         fit = cls(
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
-            removed_initial_rows=checked["removed_initial_rows"], weights=own["weights"], terms=saved,
+            removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
+            weights=own["weights"], terms=saved,
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)

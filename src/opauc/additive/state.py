@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,8 +41,33 @@ SCHEMA = {
 class AdditiveHeader(TypedDict):
     """An additive fit in the header of a file."""
 
+    removed_rows: int
     removed_initial_rows: int
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+
+
+class ForgetReport(NamedTuple):
+    """How many rows `forget` has removed, and how many of them are in the structure, which stays.
+
+    Of a row that the basis was not fitted to, nothing stays but the column types and
+    categories it was read with. Of a row of the initial sample, what it contributed
+    to the structure stays too: to knots, pairs, trees, candidate models and the fit
+    that the sums are expanded at. While the basis is not fixed, no row is in it.
+
+    Examples
+    --------
+    >>> from opauc import OnePassGAM
+    >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+    >>> OnePassGAM(init_size=100).partial_fit(rows, labels).forget(rows[98:], labels[98:]).forget_report_
+    ForgetReport(rows=22, initial_rows=22)
+    """
+
+    rows: int = 0
+    initial_rows: int = 0
+
+    def merge(self, other: ForgetReport) -> ForgetReport:
+        """Return the sum of both counts."""
+        return ForgetReport(self.rows + other.rows, self.initial_rows + other.initial_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +103,7 @@ class AdditiveFit(Fit):
     # The rows that the basis was fitted to, less those removed since. Without `sampled` they were in the warm-up
     # buffer: they are in the sums, and no candidate model has scored them.
     initial: InitialRows = field(default_factory=InitialRows.empty)
-    removed_initial_rows: int = 0
+    removed: ForgetReport = field(default_factory=ForgetReport)
     policy: AdditivePolicy = ADDITIVE_POLICY
 
     @classmethod
@@ -92,6 +117,11 @@ class AdditiveFit(Fit):
         """Return what is known before any row: which inputs are numbers of categories."""
         settings = with_init_size(settings, 0, policy.sample)
         return cls(settings, categorical, seed, WarmUpBuffer.empty(categorical.size), policy=policy)
+
+    @property
+    def removed_initial_rows(self) -> int:
+        """Rows removed from the sums that had helped to fix the basis, which stays."""
+        return self.removed.initial_rows
 
     @property
     def n_features(self) -> int:
@@ -235,8 +265,9 @@ class AdditiveFit(Fit):
         basis, model = self.current
         initial = InitialRows.empty() if self.sampled is None else self.initial
         return replace(
-            self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()), initial=initial
-        )
+            self, waiting=self.waiting.empty_copy(), fixed=BasisModel(basis, model.empty_copy()), initial=initial,
+            removed=ForgetReport(),
+        )  # fmt: skip
 
     def subtract(
         self,
@@ -248,11 +279,12 @@ class AdditiveFit(Fit):
     ) -> AdditiveFit:
         """Return the fit without these rows; a basis that is fixed stays.
 
-        `removed_initial_rows` counts the rows that the basis was fitted to.
+        `removed` counts the rows, and those of them that the basis was fitted to.
         """
         numbers = self.align(rows)
         if self.fixed is None:
-            return replace(self, waiting=self.waiting.without_rows(numbers, labels, weight))
+            removed = self.removed.merge(ForgetReport(labels.size))
+            return replace(self, waiting=self.waiting.without_rows(numbers, labels, weight), removed=removed)
         basis, model = self.fixed
         pooled = pool_rare_categories(numbers, self.categorical, basis.kept_numbers())
         is_initial, initial = self.initial.take(pooled, labels)
@@ -261,9 +293,9 @@ class AdditiveFit(Fit):
             self._encoded(basis, numbers[part], labels[part], None if weight is None else weight[part])
             for part in (~unscored, unscored)
         )
-        removed = self.removed_initial_rows + int(np.count_nonzero(is_initial))
+        removed = self.removed.merge(ForgetReport(labels.size, int(np.count_nonzero(is_initial))))
         fixed = BasisModel(basis, model.subtract(later, first))
-        return replace(self, fixed=fixed, initial=initial, removed_initial_rows=removed)
+        return replace(self, fixed=fixed, initial=initial, removed=removed)
 
     def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
@@ -275,8 +307,7 @@ class AdditiveFit(Fit):
             raise different_bases()
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
-        removed = self.removed_initial_rows + other.removed_initial_rows
-        return replace(self, fixed=fixed, initial=initial, removed_initial_rows=removed)
+        return replace(self, fixed=fixed, initial=initial, removed=self.removed.merge(other.removed))
 
     def scoring_only(self) -> Fit:
         """Return the basis with its weights and the numbers of its terms."""
@@ -294,7 +325,12 @@ class AdditiveFit(Fit):
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
-        return {"settings": settings_to_json(self.settings), "removed_initial_rows": self.removed_initial_rows}, arrays
+        header = {
+            "settings": settings_to_json(self.settings),
+            "removed_rows": self.removed.rows,
+            "removed_initial_rows": self.removed.initial_rows,
+        }
+        return header, arrays
 
     @classmethod
     def from_parts(
@@ -321,7 +357,7 @@ class AdditiveFit(Fit):
         initial = InitialRows(np.sort(own["initial"]))
         return cls(
             settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
-            checked["removed_initial_rows"],
+            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:
@@ -343,8 +379,8 @@ class AdditiveFit(Fit):
         return encode_rows(basis, rows, labels, weight, self.new_rows(rows), with_leaves=True)
 
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
-        rows = other.waiting
-        return self._after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
+        rows, now = other.waiting, replace(self, removed=self.removed.merge(other.removed))
+        return now._after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else now
 
 
 def same_basis(one: Basis, other: Basis) -> bool:

@@ -96,7 +96,7 @@ class Stop:
     """Whether a signal asked to stop; after the first signal the current batch is finished, a second stops at once."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked: bool = False
         self._waiting = False
 
     def until_asked(self, items: Iterable[Item]) -> Iterator[Item]:

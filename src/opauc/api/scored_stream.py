@@ -22,6 +22,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.options import ReadOptions
+from opauc.data.stream import DataStream
 from opauc.errors import IncompatibleMomentsError, InputError, Parameter, ParameterError
 from opauc.types import Floats, Rows
 
@@ -57,14 +58,14 @@ class ScoredStream:
         if not isinstance(model, Model):
             check_data_files(paths, model)
             model = load_model(model, can_train)
-        self.model = model
+        self.model: Model = model
         self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
         if label is not None:
             if not isinstance(label, str):
                 raise ParameterError(Parameter("label", label), ": expected the name of a column of the files")
             self.reading = self.reading.with_label(label)
             self.model = replace(self.model, reading=self.reading)
-        self.stream = self.reading.stream(
+        self.stream: DataStream = self.reading.stream(
             paths, format_, bad_rows, labeled=purpose is not Purpose.PREDICT, passthrough=passthrough,
             grouped=purpose is Purpose.FORGET,
         )  # fmt: skip

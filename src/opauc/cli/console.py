@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from opauc.api.observer import Show
 
-# A program that reads JSON lines gets one this often.
 # The exit code after Ctrl-C.
 INTERRUPTED = 130
+# A program that reads JSON lines gets one this often.
 SECONDS_BETWEEN_LINES = 1.0
 # Longer names in a table are cut, so that there is space for their values.
 MAX_NAME_LENGTH = 40
@@ -30,7 +30,8 @@ class Reporter:
     """Reports what goes on: messages and a progress bar on a terminal, or JSON lines."""
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
-        self.as_json, self.quiet = as_json, quiet
+        self.as_json: bool = as_json
+        self.quiet: bool = quiet
         self._compiling = False
 
     def say(self, event: str, text: str, listed: Iterable[str] = (), **facts: object) -> None:

@@ -10,7 +10,7 @@ from opauc.api.forget import forget_rows
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter
+from opauc.cli.console import Reporter, number_of
 from opauc.core.model import save_model
 
 
@@ -43,11 +43,11 @@ def command(
     scored = ScoredStream(model, data, format_, shared.bad_rows("error", None), Purpose.FORGET)
     result = forget_rows(scored, data, first_row, reporter)
     save_model(result.model, output)
-    text = f"{output}: {result.rows:,} rows forgotten"
+    text = f"{output}: {number_of(result.rows, 'row')} removed"
     if result.initial_rows:
         text += (
-            f"; {result.initial_rows:,} of them were in the initial sample: their sums are removed, the knots, pairs, "
-            "trees and smoothing that they helped to choose stay"
+            f", of them {result.initial_rows:,} of the initial sample: their sums are gone, the structure "
+            "(knots, pairs, trees) stays as it was fixed with them"
         )
     reporter.say("forgotten", text, model=str(output), rows=result.rows, initial_rows=result.initial_rows)
     return 0

@@ -25,8 +25,9 @@ class Checkpoints:
     """Writes the state of a training run every so many rows, or at a small share of the time."""
 
     def __init__(self, path: Path, every: int | None, plan: Settings, monitor: type[Any] = NoMonitor) -> None:
-        self.path, self._every, self._plan, self._monitor = path, every, dict(plan), monitor
-        self.seconds = 0.0
+        self.path: Path = path
+        self.seconds: float = 0.0
+        self._every, self._plan, self._monitor = every, dict(plan), monitor
         self._next_rows = every or 0
         self._next_time = time.perf_counter() + MIN_SECONDS
 

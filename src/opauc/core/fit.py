@@ -39,8 +39,6 @@ class Fit(ABC):
     family: ClassVar[str]
     # Whether it has what training needs, and not only what scoring needs.
     can_train: ClassVar[bool] = True
-    # Rows removed from the sums that had helped to fix a basis, which stays.
-    removed_initial_rows: int = 0
     # Progressive validation computes the weights again when the number of rows has grown by this factor.
     look_growth: ClassVar[float] = 1.5
 
@@ -58,6 +56,11 @@ class Fit(ABC):
     @abstractmethod
     def scorer(self) -> Scorer:
         """The scorer of rows."""
+
+    @property
+    def removed_initial_rows(self) -> int:
+        """Rows removed from the sums that had helped to fix a basis, which stays."""
+        return 0
 
     @property
     def fitted_attributes(self) -> Settings:

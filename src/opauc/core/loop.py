@@ -42,7 +42,7 @@ class Monitor(Protocol):
 class NoMonitor:
     """A monitor that scores nothing."""
 
-    next_look = sys.maxsize
+    next_look: int = sys.maxsize
 
     def before(self, rows: Rows, labels: Labels, fit: Fit) -> Self:  # noqa: ARG002
         """Return itself."""

@@ -46,10 +46,12 @@ class ArrayStream:
     """
 
     def __init__(self, stream: IO[bytes], size: int, name: str, mapped: tuple[str, int] | None) -> None:
-        self.name, self._stream, self._next = name, stream, 0
+        self.name: str = name
+        self._stream, self._next = stream, 0
         header = read_header(stream, name)
-        self.shape, self.dtype = header.shape, header.dtype
-        self.row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
+        self.shape: tuple[int, ...] = header.shape
+        self.dtype: np.dtype[Any] = header.dtype
+        self.row_bytes: int = header.dtype.itemsize * math.prod(header.shape[1:])
         expected = header.size + header.dtype.itemsize * math.prod(header.shape)
         if expected != size:
             raise InputError(f"{name}: an array of shape {header.shape} takes {expected} bytes, there are {size}")

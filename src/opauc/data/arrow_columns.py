@@ -129,7 +129,7 @@ def label_values(table: Table, name: str, source: str) -> tuple[RawLabels, NDArr
     if types.is_decimal(kind) or types.is_boolean(kind):
         column = pc.cast(column, pa.float64() if types.is_decimal(kind) else pa.uint8())
     # A cast to float64 would not keep integers beyond 2**53 apart.
-    values = numbers_in(column if types.is_floating(column.type) else column.fill_null(0))
+    values = numbers_in(column, np.nan if types.is_floating(column.type) else 0)
     return values.astype(np.bool_) if types.is_boolean(kind) else values, missing
 
 
@@ -182,7 +182,7 @@ def encode_strings(column: pa.Array) -> EncodedStrings:
     if not types.is_dictionary(column.type):
         column = (column if types.is_string(column.type) else pc.cast(column, pa.string())).dictionary_encode()
     strings = pc.cast(column.dictionary, pa.string()).to_pylist()
-    codes = numbers_in(pc.fill_null(pc.cast(column.indices, pa.int32()), -1))
+    codes = numbers_in(pc.cast(column.indices, pa.int32()), -1)
     if "" in strings or None in strings:
         recoded = np.append(np.where([not string for string in strings], -1, np.arange(len(strings))), -1)
         codes = recoded[codes].astype(np.int32)
@@ -214,19 +214,31 @@ def _whole_number(string: str) -> str:
     return str(int(number)) if number.is_integer() and abs(number) <= MAX_COUNT else string
 
 
-def numbers_in(column: pa.Array) -> Array:
-    """Return the numbers of an Arrow array without a copy, booleans as 0 and 1, missing floats as nan.
-
-    pyarrow's own conversion to NumPy imports pandas, which is slow.
-    """
+# Where pandas is installed, pyarrow imports it in `array`, in `scalar` and in its own conversion to NumPy, which takes
+# a quarter of a second of CPU. Columns of files are therefore read without these (`tests/cli/test_start.py`).
+def numbers_in(column: pa.Array, missing: float = np.nan) -> Array:
+    """Return the numbers of an Arrow array, booleans as 0 and 1; without a copy unless some are missing."""
     if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
-    if column.null_count:
-        column = pc.fill_null(column, float("nan"))
     kind = np.dtype(column.type.to_pandas_dtype())
     if not len(column):
         return np.empty(0, kind)
-    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
+    if column.null_count == len(column):
+        return np.full(len(column), missing, kind)
+    numbers = np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
+    return np.where(numbers_in(column.is_valid()), numbers, kind.type(missing)) if column.null_count else numbers
+
+
+def strings_array(strings: Sequence[str]) -> pa.Array:
+    """Return strings as an Arrow array.
+
+    >>> from opauc.data.arrow_columns import strings_array
+    >>> strings_array(["ß", "", "c"]).to_pylist()
+    ['ß', '', 'c']
+    """
+    encoded = [string.encode() for string in strings]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
 def are_merged(column: pa.Array, policy: SchemaPolicy = DEFAULT_POLICY) -> bool:

@@ -52,9 +52,13 @@ class BadRows:
     ) -> None:
         if policy not in ("error", "skip"):
             raise ValueError(f"bad rows can be 'error' or 'skip', got {policy!r}")
-        self.policy, self.most = policy, most
-        self.total, self.first = total, list(first)
-        self.drop_unlabeled, self.unlabeled = drop_unlabeled, 0  # whether rows without a label are left out; how many
+        self.policy: str = policy
+        self.most: int | None = most
+        self.total: int = total
+        self.first: list[str] = list(first)
+        # Whether rows without a label are left out, and how many.
+        self.drop_unlabeled: bool = drop_unlabeled
+        self.unlabeled: int = 0
 
     def fresh_copy(self) -> Self:
         """Return the same policy before any row."""

@@ -80,9 +80,7 @@ def count_records(source: ByteSource, delimiter: str | None) -> int:
     >>> count_records(SampledText("a.csv", b'n,text\\n\\n1,"two\\nlines"\\n'), ",")
     2
     """
-    return sum(
-        _count_lines(text) if records is None else records.size for text, records in _record_blocks(source, delimiter)
-    )
+    return sum(begins.size for _, begins, _ in _record_blocks(source, delimiter))
 
 
 def read_records(source: ByteSource, delimiter: str | None, numbers: RowNumbers) -> bytes:
@@ -96,37 +94,37 @@ def read_records(source: ByteSource, delimiter: str | None, numbers: RowNumbers)
     b'n,text\\n2,a\\n'
     """
     pieces, first, done = list[bytes](), 0, 0
-    for text, records in _record_blocks(source, delimiter):
+    for text, begins, ends in _record_blocks(source, delimiter):
         if done == numbers.size:
             break
-        n_records = _count_lines(text) if records is None else records.size
-        beyond = int(np.searchsorted(numbers, first + n_records))
-        if beyond > done:
-            begins, ends = _line_edges(text) if records is None else (records.edges[:-1], records.edges[1:])
-            here = numbers[done:beyond] - first
-            pieces += [text[a:b] for a, b in zip(begins[here].tolist(), ends[here].tolist(), strict=True)]
-        first, done = first + n_records, beyond
+        beyond = int(np.searchsorted(numbers, first + begins.size))
+        here = numbers[done:beyond] - first
+        pieces += [text[a:b] for a, b in zip(begins[here].tolist(), ends[here].tolist(), strict=True)]
+        first, done = first + begins.size, beyond
     return b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces)
 
 
-def _record_blocks(source: ByteSource, delimiter: str | None) -> Iterator[tuple[bytes, CsvRecords | None]]:
-    """Yield text that ends where a record ends, with its records; None for these where every line is a record."""
+class RecordBlock(NamedTuple):
+    """A text that ends where a record ends, the first byte of each of its records, and the byte after its end."""
+
+    text: bytes
+    begins: RowNumbers
+    ends: RowNumbers
+
+
+def _record_blocks(source: ByteSource, delimiter: str | None) -> Iterator[RecordBlock]:
+    """Yield the text of a source with its records."""
     if delimiter is None:
         for block in source.blocks():
-            yield block.data.tobytes(), None
+            text = block.data.tobytes()
+            yield RecordBlock(text, *_line_edges(text))
         return
     for csv_block in whole_records(source, delimiter):
         text, records = csv_block.text, csv_block.records
         if records is None and b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
             records = CsvRecords.of(text, delimiter)
-        yield text, records
-
-
-def _count_lines(text: bytes) -> int:
-    """Return how many lines of a text are not empty."""
-    if b"\n\n" in text or b"\n\r\n" in text or text.startswith((b"\n", b"\r\n")):
-        return int(_line_edges(text)[0].size)
-    return text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
+        edges = _line_edges(text) if records is None else (records.edges[:-1], records.edges[1:])
+        yield RecordBlock(text, *edges)
 
 
 def _line_edges(text: bytes) -> tuple[RowNumbers, RowNumbers]:

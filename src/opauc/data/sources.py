@@ -161,8 +161,10 @@ class ByteSource:
     """
 
     def __init__(self, path: str, block_bytes: int | None = None, byte_range: ByteRange | None = None) -> None:
-        self.path, self.block_bytes, self.byte_range = path, block_bytes or BLOCK_BYTES, byte_range
-        self.passed = 0  # bytes of the file, as stored on disk, that were read
+        self.path: str = path
+        self.block_bytes: int = block_bytes or BLOCK_BYTES
+        self.byte_range: ByteRange | None = byte_range
+        self.passed: int = 0  # bytes of the file, as stored on disk, that were read
 
     @property
     def size(self) -> int:

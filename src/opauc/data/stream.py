@@ -129,8 +129,8 @@ class DataStream:
         resume_position: ResumePosition = START,
         bad_rows: BadRows | None = None,
     ) -> None:
-        self.sources = find_sources(paths)
-        self.bad_rows = bad_rows or BadRows()
+        self.sources: list[str] = find_sources(paths)
+        self.bad_rows: BadRows = bad_rows or BadRows()
         self.bad_rows.drop_unlabeled |= options.drop_unlabeled
         self.bad_rows.total, self.bad_rows.first = resume_position.bad_rows, list(resume_position.first_bad)
         self._options, self._encoder, self._start = options, encoder, resume_position

@@ -23,8 +23,9 @@ from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
 from opauc.engines.scheduler import Scheduler, quiet
 from opauc.engines.shards import (
-    Cut,
+    SHARD_POLICY,
     FileShard,
+    ShardPolicy,
     ShardReader,
     TrainedShards,
     TrainingPlan,
@@ -101,7 +102,7 @@ def train_files(
     (3, ClassCounts(negative=1.0, positive=2.0))
     """
     policy, cut = bad_rows or BadRows(), plan.cut
-    shard_bytes = cut.size(plan.paths) if size is None else max(cut.floor, size)
+    shard_bytes = cut.size if size is None else max(cut.floor, size)
     shards = file_shards(plan.paths, plan.options, shard_bytes, scheduler, cut.pieces)
     reader = ShardReader(
         plan.options, plan.reading.training_encoder, policy.policy == "skip",
@@ -193,6 +194,7 @@ def score_files(
     format_: str | None = None,
     bad_rows: BadRows | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    shard_policy: ShardPolicy = SHARD_POLICY,
 ) -> ScoredShards:
     """Return how a model ranks all rows of files; `on_progress` as in `train_files`.
 
@@ -215,7 +217,7 @@ def score_files(
         options, reading.frozen_encoder, policy.policy == "skip", policy.drop_unlabeled or options.drop_unlabeled
     )
     files = whole_files(paths)
-    shards = file_shards(files, options, Cut().size(files), scheduler)
+    shards = file_shards(files, options, shard_policy.shard_bytes(files), scheduler)
     plan = ScoringPlan(reader, model.scorer, model.labels)
     on_shard = quiet if on_progress is None else partial(on_progress, len(shards))
     scored = scheduler.map_reduce(plan.score, shards, on_shard)

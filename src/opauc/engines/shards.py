@@ -29,25 +29,50 @@ from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, Uns
 from opauc.types import Json
 from opauc.version import __version__
 
-# A shard has a sixteenth of all bytes, to keep a few cores busy to the end, but no fewer and no more than these: the
-# first row groups of a shard cost half as much again as those that follow. Of very many bytes there are so many shards.
-MIN_BYTES, DEFAULT_BYTES, MIN_SHARDS, MAX_SHARDS = 2**25, 2**27, 16, 10_000
+
+@dataclass(frozen=True)
+class ShardPolicy:
+    """How large the shards of files are; `benchmarks/engines.py` measures what they cost.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.engines.shards import ShardPolicy
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"1,0\\n" * 1000), file.flush()
+    ...     ShardPolicy().shard_bytes([file.name]), ShardPolicy(min_bytes=100).shard_bytes([file.name])
+    (33554432, 250)
+    """
+
+    # Bytes. The first row groups of a shard cost half as much again as those that follow.
+    min_bytes: int = 2**25
+    # Bytes, unless there would be more than `max_shards`.
+    max_bytes: int = 2**27
+    # Number of shards of files between these sizes: enough to keep a few cores busy to the end.
+    n_shards: int = 16
+    # Number of shards of very many bytes.
+    max_shards: int = 10_000
+    # Bytes of a shard for each byte of its sums, at least, so that merging costs less than training.
+    bytes_per_sum: float = 4.0
+
+    def shard_bytes(self, paths: Sequence[str], min_bytes: int | None = None) -> int:
+        """Return how many bytes a shard of these files should have: the same on every engine."""
+        total, least = sum(map(os.path.getsize, paths)), self.min_bytes if min_bytes is None else min_bytes
+        return max(least, min(total // self.n_shards, self.max_bytes), total // self.max_shards)
+
+
+SHARD_POLICY = ShardPolicy()
 
 
 class Cut(NamedTuple):
-    """The least bytes of a shard, and how many shards one row group may be cut into.
+    """How many bytes a shard of some files should have, and how many shards one row group may be cut into.
 
     No shard has fewer than `floor` bytes, whatever size is asked for.
     """
 
+    size: int
     floor: int = 0
-    least: int | None = None
     pieces: int = 1
-
-    def size(self, paths: Sequence[str]) -> int:
-        """Return how many bytes a shard of these files should have: the same on every engine."""
-        total, least = sum(map(os.path.getsize, paths)), MIN_BYTES if self.least is None else self.least
-        return max(least, self.floor, min(total // MIN_SHARDS, DEFAULT_BYTES), total // MAX_SHARDS)
 
 
 class FileShard(NamedTuple):
@@ -180,10 +205,6 @@ def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     return MalformedRowError(row.source, row.line + before, row.reason, *row.advice, column=row.column)
 
 
-# A shard has this many times the bytes of its sums at least, so that merging costs less than training.
-SUMS_PER_SHARD = 4
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingPlan:
     """How to train on any shard of some files; a value that is sent to machines."""
@@ -205,7 +226,11 @@ class TrainingPlan:
 
 
 def plan_training(
-    factory: FitFactory, paths: Sequence[str | os.PathLike[str]], reading: RowReading, labels: ClassLabels
+    factory: FitFactory,
+    paths: Sequence[str | os.PathLike[str]],
+    reading: RowReading,
+    labels: ClassLabels,
+    policy: ShardPolicy = SHARD_POLICY,
 ) -> TrainingPlan:
     """Return how every shard of some files is trained on.
 
@@ -230,10 +255,10 @@ def plan_training(
     opening = factory.open_files(files, reading, labels)
     first, labels = _first_batch(files, opening)
     sharding = opening.factory.sharding(first.rows)
-    floor = int(SUMS_PER_SHARD * sharding.state_bytes)
+    floor, least = int(policy.bytes_per_sum * sharding.state_bytes), None
     if sharding.min_rows:
-        floor = _bytes_of_rows(files, opening.reading, sharding.min_rows)
-    cut = Cut(floor, floor if sharding.min_rows else None, sharding.pieces)
+        floor = least = _bytes_of_rows(files, opening.reading, sharding.min_rows)
+    cut = Cut(max(floor, policy.shard_bytes(files, least)), floor, sharding.pieces)
     sharding = sharding._replace(numbers_rows=sharding.numbers_rows and reading.options.groups is None)
     row_reading = opening.reading.at(first.resume_position, labels)
     return TrainingPlan(

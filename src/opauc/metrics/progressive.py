@@ -24,8 +24,6 @@ from opauc.metrics.ranking import stream_interval
 from opauc.metrics.streaming_auc import AUC_SCHEMA, StreamingAuc
 from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
 
-# No window has fewer rows than SHORTEST; PER_DOUBLING windows double the rows, up to MAX_WINDOWS in all.
-SHORTEST, PER_DOUBLING, MAX_WINDOWS = 128, 4, 64
 WINDOW_SIZE = 256
 PROGRESS_SCHEMA = add_prefix("overall_", AUC_SCHEMA) | {
     "window_size": ArrayRule("int64", low=1),
@@ -45,6 +43,47 @@ MIN_SCORED, SCORED_SHARE, ROWS_PER_UPDATE = 1024, 8, 16_384
 FIRST_SCORER = 128
 # Larger row counts are not exact in float64.
 MAX_ROWS = 2**53
+
+
+@dataclass(frozen=True)
+class WindowPolicy:
+    """How long the windows of a learning curve are.
+
+    Examples
+    --------
+    >>> from opauc.metrics.progressive import WindowPolicy
+    >>> WindowPolicy().ends(1500)
+    (128, 256, 384, 512, 640, 768, 896, 1024, 1280, 1536)
+    >>> WindowPolicy(max_windows=5).ends(1500)
+    (256, 512, 768, 1024, 1536)
+    """
+
+    # Rows of the shortest window: fewer have an AUC that varies too much to be drawn.
+    min_rows: int = 128
+    # Windows while the rows double: the points of a curve over the logarithm of the rows.
+    per_doubling: int = 4
+    # Windows in all; neighbors are merged beyond, so that memory is fixed.
+    max_windows: int = 64
+
+    def ends(self, n_rows: int) -> tuple[int, ...]:
+        """Return the row at which each window ends, for `n_rows` rows; the last may end after them."""
+        n_fine = 1
+        while self._fine_end(n_fine - 1) < n_rows:
+            n_fine += 1
+        stride = 1
+        while -(-n_fine // stride) > self.max_windows:
+            stride *= 2
+        return tuple(self._fine_end(last) for last in range(stride - 1, n_fine + stride - 1, stride))
+
+    def _fine_end(self, index: int) -> int:
+        """Return where a window ends before any merging: in equal steps within each doubling."""
+        doublings, step = divmod(index, self.per_doubling)
+        if doublings == 0:
+            return self.min_rows * (step + 1)
+        return (self.min_rows * (self.per_doubling + step + 1)) << (doublings - 1)
+
+
+WINDOW_POLICY = WindowPolicy()
 
 
 class ProgressPoint(NamedTuple):
@@ -86,12 +125,15 @@ class ProgressiveAuc:
 
     overall: StreamingAuc
     windows: tuple[StreamingAuc, ...]
+    policy: WindowPolicy = WINDOW_POLICY
 
     @classmethod
-    def empty(cls, size: int = 2048, window_size: int = WINDOW_SIZE) -> ProgressiveAuc:
+    def empty(
+        cls, size: int = 2048, window_size: int = WINDOW_SIZE, policy: WindowPolicy = WINDOW_POLICY
+    ) -> ProgressiveAuc:
         """Return the state of no rows; `size` is that of the overall streaming AUC, `window_size` that of a window."""
         # The first window exists from the start because it stores the window size.
-        return cls(StreamingAuc.empty(size), (StreamingAuc.empty(window_size),))
+        return cls(StreamingAuc.empty(size), (StreamingAuc.empty(window_size),), policy)
 
     @property
     def n_rows(self) -> int:
@@ -112,7 +154,7 @@ class ProgressiveAuc:
         positive, score = check_scores(labels, scores)
         windows, at, n_rows = self.windows, 0, self.n_rows
         while at < score.size:
-            ends = window_ends(n_rows + 1)
+            ends = self.policy.ends(n_rows + 1)
             if len(ends) < len(windows):
                 windows = _merge_pairs(windows)
             new = [windows[0].empty_copy()] * (len(ends) - len(windows))
@@ -121,7 +163,7 @@ class ProgressiveAuc:
             windows = (*full, last.update(positive[batch], score[batch]))
             n_added = score[batch].size
             at, n_rows = at + n_added, n_rows + n_added
-        return ProgressiveAuc(self.overall.update(positive, score), windows)
+        return replace(self, overall=self.overall.update(positive, score), windows=windows)
 
     def curve(self) -> list[ProgressPoint]:
         """Return the AUC of successive windows that together contain all rows.
@@ -157,45 +199,26 @@ class ProgressiveAuc:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> ProgressiveAuc:
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike], policy: WindowPolicy = WINDOW_POLICY) -> ProgressiveAuc:
         """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
         given = copy_arrays(PROGRESS_SCHEMA, arrays)
         overall, parts = StreamingAuc.from_arrays(with_prefix("overall_", given)), with_prefix("window_", given)
         size, lengths = parts.pop("size"), parts.pop("lengths")
-        if not 1 <= lengths.size <= MAX_WINDOWS or lengths.sum() != len(parts["lows"]):
+        if not 1 <= lengths.size <= policy.max_windows or lengths.sum() != len(parts["lows"]):
             raise IncompatibleMomentsError(
-                f"window_lengths must be 1 to {MAX_WINDOWS} numbers that add up to the intervals of the windows"
+                f"window_lengths must be 1 to {policy.max_windows} numbers that add up to the intervals of the windows"
             )
         cuts = np.cumsum(lengths)[:-1]
         windows = tuple(
             StreamingAuc.from_arrays({"size": size, **dict(zip(parts, window, strict=True))})
             for window in zip(*(np.split(part, cuts) for part in parts.values()), strict=True)
         )
-        _check_windows(overall, windows)
-        return cls(overall, windows)
+        _check_windows(overall, windows, policy)
+        return cls(overall, windows, policy)
 
     def _last_is_short(self) -> bool:
-        ends = (0, *window_ends(self.n_rows))
+        ends = (0, *self.policy.ends(self.n_rows))
         return self.n_rows - ends[-2] < (ends[-1] - ends[-2]) / 2
-
-
-def window_ends(n_rows: int) -> tuple[int, ...]:
-    """Return the row at which each window ends, for `n_rows` rows; the last may end after them."""
-    n_fine = 1
-    while _fine_end(n_fine - 1) < n_rows:
-        n_fine += 1
-    stride = 1
-    while -(-n_fine // stride) > MAX_WINDOWS:
-        stride *= 2
-    return tuple(_fine_end(last) for last in range(stride - 1, n_fine + stride - 1, stride))
-
-
-def _fine_end(index: int) -> int:
-    """Return where a window ends before any merging: equal steps within each doubling, like floating-point numbers."""
-    doublings, step = divmod(index, PER_DOUBLING)
-    if doublings == 0:
-        return SHORTEST * (step + 1)
-    return (SHORTEST * (PER_DOUBLING + step + 1)) << (doublings - 1)
 
 
 def _merge_pairs(windows: tuple[StreamingAuc, ...]) -> tuple[StreamingAuc, ...]:
@@ -203,12 +226,12 @@ def _merge_pairs(windows: tuple[StreamingAuc, ...]) -> tuple[StreamingAuc, ...]:
     return tuple(reduce(StreamingAuc.merge, windows[at : at + 2]) for at in range(0, len(windows), 2))
 
 
-def _check_windows(overall: StreamingAuc, windows: tuple[StreamingAuc, ...]) -> None:
+def _check_windows(overall: StreamingAuc, windows: tuple[StreamingAuc, ...], policy: WindowPolicy) -> None:
     totals: Counts = np.sum([window.counts for window in windows], axis=0)
     if (totals != overall.counts).any():
         raise IncompatibleMomentsError(f"the windows hold {totals.tolist()} rows of each class, not {overall.counts}")
     n_rows = int(totals.sum())
-    ends = (0, *window_ends(n_rows)[:-1], n_rows)
+    ends = (0, *policy.ends(n_rows)[:-1], n_rows)
     expected = [last - first for first, last in pairwise(ends)]
     sizes = [int(window.counts.sum()) for window in windows]
     if sizes != expected:

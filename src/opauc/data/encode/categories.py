@@ -46,7 +46,7 @@ class Vocabulary:
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._pairs = list(pairs)
         self._numbers = {pair: number for number, pair in enumerate(self._pairs)}
-        self.counts = Counter(column for column, _ in self._pairs)  # categories of each column
+        self.counts: Counter[str] = Counter(column for column, _ in self._pairs)  # categories of each column
 
     def __len__(self) -> int:
         return len(self._pairs)

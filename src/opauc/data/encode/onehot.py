@@ -89,8 +89,9 @@ class OneHotEncoder:
     ) -> None:
         if missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {missing!r}")
-        self.columns = columns or TableColumns()
-        self.hashing, self.missing = hashing, missing
+        self.columns: TableColumns = columns or TableColumns()
+        self.hashing: HashedFeatures | None = hashing
+        self.missing: str = missing
         self._label: str | None = None
         self._named = True
         self._number_formats: dict[str, str] = {}  # of text columns of numbers, fixed when first inferred

@@ -68,8 +68,9 @@ class OrdinalEncoder:
         policy: SchemaPolicy = DEFAULT_POLICY,
     ) -> None:
         self.policy = policy
-        self.columns = columns or TableColumns(raw=True)
-        self.schema, self.column_profiles = schema, list[ColumnProfile]()
+        self.columns: TableColumns = columns or TableColumns(raw=True)
+        self.schema: TableSchema | None = schema
+        self.column_profiles: list[ColumnProfile] = []
         self.unreadable_values: dict[str, int] = {}
         self._label = None if self.columns.label is None else self.columns.label
         self._frozen, self._rows, self._width = frozen, rows_before, 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.data.schema.numbers import MISSING_MARKERS, is_missing
+from opauc.data.schema.numbers import is_missing, trim_strings
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError
 from opauc.types import Floats
@@ -60,8 +60,7 @@ def parse_dates(column: Column, text_format: str) -> TextDates:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS)), None, trimmed)
+    present = trim_strings(pc.cast(column, pa.string()))
     times = pc.coalesce(*(_times(present, layout) for layout in text_format.split(OR)))
     return TextDates(times, times.null_count - present.null_count)
 
@@ -123,11 +122,15 @@ def _times(strings: Column, layout: str) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from opauc.data.arrow_columns import numbers_in
+
     if layout == ISO:
         return _iso_times(strings)
     times = pc.cast(pc.strptime(strings, format=layout, unit="s", error_is_null=True), pa.timestamp("us"))
     # %Y reads two digits as the first century.
-    return pc.if_else(pc.less(pc.year(times), FIRST_YEAR), None, times) if "%Y" in layout else times
+    if "%Y" not in layout or (numbers_in(pc.year(times), FIRST_YEAR) >= FIRST_YEAR).all():
+        return times
+    return pc.if_else(pc.less(pc.year(times), FIRST_YEAR), None, times)
 
 
 def _iso_times(strings: Column) -> Column:
@@ -206,7 +209,7 @@ def date_numbers(column: Column, parts: tuple[str, ...], where: str = "") -> Flo
     days = numbers_in(pc.cast(units, pa.float64(), safe=False))
     days = days / UNITS_PER_DAY[column.type.unit if is_time else str(column.type)]
     whole = np.floor(days)
-    months = pc.month(column) if len(column) else pa.array([], pa.int64())
+    months = pc.month(column) if len(column) else pa.nulls(0, pa.int64())
     values = {
         "day": days,
         "month": numbers_in(pc.cast(months, pa.float64())),

@@ -17,7 +17,9 @@ from opauc.data.schema.numbers import (
     MAX_SHOWN,
     MISSING_CATEGORIES,
     POINT,
+    SIXTEEN_DIGITS,
     NumberFormat,
+    cast_plain_numbers,
     infer_number_format,
     is_missing,
     merges_integers,
@@ -243,6 +245,10 @@ def _infer_text_column(
     """Return the profile of a text column; `declared` says that the user declares it numeric."""
     from opauc.data.arrow_columns import encode_strings
 
+    plain = cast_plain_numbers(values) if POINT in decimals and not is_dictionary else None
+    if plain is not None and 0.0 <= np.nanmax(np.abs(plain), initial=-1.0) < SIXTEEN_DIGITS:
+        # Most columns of numbers. There is no comma, no unit and no integer that merges: the strings tell no more.
+        return _profile_numbers(NUMBER, ColumnSchema(name, NUMBER, declared=declared), plain, declared, policy)
     strings, codes = encode_strings(values)
     counts = np.bincount(codes[codes >= 0], minlength=len(strings))
     present = [string for string, count in zip(strings, counts.tolist(), strict=True) if count]

@@ -46,7 +46,7 @@ INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 NOT_A_NUMBER = re.compile(r"[+-]?nan(?:\(\w*\))?", re.IGNORECASE | re.ASCII)
 PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # The first integer that is not exact in float64 is 2**53 + 1, of sixteen digits.
-LARGE_INTEGER = re.compile(r"[+-]?[1-9][0-9]{15,}")
+LARGE_INTEGER, SIXTEEN_DIGITS = re.compile(r"[+-]?[1-9][0-9]{15,}"), 1e15
 SWAP_SEPARATORS = str.maketrans(",.", ".,")
 # Clock times, with days before them or not, are read as hours.
 CLOCK = re.compile(
@@ -104,13 +104,29 @@ def cast_plain_numbers(column: Column) -> Floats | None:
 
     from opauc.data.arrow_columns import numbers_in
 
-    trimmed = pc.utf8_trim_whitespace(column)
-    present = pc.if_else(pc.is_in(trimmed, pa.array(MISSING_MARKERS, trimmed.type)), None, trimmed)
     try:
-        numbers: Floats = numbers_in(pc.cast(present, pa.float64())).copy()
+        numbers: Floats = numbers_in(pc.cast(trim_strings(column), pa.float64())).copy()
     except pa.ArrowInvalid:
         return None
     return numbers
+
+
+def trim_strings(column: Column) -> Column:
+    """Return a text column without blanks around its strings, and null where these mark a missing value.
+
+    >>> import pyarrow as pa
+    >>> from opauc.data.schema.numbers import trim_strings
+    >>> trim_strings(pa.array([" 1.5", "?", None, "many "])).to_pylist()
+    ['1.5', None, None, 'many']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from opauc.data.arrow_columns import strings_array
+
+    trimmed = pc.utf8_trim_whitespace(column)
+    is_marker = pc.is_in(trimmed, pc.cast(strings_array(MISSING_MARKERS), trimmed.type))
+    return pc.if_else(is_marker, pa.nulls(len(trimmed), trimmed.type), trimmed)
 
 
 def parse_number(text: str, number_format: str = POINT) -> float:

@@ -29,7 +29,7 @@ from opauc.engines.partitions import (
     look_at,
     take_rows,
 )
-from opauc.engines.shards import TrainedShards, plan_training
+from opauc.engines.shards import SHARD_POLICY, ShardPolicy, TrainedShards, plan_training
 from opauc.errors import InputError
 
 with needed("dask", "dask"):
@@ -58,6 +58,7 @@ def fit_dask(
     sample_weight: Collection = None,
     reading: ReadOptions | None = None,
     client: Client | None = None,
+    shard_policy: ShardPolicy = SHARD_POLICY,
 ) -> Estimator:
     """Return the model, fitted to rows on a Dask cluster or in files that it can read.
 
@@ -82,6 +83,8 @@ def fit_dask(
         How files are read; by default all is inferred.
     client : distributed.Client, default=None
         The cluster; by default the current client.
+    shard_policy : ShardPolicy, default=SHARD_POLICY
+        How large the shards of files are.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def fit_dask(
             raise InputError("the labels of files are in them: y and sample_weight must be None")
         factory, options = model._shard_factory(), reading or ReadOptions()
         kind = READINGS["ordinal" if type(model).__name__ == "OnePassGAM" else "onehot"]
-        plan = plan_training(factory, paths, kind(options), ClassLabels())
+        plan = plan_training(factory, paths, kind(options), ClassLabels(), shard_policy)
         return adopt_shards(model, train_files(plan, scheduler))
     return adopt_shards(model, _train_partitions(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
 
