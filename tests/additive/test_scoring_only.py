@@ -99,8 +99,8 @@ def test_the_file_is_small(tmp_path):
     save(model, tmp_path / "full.opauc")
     save(model, tmp_path / "small.opauc", scoring_only=True)
     full, small = ((tmp_path / f"{name}.opauc").stat().st_size for name in ("full", "small"))
-    assert full > 2**23
-    assert small < 2**20
+    assert full > 2**20
+    assert small < 2**18
 
 
 def test_linear_models_have_no_such_form(tmp_path):
@@ -130,6 +130,8 @@ def test_arrays_that_do_not_belong_together_are_refused(small):
             "trees.values": arrays["trees.values"][:-1],
             "basis.trees.roots": arrays["basis.trees.roots"][:-1],
         }
+    if not arrays["terms.indices"].size:  # all weight is that of the trees
+        del changes["terms.indices"], changes["terms.indptr"]
     for name, array in changes.items():
         with pytest.raises(ValueError, match=r"expected"):
             kind.from_parts(header, arrays | {name: array}, width)
