@@ -1,88 +1,164 @@
-"""Shares of inputs in leaf weights, against a walk down nested trees; shares of the rows along main effects."""
+"""Terms of a model with trees, against walks in plain Python; shares of the rows along main effects."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
+from scipy.special import expit
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import BinCounts
-from opauc.additive.explain import Terms, divide_leaf_weights, row_shares
+from opauc.additive.explain import Terms, row_shares
+from opauc.additive.kernels.trees import add_path_shares
+from opauc.additive.policy import ADDITIVE_POLICY, TREE_POLICY, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from tests.additive.basis.test_leaf_indicators import flat, nested
 
-seeds = st.integers(0, 2**32 - 1)
-tree_sizes = st.lists(st.integers(1, 12), min_size=1, max_size=5)
+CATEGORICAL = np.array([False, False, True, False, False])
+FAST = replace(TREE_POLICY, growth=Growth(min_leaves=15, patience=10), n_folds=3)
+POLICY = replace(ADDITIVE_POLICY, tree=FAST)
 
 
-def draw_trees(seed, sizes):
-    """Random trees, and weights and masses of their leaves; half have no rows, or a mass rounded below zero."""
+def draw_rows(seed, n_rows=2500):
+    """Three numbers that act together, with missing values, one of them of two values; categories; a constant."""
     rng = np.random.default_rng(seed)
-    trees, n_leaves = [nested(rng, size) for size in sizes], sum(sizes) + len(sizes)
-    mass = rng.exponential(size=n_leaves) * rng.integers(0, 2, n_leaves)
-    mass[rng.random(n_leaves) < 0.1] = -1e-17
-    return trees, rng.normal(size=n_leaves), mass
+    rows = np.c_[rng.normal(size=(n_rows, 2)), rng.integers(0, 12, n_rows), rng.integers(0, 2, n_rows), np.ones(n_rows)]
+    score = (
+        3.0 * np.sign(rows[:, 0] * rows[:, 1]) * (2.0 * rows[:, 3] - 1.0) + np.abs(rows[:, 0]) + rows[:, 2] % 3 - 1.5
+    )
+    rows[rng.random(n_rows) < 0.1, 1] = np.nan
+    return rows, (rng.random(n_rows) < expit(score)).astype(np.int8)
 
 
-def literal_shares(tree, leaves):
-    """The value of a tree with these leaves, (weight, mass) each, and the shares of five inputs in each."""
-    weights, mass = np.array(leaves).T
-    value = np.average(weights, weights=mass if mass.sum() > 0 else None)
-    if tree is None:
-        return value, [np.zeros(5)]
-    split_input, _, left, right = tree
-    n_left = count_leaves(left)
-    shares = []
-    for child, part in ((left, leaves[:n_left]), (right, leaves[n_left:])):
-        child_value, child_shares = literal_shares(child, part)
-        shares += [share + (child_value - value) * np.eye(5)[split_input] for share in child_shares]
-    return value, shares
+ROWS, LABELS = draw_rows(0)
+NEW, _ = draw_rows(1, 300)
 
 
-def count_leaves(tree):
-    return 1 if tree is None else count_leaves(tree[2]) + count_leaves(tree[3])
+@pytest.fixture(scope="module", params=[2500, 10_000], ids=["validated by other rows", "cross-fitted"])
+def terms(request):
+    """The terms of a model with trees; cross-fitted trees split on categories that are coded once for each fold."""
+    fitted = AdditiveFit.start(AdditiveSettings(init_size=request.param), CATEGORICAL, 0, POLICY).update(ROWS, LABELS)
+    assert fitted.current.basis.trees is not None
+    assert fitted.current.model.blend.frozen is (request.param > 2500)
+    return Terms(fitted, ("a", "b", "c", "d", "e"), ({},) * 5)
 
 
-@given(seeds, tree_sizes)
-def test_a_split_gives_its_input_the_difference_between_child_and_node(seed, sizes):
-    trees, weights, mass = draw_trees(seed, sizes)
-    inputs, shares, roots = divide_leaf_weights(flat(trees), weights, mass)
-    leaves = list(zip(weights.tolist(), np.maximum(mass, 0.0).tolist(), strict=True))
-    expected, values = [], []
-    for tree in trees:
-        tree_leaves, leaves = leaves[: count_leaves(tree)], leaves[count_leaves(tree) :]
-        value, tree_shares = literal_shares(tree, tree_leaves)
-        values.append(value)
-        expected += tree_shares
-    assert_allclose(shares, np.array(expected)[:, inputs], atol=1e-12)
-    assert not np.delete(np.array(expected), inputs, axis=1).any()
-    assert_allclose(roots, sum(values), atol=1e-12)
+def leaf_weights(terms):
+    return terms.solution.final.weights[-terms.basis.trees.n_leaves :]
 
 
-@given(seeds, tree_sizes)
-def test_shares_and_the_root_add_up_to_every_leaf_weight(seed, sizes):
-    trees, weights, mass = draw_trees(seed, sizes)
-    splits = flat(trees)
-    inputs, shares, roots = divide_leaf_weights(splits, weights, mass)
-    assert_array_equal(inputs, np.unique(splits.inputs))
-    per_tree = np.split(weights - shares.sum(axis=1), np.cumsum(np.array(sizes) + 1)[:-1])
-    for rest in per_tree:
-        assert_allclose(rest, rest[0], atol=1e-12)
-    assert_allclose(sum(rest[0] for rest in per_tree), roots, atol=1e-12)
+def test_terms_add_up_to_scores(terms):
+    explained = terms.explain(NEW)
+    assert_allclose(explained.scores(), terms.solution.scorer.scores(NEW), atol=1e-9, rtol=0)
+    assert explained.names == terms.names
+    assert terms.explain(NEW[:0]).contributions.shape == (0, len(terms.names))
+    assert_allclose(terms.explain(NEW[:1]).contributions, explained.contributions[:1], atol=1e-12)
 
 
-@given(seeds, tree_sizes)
-def test_where_all_leaves_have_rows_the_mean_of_every_share_is_zero(seed, sizes):
-    trees, weights, mass = draw_trees(seed, sizes)
-    mass = np.abs(mass) + 0.1
-    ends = np.cumsum(np.array(sizes) + 1)[:-1]
-    _, shares, roots = divide_leaf_weights(flat(trees), weights, mass)
-    for tree_mass, tree_shares in zip(np.split(mass, ends), np.split(shares, ends), strict=True):
-        assert_allclose(tree_mass @ tree_shares, 0.0, atol=1e-11)
-    means = [np.average(w, weights=m) for w, m in zip(np.split(weights, ends), np.split(mass, ends), strict=True)]
-    assert_allclose(roots, sum(means), atol=1e-11)
+def path_shares(terms, rows):
+    """What the splits on each input add to the score of each row, walked in plain Python."""
+    trees, codes = terms.basis.trees, terms.basis.trees.codes.of_rows(rows)
+    kept = terms.solution.current.model.blend.kept
+    weights, n_splits = leaf_weights(terms), trees.splits.columns.size
+    counts = np.bincount(trees.leaves(kept).ravel(), minlength=weights.size)
+
+    def below(node):
+        """The leaves below a node."""
+        return [~node] if node < 0 else [leaf for child in trees.splits.children[node] for leaf in below(int(child))]
+
+    def value(node):
+        if node < 0:
+            return weights[~node]
+        leaves = below(node)
+        if counts[leaves].sum():
+            return np.average(weights[leaves], weights=counts[leaves])
+        return np.mean([value(int(child)) for child in trees.splits.children[node]])
+
+    values = {node: value(node) for node in [*range(n_splits), *(~leaf for leaf in range(weights.size))]}
+    shares = np.zeros((len(rows), 5))
+    for i, row in enumerate(codes):
+        for root in trees.splits.roots.tolist():
+            node = root
+            while node >= 0:
+                column = trees.splits.columns[node]
+                child = int(trees.splits.children[node, int(row[column] > trees.splits.codes[node])])
+                shares[i, trees.codes.sources[column]] += values[child] - values[node]
+                node = child
+    return shares, sum(values[root] for root in trees.splits.roots.tolist())
+
+
+def test_tree_terms_are_path_shares_without_what_depends_on_the_input_alone(terms):
+    shares, roots = path_shares(terms, NEW[:40])
+    assert terms.numbers.trees.roots == pytest.approx(roots, abs=1e-10)
+    explained = terms.explain(NEW[:40])
+    codes, trees = terms.basis.trees.codes.of_rows(NEW[:40]), terms.numbers.trees
+    main = trees.main_shares(codes, 5)
+    means = dict(zip(terms.names, terms.numbers.means, strict=True))
+    for j, name in enumerate("abcd"):
+        number = terms.names.index(f"{name} (trees)")
+        expected = shares[:, j] - main[:, j] - means[f"{name} (trees)"]
+        assert_allclose(explained.contributions[:, number], expected, atol=1e-9)
+    assert "e (trees)" not in terms.names
+    column = (terms.basis.rows(NEW[:40]) @ terms.numbers.column_weights).toarray()
+    for j, name in enumerate("abcd"):
+        number = terms.names.index(name)
+        expected = column[:, number] + main[:, j] - means[name]
+        levels = terms.term_columns[number].levels
+        assert levels.start == levels.stop  # no random effects here
+        assert_allclose(explained.contributions[:, number], expected, atol=1e-9)
+
+
+def test_on_kept_rows_a_tree_term_is_zero_on_average_at_every_code_of_its_columns(terms):
+    trees, kept = terms.numbers.trees, terms.solution.current.model.blend.kept
+    out = np.zeros(kept.shape)
+    add_path_shares(kept, trees.ensemble.splits, trees.values, out)
+    rest = out - trees.main[np.arange(kept.shape[1]), kept]
+    for column in range(kept.shape[1]):
+        for code in np.unique(kept[:, column]):
+            assert abs(rest[kept[:, column] == code, column].mean()) < 1e-10
+
+
+def test_the_curve_of_a_main_effect_has_what_trees_do_by_it_alone(terms):
+    curve = next(term for term in terms.list_terms() if term.name == "a")
+    rows = np.full((len(curve.at[0]), 5), np.nan)
+    rows[:, 0] = curve.at[0]
+    number = terms.names.index("a")
+    column = (terms.basis.rows(rows) @ terms.numbers.column_weights).toarray()[:, number]
+    main = terms.numbers.trees.main_shares(terms.basis.trees.codes.of_rows(rows), 5)[:, 0]
+    assert_allclose(curve.value, column + main - terms.numbers.means[number], atol=1e-10)
+    assert np.ptp(main) > 0.1
+
+
+def test_importances_are_about_the_deviations_of_contributions(terms):
+    found = terms.explain(ROWS).contributions.std(axis=0)
+    expected = np.array([terms.importances()[name] for name in terms.names])
+    assert_allclose(found, expected, rtol=0.35, atol=0.05)  # columns are weighted by curvature, trees are not
+    trees = [k for k, name in enumerate(terms.names) if name.endswith("(trees)")]
+    assert_allclose(found[trees], expected[trees], rtol=0.05, atol=0.02)
+
+
+def test_a_tree_term_has_no_grid_and_standard_errors_scale_with_the_blend(terms):
+    scale = terms.solution.final.scale
+    for term in terms.list_terms():
+        if term.name.endswith("(trees)"):
+            assert (term.at, term.value.size, term.error.size) == ((), 0, 0)
+        else:
+            assert (term.error >= 0.0).all()
+            assert term.error.any() == (scale > 0.0)
+
+
+def test_a_model_whose_leaves_have_no_weight_has_no_tree_terms():
+    settings = AdditiveSettings(init_size=2500)
+    fitted = AdditiveFit.start(settings, CATEGORICAL, 0, POLICY).update(ROWS, LABELS)
+    fooled = fitted.update(NEW.repeat(20, axis=0), 1 - (fitted.scorer.scores(NEW) > 0).astype(np.int8).repeat(20))
+    assert fooled.final.selection.model != "full"
+    terms = Terms(fooled, ("a", "b", "c", "d", "e"), ({},) * 5)
+    assert not [name for name in terms.names if name.endswith("(trees)")]
+    assert terms.numbers.trees is None
+    assert_allclose(terms.explain(NEW).scores(), fooled.scorer.scores(NEW), atol=1e-9, rtol=0)
 
 
 def shares_of(column, categorical=False, n_knots=8):

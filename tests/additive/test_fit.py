@@ -17,7 +17,7 @@ from opauc.additive.newton import PenalizedLoss, minimize_loss
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SMOOTHING_POLICY
 
-GROUPS = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEAVES, 1, 5)])
+GROUPS = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 5)])
 PENALTIES = Penalties(GROUPS, (None, None))
 
 
@@ -28,8 +28,8 @@ def sample(seed, n_rows=800):
     return rows, labels, rng.integers(1, 4, n_rows).astype(float)
 
 
-def penalized_fit(rows, labels, weight, penalties, initial, max_steps, leave_some_out=False, policy=SMOOTHING_POLICY):
-    subset = choose_subset(labels.size, leave_some_out, policy)
+def penalized_fit(rows, labels, weight, penalties, initial, max_steps, policy=SMOOTHING_POLICY):
+    subset = choose_subset(labels.size, policy)
     started = start_fit(rows, labels, weight, penalties, initial, max_steps, subset, policy)
     return finish_fit(rows, labels, weight, penalties, started, policy)
 
@@ -55,9 +55,8 @@ def test_perfectly_separated_rows_give_finite_weights():
 def test_steps_on_a_subset_lead_to_the_same_weights():
     rows, labels, weight = sample(3, 4000)
     whole = penalized_fit(csr_array(rows), labels, weight, PENALTIES, fit_intercept(labels, weight), 30)
-    parts = penalized_fit(csr_array(rows), labels, weight, PENALTIES, fit_intercept(labels, weight), 30, True)
-    assert_allclose(parts.weights, whole.weights, rtol=1e-3, atol=1e-4)
-    policy = replace(SMOOTHING_POLICY, many_rows=1000)
+    policy = replace(SMOOTHING_POLICY, many_rows=1000, min_subset=1000)
+    assert choose_subset(4000, policy).size == 1000
     initial = fit_intercept(labels, weight)
     parts = penalized_fit(csr_array(rows), labels, weight, PENALTIES, initial, 30, policy=policy)
     assert_allclose(parts.weights, whole.weights, rtol=0.01, atol=2e-3)
@@ -65,7 +64,7 @@ def test_steps_on_a_subset_lead_to_the_same_weights():
 
 def test_a_fit_to_a_subset_does_not_depend_on_the_other_rows():
     rows, labels, weight = sample(5)
-    part = choose_subset(800, leave_some_out=True)
+    part = choose_subset(800, replace(SMOOTHING_POLICY, many_rows=800, min_subset=600))
     others = np.setdiff1d(np.arange(800), part)
     assert others.size == 200
     flipped = labels.copy()
@@ -90,7 +89,7 @@ def test_columns_that_float32_cannot_separate_are_fitted():
     initial = fit_intercept(labels, weight)
     rows[:, 2] = rows[:, 1] + 1e-6 * rows[:, 2]
     rows = np.column_stack([rows, rows[:, 1:] * 1e3])
-    groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEAVES, 1, 10)])
+    groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 10)])
     fit = penalized_fit(
         csr_array(rows), labels, weight, Penalties(groups, (None, None)), initial, 5, policy=policy
     )  # fmt: skip

@@ -15,7 +15,7 @@ from opauc import OnePassGAM
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import main_effects
 from opauc.additive.basis.pairs import PairBasis
-from opauc.additive.policy import ADDITIVE_POLICY, SEARCH_POLICY
+from opauc.additive.policy import ADDITIVE_POLICY, SEARCH_POLICY, TREE_POLICY, Growth
 from opauc.additive.purify import find_main_part
 
 seeds = st.integers(0, 2**32 - 1)
@@ -84,6 +84,7 @@ def place_numbers(place, effect, values):
     return np.where(np.isnan(values), place.size, place.positions[np.minimum(level, effect.kept.size)]).astype(int)
 
 
+FAST = replace(ADDITIVE_POLICY, tree=replace(TREE_POLICY, growth=Growth(min_leaves=15, patience=10), n_folds=3))
 NAMES = ["curve", "few values", "boolean", "category", "many categories", "gaps"]
 
 
@@ -143,14 +144,14 @@ def averaging_functions(model, numbers, j):
 
 
 def assert_pure(model, table, labels):
-    """Terms add up to scores, and pairs and shares in trees are zero on average along each of their inputs."""
+    """Terms add up to scores, and pairs are zero on average along each of their inputs."""
     explained = model.explain(table)
     assert_allclose(explained.scores(), model.decision_function(table), atol=1e-8, rtol=0)
     curvature, numbers = curvature_of(model, table, labels)
     names, n_checked = list(model._input_names()), 0
     for name, contributions in zip(explained.names, explained.contributions.T, strict=True):
-        inputs = name.removesuffix(" (trees)").split(" × ")
-        if len(inputs) == 2 or name.endswith(" (trees)"):
+        inputs = name.split(" × ")
+        if len(inputs) == 2:
             for j in map(names.index, inputs):
                 for function in averaging_functions(model, numbers, j):
                     assert abs(curvature @ (function * contributions)) <= 1e-8 * curvature.sum()
@@ -170,15 +171,44 @@ def test_pairs_of_every_kind_have_no_margins_and_terms_add_up_to_the_score(curve
     assert assert_pure(model, table, labels) > 40
 
 
-def test_trees_have_no_margins_and_terms_add_up_to_the_score():
+def test_pairs_have_no_margins_beside_trees_and_terms_add_up_to_the_score():
     rng = np.random.default_rng(1)
     table = pd.DataFrame(rng.normal(size=(5000, 3)), columns=["a", "b", "c"]).assign(kind=rng.choice(list("xyz"), 5000))
     table["gaps"] = np.where(rng.random(5000) < 0.2, np.nan, rng.integers(0, 3, 5000))
-    score = 3.0 * np.sign(table["a"] * table["b"] * table["c"]) + np.abs(table["a"]) + (table["kind"] == "x")
-    labels = (rng.random(5000) < expit(score - 1.0)).astype(int)
-    model = OnePassGAM(random_state=0, max_columns=600).fit(table, labels)
+    score = 3.0 * np.sign(table["a"] * table["b"] * table["c"]) + 2.0 * table["a"] * (table["kind"] == "x")
+    labels = (rng.random(5000) < expit(score)).astype(int)
+    model = OnePassGAM(random_state=0, init_size=5000, max_columns=600)
+    model._policy = FAST
+    model.partial_fit(table, labels)
     assert {"a (trees)", "b (trees)", "c (trees)"} <= set(model.term_importances_)
-    assert assert_pure(model, table, labels) > 15
+    assert any(" × " in name for name in model.term_importances_)
+    assert assert_pure(model, table, labels) > 5
+
+
+def test_tree_terms_are_zero_on_average_at_every_value_of_their_input():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.integers(0, 6, (4000, 3)) * 1.5, columns=["a", "b", "c"]).assign(
+        d=rng.integers(0, 2, 4000)
+    )
+    table.loc[rng.random(4000) < 0.1, "c"] = np.nan
+    score = 3.0 * np.sign((table["a"] - 4.0) * (table["b"] - 4.0) * (table["d"] - 0.5)) + (table["a"] - 4.0).abs()
+    labels = (rng.random(4000) < expit(score - 2.0)).astype(int)
+    for n_rows, frozen in ((4000, False), (10_000, True)):
+        model = OnePassGAM(random_state=0, init_size=n_rows)
+        model._policy = FAST
+        model.partial_fit(table, labels)
+        blend = model._fitted.current.model.blend
+        assert blend.frozen is frozen
+        kept = pd.DataFrame(blend.ensemble.codes.decode(blend.kept, 4), columns=table.columns)
+        explained = model.explain(kept)
+        shares = [name for name in explained.names if name.endswith("(trees)")]
+        assert len(shares) >= 3
+        for name in shares:
+            contributions = explained.contributions[:, explained.names.index(name)]
+            means = pd.Series(contributions).groupby(kept[name.removesuffix(" (trees)")], dropna=False).mean()
+            assert len(means) >= 2
+            assert_allclose(means, 0.0, atol=1e-9)
+        assert_allclose(explained.scores(), model.decision_function(kept), atol=1e-9, rtol=0)
 
 
 def test_the_table_of_a_pair_of_categories_has_no_margins():

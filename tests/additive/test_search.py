@@ -1,4 +1,4 @@
-"""The search for interactions: tests of pairs against cells counted one by one, and which model wins."""
+"""The search for interactions: tests of pairs against cells counted one by one, and which of them join."""
 
 from dataclasses import replace
 
@@ -14,11 +14,10 @@ from sklearn.metrics import roc_auc_score
 from opauc import OnePassGAM
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.knots import balance_classes
-from opauc.additive.basis.leaf_indicators import LeafIndicators
 from opauc.additive.basis.main_effects import main_effects
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
-from opauc.additive.policy import LARGE_TREES, SEARCH_POLICY, SMALL_TREES, SMOOTHING_POLICY, TREE_POLICY
+from opauc.additive.policy import SEARCH_POLICY, SMOOTHING_POLICY
 from opauc.additive.search import (
     InteractionSearch,
     control_false_discoveries,
@@ -26,7 +25,6 @@ from opauc.additive.search import (
     run_pair_tests,
 )
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.trees import TreeSearch
 
 FEW, MANY = SEARCH_POLICY.pair_categories, SEARCH_POLICY.max_pair_categories
 
@@ -152,14 +150,9 @@ def test_two_categories_that_matter_only_as_a_pair(n_levels):
 
 
 SCORES = {
-    "three": lambda rows: 3.0 * np.sign(rows[:, :3].prod(axis=1)),
     "additive": lambda rows: rows.sum(axis=1) + np.sin(3.0 * rows[:, 0]),
     "pair": lambda rows: 2.0 * rows[:, 0] * rows[:, 1] + rows[:, 2],
     "noise": lambda rows: np.zeros(len(rows)),
-    "weak three": lambda rows: 0.6 * np.sign(rows[:, :3].prod(axis=1)),
-    "smooth pairs": lambda rows: (
-        4.0 * np.sign(rows[:, :3] - 0.5).prod(axis=1) + 1.5 * (rows[:, 3:-1] * rows[:, 4:]).sum(axis=1)
-    ),
 }
 
 
@@ -168,154 +161,59 @@ SUBSETS = replace(SMOOTHING_POLICY, many_rows=1000, min_subset=400)
 
 
 def draw_sample(seed, kind, n_rows=4000, offset=0.0):
-    """Five inputs, or 19, with labels of the kind; `offset` in log-odds makes positive labels rare."""
+    """Five inputs with labels of the kind; `offset` in log-odds makes positive labels rare."""
     rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n_rows, 19 if kind == "smooth pairs" else 5))
+    rows = rng.normal(size=(n_rows, 5))
     labels = (rng.random(n_rows) < expit(SCORES[kind](rows) - offset)).astype(np.int8)
     weight = rng.uniform(0.6, 1.5, n_rows)
     return SampleRows(rows, labels, weight, balance_classes(labels, weight))
 
 
-def search(sample, more_rows=False, policy=TREE_POLICY, search_policy=SEARCH_POLICY, **settings):
-    """Return the basis that wins and its fit, after checking that they agree."""
+def search(sample, **settings):
+    """Return the basis with the pairs that join and its fit, after checking that they agree."""
     effects = main_effects(sample.numbers, sample.mass, sample.weight, np.zeros(sample.numbers.shape[1], bool), 8)
     settings, main_basis = AdditiveSettings(**settings), Basis.of_effects(effects)
-    policies = {"policy": search_policy, "tree_policy": policy, "smoothing_policy": SUBSETS}
-    basis, fit = InteractionSearch(main_basis, effects, sample, settings, more_rows, **policies).fit()
+    basis, fit = InteractionSearch(main_basis, effects, sample, settings, smoothing_policy=SUBSETS).fit()
     assert fit.weights.size == basis.n_columns <= settings.max_columns
     assert fit.lambdas.size == basis.groups.kinds.size
+    assert basis.trees is None
+    assert basis.validation_gain is None
     assert_allclose(fit.scores, basis.products(sample.numbers, fit.weights), rtol=1e-9, atol=1e-9)
     return basis, fit
 
 
-def accepted(gain, more_rows):
-    """Whether a gain measured on 500 validation rows is accepted."""
-    return TreeSearch(None, None, np.arange(500), more_rows).accepts(gain, TREE_POLICY.min_share)
-
-
-@pytest.mark.parametrize("more_rows", [False, True])
-@pytest.mark.parametrize("offset", [0.0, 3.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_trees_join_where_three_inputs_interact(seed, offset, more_rows):
-    basis, _ = search(draw_sample(seed, "three", 4000 if offset == 0.0 else 8000, offset), more_rows)
-    assert isinstance(basis.trees, LeafIndicators)
-    assert accepted(basis.validation_gain, more_rows)
-    assert basis.validation_gain.share > (0.2 if offset else 0.4)
-
-
-@pytest.mark.parametrize("more_rows", [False, True])
 @pytest.mark.parametrize("offset", [0.0, 2.94])
-@pytest.mark.parametrize("kind", ["additive", "pair", "noise"])
-@pytest.mark.parametrize("seed", range(3))
-def test_trees_do_not_join_where_main_effects_and_pairs_suffice(seed, kind, offset, more_rows):
-    sample = draw_sample(seed, kind, 4000 if offset == 0.0 else 12_000, offset)
-    assert kind != "noise" or offset == 0.0 or 0.04 < sample.labels.mean() < 0.06
-    basis, _ = search(sample, more_rows)
-    assert basis.trees is None
-    assert basis.validation_gain is not None
-    assert not accepted(basis.validation_gain, more_rows)
+@pytest.mark.parametrize(("kind", "expected"), [("additive", []), ("pair", [[0, 1]]), ("noise", [])])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_pair_that_matters_is_certain_and_few_others_are(seed, kind, expected, offset):
+    basis, _ = search(draw_sample(seed, kind, 4000 if offset == 0.0 else 12_000, offset))
+    assert basis.tables.pairs.tolist()[: len(expected)] == expected
+    # The residuals of a strong pair differ in variance, which other pairs of its inputs show.
+    assert len(expected) <= basis.n_certain <= 4 * len(expected) + 1
 
 
-@pytest.mark.parametrize("more_rows", [False, True])
-def test_a_small_gain_over_all_pairs_is_accepted_if_it_is_certain(more_rows):
-    sample = draw_sample(1, "weak three", 16_000)
-    basis, _ = search(sample, more_rows)
-    assert isinstance(basis.trees, LeafIndicators)
-    assert TREE_POLICY.min_share_over_all_pairs < basis.validation_gain.share < TREE_POLICY.min_share
-    strict = replace(TREE_POLICY, **{"stream_z" if more_rows else "final_z_small_gain": 20.0})
-    assert search(sample, more_rows, strict)[0].trees is None
+@pytest.mark.parametrize("interactions", [0, 1, 100, ((0, 1), (1, 2)), ()])
+def test_as_many_pairs_join_as_are_asked_for(interactions):
+    pairs = search(draw_sample(0, "pair"), interactions=interactions)[0].tables.pairs.tolist()
+    if isinstance(interactions, tuple):
+        assert pairs == [list(pair) for pair in interactions]
+    else:
+        assert pairs[:1] == [[0, 1]][:interactions]
+        assert len(pairs) <= interactions
 
 
-@pytest.mark.parametrize(("min_share", "pairs_win"), [(0.9, True), (0.02, False)])
-def test_a_small_gain_competes_with_all_pairs_and_a_large_one_with_the_best(min_share, pairs_win):
-    # The share of the best pairs leaves no column for them.
-    policy = replace(TREE_POLICY, min_share=min_share, reduced_pair_share=0.0, reduced_pair_min_rows=0)
-    basis, _ = search(draw_sample(0, "pair", 12_000), more_rows=True, policy=policy)
-    assert (basis.trees is None) == pairs_win
-    assert bool(len(basis.tables.pairs)) == pairs_win
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_stay_with_trees_where_they_are_smooth_and_matter(seed):
-    many_pairs = replace(SEARCH_POLICY, candidate_fdr=0.8)
-    basis, _ = search(draw_sample(seed, "smooth pairs", 8000), more_rows=True, search_policy=many_pairs)
-    assert isinstance(basis.trees, LeafIndicators)
-    assert {(j, j + 1) for j in range(3, 18)} <= set(map(tuple, basis.tables.pairs.tolist()))
-    without_pairs, _ = search(draw_sample(seed, "three", 8000), more_rows=True, search_policy=many_pairs)
-    assert isinstance(without_pairs.trees, LeafIndicators)
-    assert not len(without_pairs.tables.pairs)
-
-
-@pytest.mark.parametrize("more_rows", [False, True])
-@pytest.mark.parametrize("min_z", [-1e9, 1e9])
-def test_pairs_stay_with_trees_if_they_bring_enough_standard_errors(more_rows, min_z):
-    sample = draw_sample(0, "smooth pairs", 8000)
-    policy = replace(TREE_POLICY, **{"stream_pair_z" if more_rows else "final_pair_z": min_z})
-    basis, _ = search(sample, more_rows, policy)
-    assert isinstance(basis.trees, LeafIndicators)
-    assert bool(len(basis.tables.pairs)) == (min_z < 0)
-
-
-def test_trees_compete_with_the_best_pairs_where_that_saves_columns_of_a_large_sample():
-    sample = draw_sample(0, "smooth pairs", 8000)
-    policy = replace(TREE_POLICY, stream_pair_z=-1e9, reduced_pair_share=0.02)  # main effects fill that share
-    assert len(search(sample, more_rows=True, policy=policy)[0].tables.pairs)
-    reduced = replace(policy, reduced_pair_min_rows=8000)
-    basis, _ = search(sample, more_rows=True, policy=reduced)
-    assert isinstance(basis.trees, LeafIndicators)
-    assert not len(basis.tables.pairs)
-    too_little = replace(reduced, reduced_pair_saving=0.0)
-    assert len(search(sample, more_rows=True, policy=too_little)[0].tables.pairs)
-
-
-@pytest.mark.parametrize(("n_spare", "joins"), [(-1, False), (0, True), (140, True)])
-def test_trees_need_free_columns(n_spare, joins):
-    sample = draw_sample(0, "three")
+def test_pairs_fill_no_more_than_the_columns_there_are():
+    sample = draw_sample(0, "pair")
     main_basis = Basis.of(sample.numbers, sample.mass, np.zeros(5, bool), n_knots=8)
-    n_free = TREE_POLICY.min_leaf_columns + n_spare
-    basis, _ = search(sample, max_columns=main_basis.n_columns + n_free)
-    assert (basis.trees is not None) == (basis.validation_gain is not None) == joins
-    if joins:
-        assert basis.trees.n_entries <= n_free // SMALL_TREES.limits.n_leaves
-
-
-@pytest.mark.parametrize("interactions", [0, 2, 100, ((0, 1), (1, 2)), ()])
-def test_there_are_no_trees_where_interactions_are_not_automatic(interactions):
-    basis, _ = search(draw_sample(0, "three"), interactions=interactions)
-    assert basis.trees is None
-    assert basis.validation_gain is None
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "offset", "evaluated"), [(399, 0.0, False), (450, 0.0, True), (450, 3.0, False), (4000, 6.0, False)]
-)
-def test_trees_are_evaluated_where_rows_suffice(n_rows, offset, evaluated):
-    sample = draw_sample(0, "three", n_rows, offset)
-    assert n_rows == 399 or (sample.rarer >= 200) == evaluated
-    basis, _ = search(sample)
-    assert (basis.validation_gain is not None) == evaluated
-    assert evaluated or basis.trees is None
-
-
-def test_there_are_no_trees_where_none_can_grow():
-    sample = draw_sample(0, "noise")
-    sample.numbers[:] = 1.0
-    sample.numbers[:10] = 2.0  # too few rows for a leaf
-    assert search(sample)[0].trees is None
-
-
-def test_leaves_are_at_most_max_leaf_columns():
-    sample = draw_sample(0, "three")
-    assert search(sample)[0].trees.n_entries > 2
-    policy = replace(TREE_POLICY, max_leaf_columns=3 * SMALL_TREES.limits.n_leaves)
-    assert search(sample, policy=policy)[0].trees.n_entries == 3
-    n_large_trees = policy.max_leaf_columns // LARGE_TREES.limits.n_leaves
-    assert search(sample, more_rows=True, policy=policy)[0].trees.n_entries == n_large_trees == 1
+    for n_free in (0, 5, 40):
+        basis, _ = search(sample, max_columns=main_basis.n_columns + n_free)
+        assert basis.n_columns <= main_basis.n_columns + n_free
+    assert basis.tables.pairs.tolist()[0] == [0, 1]
 
 
 @pytest.mark.parametrize("case", ["constant", "missing", "repeated", "huge", "binary"])
 def test_degenerate_inputs_do_no_harm(case):
-    sample = draw_sample(0, "three")
+    sample = draw_sample(0, "pair")
     if case == "constant":
         sample.numbers[:, 3:] = 5.0
     elif case == "missing":
@@ -328,23 +226,10 @@ def test_degenerate_inputs_do_no_harm(case):
     else:
         sample.numbers[:] = sample.numbers > 0
     basis, fit = search(sample)
-    assert isinstance(basis.trees, LeafIndicators)
+    assert basis.tables.pairs.tolist()[:1] == [[0, 1]]
     assert np.isfinite(fit.weights).all()
     restored = Basis.from_arrays(basis.to_arrays())
     assert_array_equal(restored.rows(sample.numbers).data, basis.rows(sample.numbers).data)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_categories_does_not_leak_validation_labels(seed):
-    rng = np.random.default_rng(seed)
-    numbers = np.column_stack([rng.integers(0, 300, 4000), rng.integers(0, 200, 4000), rng.normal(size=4000)])
-    labels, ones = rng.integers(0, 2, 4000).astype(np.int8), np.ones(4000)
-    sample = SampleRows(numbers, labels, ones, balance_classes(labels, ones))
-    effects = main_effects(numbers, sample.mass, ones, np.array([True, True, False]), 8, 450)
-    main_basis = Basis.of_effects(effects)
-    basis, _ = InteractionSearch(main_basis, effects, sample, AdditiveSettings(), smoothing_policy=SUBSETS).fit()
-    assert basis.trees is None
-    assert basis.validation_gain.share < 0.01
 
 
 def count_passing(seed, n_inputs=20, n_rows=4000):

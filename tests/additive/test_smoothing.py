@@ -128,7 +128,7 @@ def test_where_float32_finds_no_factor_float64_does():
 
 def test_a_group_of_one_kind_ends_where_the_restricted_likelihood_is_greatest():
     rng = np.random.default_rng(5)
-    groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LEAVES, 1, 30)])
+    groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.CATEGORICAL, 1, 30)])
     rows = np.column_stack([np.ones(400), rng.normal(size=(400, 30))])
     target = rows @ np.r_[1.0, 0.3 * rng.normal(size=30)] + rng.normal(size=400)
     gram, rhs = rows.T @ rows, rows.T @ target

@@ -16,7 +16,7 @@ from opauc.additive.state import AdditiveFit
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([True, True, False])
-SETTINGS = AdditiveSettings(max_columns=80, init_size=2500, random_state=0)
+SETTINGS = AdditiveSettings(max_columns=80, init_size=2500, trees=False, random_state=0)  # test_model.py has trees
 
 
 def sample(seed, n_rows, sizes=(600, 300)):

@@ -105,6 +105,11 @@ def candidate_shards(seed):
     return [start.update(with_intercept(rows), labels) for rows, labels in parts_of(seed)]
 
 
+def blend_shards(seed):
+    """Sums of rows at the blend of a fit with trees."""
+    return [shard.blend.sums for shard in tree_shards(seed)]
+
+
 def bin_shards(seed):
     start = BinCounts.of(with_intercept(problem(seed + 1, 50, 3)[0]))
     return [start.update(with_intercept(rows)) for rows, _ in parts_of(seed)]
@@ -116,6 +121,19 @@ def additive_shards(seed):
     start = AdditiveFit.start(AdditiveSettings(interactions=0, n_knots=5), np.zeros(3, bool), seed)
     fitted = start.update(rows, labels).empty_copy()
     return [fitted.update(rows[i::3], labels[i::3]).fixed.model for i in range(3)]
+
+
+@cache
+def tree_shards(seed):
+    """Models with a basis of trees: three inputs act together."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(3000, 5))
+    labels = (rows[:, :3].prod(axis=1) > 0).astype(np.int8)
+    start = AdditiveFit.start(AdditiveSettings(init_size=2500, n_knots=5), np.zeros(5, bool), seed)
+    fitted = start.update(rows, labels).empty_copy()
+    models = [fitted.update(rows[i::3], labels[i::3]).fixed.model for i in range(3)]
+    assert models[0].blend is not None
+    return models
 
 
 def auc_shards(seed):
@@ -143,6 +161,12 @@ CASES = {
         restore=lambda state, arrays: AdditiveLogistic.from_arrays(state.columns, arrays),
         no_subtract="it subtracts rows, not a state: tests/laws/test_estimators.py covers forget",
     ),
+    "AdditiveLogistic with trees": Case(
+        tree_shards,
+        restore=lambda state, arrays: AdditiveLogistic.from_arrays(state.columns, arrays),
+        no_subtract="it subtracts rows, not a state: tests/estimators/test_one_pass_gam_trees.py covers forget",
+    ),
+    "BlendSums": Case(blend_shards),
     "StreamingAuc": Case(
         auc_shards,
         empty=lambda state: StreamingAuc.empty(state.size),
@@ -165,6 +189,7 @@ OTHERS = {
     "Fit": "the abstract class of fits",
     "LinearFit": "merges the states of its solver, which are in CASES",
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
+    "Blend": "merges BlendSums, which is in CASES, if the ensembles are the same: tests/additive/test_blend.py",
     "InitialRows": "a multiset of hashes: tests/additive/test_forget.py covers it",
     "ForgetReport": "two counts: tests/additive/test_forget.py covers them",
     "BatchFit": "refuses to merge",
@@ -217,7 +242,10 @@ def assert_same(case, one, other, rtol=1e-9):
     mine, theirs = values(case, one), values(case, other)
     assert mine.keys() == theirs.keys()
     for name, part in theirs.items():
-        atol = rtol * np.abs(part).max(initial=1e-300) if part.dtype.kind == "f" else 0.0
+        if part.dtype.kind != "f":
+            assert_array_equal(mine[name], part, err_msg=name)
+            continue
+        atol = rtol * np.abs(part).max(initial=1e-300)
         rounding = stated.get(f"{name.removesuffix('scatter')}rounding") if name.endswith("scatter") else None
         if rounding is not None:
             atol = np.maximum(atol, np.sqrt(np.outer(rounding, rounding)))
@@ -326,5 +354,6 @@ def test_every_class_that_merges_is_held_to_these_laws():
     defining = {kind.__name__ for kind in kinds if "merge" in vars(kind)} - merging
     assert defining <= CASES.keys() | OTHERS.keys()
     names = {kind.__name__ for kind in kinds}
-    assert (CASES.keys() | OTHERS.keys() | UNMERGED.keys()) - names <= NEEDS.keys()
+    cases = {name.removesuffix(" with trees") for name in CASES}
+    assert (cases | OTHERS.keys() | UNMERGED.keys()) - names <= NEEDS.keys()
     assert not any(hasattr(kind, "merge") for kind in kinds if kind.__name__ in UNMERGED)
