@@ -39,13 +39,18 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
         _n_jobs.reset(token)
 
 
+def count_threads() -> int:
+    """Return how many threads may be used here: one outside of `use_threads`."""
+    return Threads().check(_n_jobs.get())
+
+
 def work_in_order(work: Callable[[Item], Result], items: Sequence[Item], take: Callable[[Result], object]) -> None:
     """Call `take` with the result of the work on each item, in the order of the items, in this thread.
 
     In memory are at most one result per thread and the one that is taken. After
     an error, Ctrl-C included, work that has begun is completed and dropped.
     """
-    n_threads = min(Threads().check(_n_jobs.get()), len(items)) if len(items) > 1 else 1
+    n_threads = min(count_threads(), len(items)) if len(items) > 1 else 1
     if n_threads == 1:
         for item in items:
             take(work(item))
