@@ -566,8 +566,8 @@ class OnePassGAM(ScoringClassifier):
         return None if self._reading is None else self._reading.columns
 
     def _scored(self, X: ArrayLike) -> Scored:
-        check_is_fitted(self)
         with self._threads():
+            check_is_fitted(self)
             with reading(self):
                 rows, _ = next_rows(self, X, self._columns, learn=False)
                 scorer, classes = self._fitted.scorer, self.classes_
