@@ -149,7 +149,7 @@ def tables(folder):
         label = ("--label", "bought")
         one, both, jobs = in_turns(
             lambda: command([path], *label, *NO_CHECKPOINTS, cores={0}, solver="gam"),  # noqa: B023
-            lambda: command([path], *label, *NO_CHECKPOINTS, solver="gam"),  # noqa: B023
+            lambda: command([path], *label, *NO_CHECKPOINTS, "--n-jobs", "1", solver="gam"),  # noqa: B023
             lambda: command([path], *label, "--n-jobs", "2", solver="gam"),  # noqa: B023
             turns=1,
         )

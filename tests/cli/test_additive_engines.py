@@ -1,11 +1,14 @@
 """`train` and `evaluate` of raw tables on more than one core."""
 
 import json
+from pathlib import Path
+from threading import get_ident
 
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc as library
+from opauc.additive.state import AdditiveFit
 from opauc.core.model import load_model
 from tests.cli.commands import with_init_size
 from tests.tables import raw_table, write_csv
@@ -123,3 +126,38 @@ def test_a_cluster_trains_and_evaluates(opauc):
     low, high = found[-1]["certain"]
     assert low <= right["auc"] <= high
     assert found[-1]["rows"] == 1000
+
+
+def test_all_cores_train_and_score_as_one(opauc, monkeypatch):
+    """Rows in order, more than two shards in a batch; with checkpoints, which are the same too."""
+    monkeypatch.setattr("opauc.core.parameters._count_cores", lambda: 3)
+    write_csv("rows.csv", raw_table(30_000))
+    write_csv("more.csv", raw_table(20_000, seed=2))
+    threads, shard = set(), AdditiveFit._encoded
+
+    def watch(self, *rows):
+        threads.add(get_ident())
+        return shard(self, *rows)
+
+    monkeypatch.setattr(AdditiveFit, "_encoded", watch)
+    for name, more in {"all": (), "one": ("--n-jobs", "1")}.items():
+        threads.clear()
+        ran = opauc(*TRAIN, "-o", name, *more)
+        assert ran.code == 0, ran.err
+        assert "progressive AUC" in ran.err
+        assert (len(threads) > 1) == (name == "all")
+    assert Path("all").read_bytes() == Path("one").read_bytes()
+    assert opauc("update", "all", "more.csv").code == 0
+    monkeypatch.setattr("opauc.core.parameters._count_cores", lambda: 1)
+    assert opauc("update", "one", "more.csv").code == 0
+    assert Path("all").read_bytes() == Path("one").read_bytes()
+    alone = opauc("predict", "one", "rows.csv").out
+    monkeypatch.setattr("opauc.core.parameters._count_cores", lambda: 3)
+    assert opauc("predict", "one", "rows.csv").out == alone
+
+
+def test_a_table_in_memory_is_trained_on_by_as_many_threads_as_asked_for():
+    models = [library.train(ROWS, "bought", random_state=0, **more) for more in ({}, {"n_jobs": 1}, {"n_jobs": 2})]
+    assert [model.n_jobs for model in models] == [-1, 1, 2]
+    scores = [model.decision_function(TEST.drop(columns="bought")) for model in models]
+    assert_array_equal(scores[1:], [scores[0]] * 2)

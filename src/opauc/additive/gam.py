@@ -28,7 +28,7 @@ from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
-from opauc.core.parameters import Threads, check_param
+from opauc.core.parameters import Jobs, check_param
 from opauc.core.threads import use_threads
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.number_reading import OrdinalReading
@@ -390,7 +390,7 @@ class OnePassGAM(ScoringClassifier):
         >>> bool(abs(explained.scores() - model.decision_function(rows)).max() < 1e-9)
         True
         """
-        with reading(self), use_threads(self.n_jobs):
+        with reading(self), self._threads():
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
@@ -577,8 +577,8 @@ class OnePassGAM(ScoringClassifier):
         return None if self._reading is None else self._reading.columns
 
     def _scored(self, X: ArrayLike) -> Scored:
-        check_is_fitted(self)
-        with use_threads(self.n_jobs):
+        with self._threads():
+            check_is_fitted(self)
             with reading(self):
                 rows, _ = next_rows(self, X, self._columns, learn=False)
                 scorer, classes = self._fitted.scorer, self.classes_
@@ -586,7 +586,7 @@ class OnePassGAM(ScoringClassifier):
 
     def _threads(self) -> AbstractContextManager[None]:
         """Let the body use as many threads as `n_jobs` says, which is checked."""
-        return use_threads(check_param(type(self).__name__, "n_jobs", self.n_jobs, Threads()))
+        return use_threads(check_param(type(self).__name__, "n_jobs", self.n_jobs, Jobs()))
 
     def _input_names(self) -> tuple[str, ...]:
         if self._columns is not None:

@@ -34,7 +34,7 @@ from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees import CodedRows, code_folds, cross_fit, grow_ensemble
-from opauc.core.threads import thread_count
+from opauc.core.threads import count_threads
 from opauc.types import Floats, Labels
 
 
@@ -175,7 +175,7 @@ def _grow_trees(
     coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]])
     held_out = sample.coded(codes, validation, weights[validation])
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
-    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, thread_count()) for growth in growths]
+    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, count_threads()) for growth in growths]
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
     if not scored:
         return None
@@ -207,7 +207,7 @@ def _cross_fit_trees(
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
         additive[folds == fold] = basis.products(rows[at], without.solve(policy).weights)
     max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
-    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, thread_count()) for growth in growths]
+    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, count_threads()) for growth in growths]
     grown = [part for part in parts if part is not None]
     if not grown:
         return None

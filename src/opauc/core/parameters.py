@@ -77,6 +77,20 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Jobs:
+    """A value of `n_jobs`: None, or an integer other than 0."""
+
+    def check(self, value: object) -> int | None:
+        """Return the value."""
+        if value is None:
+            return None
+        number = int(value) if is_whole(value) else 0
+        if number == 0:
+            raise ValueError("None or an int other than 0")
+        return number
+
+
+@dataclass(frozen=True)
 class Threads:
     """A number of threads: None is one, -1 all cores, -2 all but one.
 
@@ -86,12 +100,10 @@ class Threads:
 
     def check(self, value: object) -> int:
         """Return the number of threads, at least one."""
-        if value is None:
+        n_jobs = Jobs().check(value)
+        if n_jobs is None:
             return 1
-        number = int(value) if is_whole(value) else 0
-        if number == 0:
-            raise ValueError("None or an int other than 0")
-        return number if number > 0 else max(1, _count_cores() + 1 + number)
+        return n_jobs if n_jobs > 0 else max(1, _count_cores() + 1 + n_jobs)
 
 
 def _count_cores() -> int:

@@ -39,16 +39,8 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
         _n_jobs.reset(token)
 
 
-def thread_count() -> int:
-    """Return how many threads work may use here.
-
-    Examples
-    --------
-    >>> from opauc.core.threads import thread_count, use_threads
-    >>> with use_threads(3):
-    ...     thread_count()
-    3
-    """
+def count_threads() -> int:
+    """Return how many threads may be used here: one outside of `use_threads`."""
     return Threads().check(_n_jobs.get())
 
 
@@ -58,7 +50,7 @@ def work_in_order(work: Callable[[Item], Result], items: Sequence[Item], take: C
     In memory are at most one result per thread and the one that is taken. After
     an error, Ctrl-C included, work that has begun is completed and dropped.
     """
-    n_threads = min(thread_count(), len(items)) if len(items) > 1 else 1
+    n_threads = min(count_threads(), len(items)) if len(items) > 1 else 1
     if n_threads == 1:
         for item in items:
             take(work(item))
