@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from opauc.additive.kernels.gram import add_couple_products, add_cross_products, count_entries, write_couples
+from opauc.additive.kernels.gram import add_couple_products, add_cross_products, write_couples
 from opauc.additive.kernels.rows import densify_rows
 from opauc.additive.row_shards import sum_shards
 from opauc.core.array_schema import ArrayRule, check_arrays
@@ -129,8 +129,7 @@ def _choose_dense_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.i
     """Return the columns to be treated as dense: all, those with entries in nearly all rows, or none."""
     if size < 2:
         return np.arange(size)
-    counts, positions = np.zeros(size, np.int64), np.full(size, -1, np.int32)
-    count_entries(rows, counts)
+    counts, positions = np.bincount(rows.indices, minlength=size), np.full(size, -1, np.int32)
     choices = {float(size) ** 2: np.arange(size)}
     for dense in (np.flatnonzero(counts >= DENSE_SHARE * n_rows), NO_COLUMNS):
         positions[:] = -1
@@ -140,16 +139,13 @@ def _choose_dense_columns(rows: CsrRows, n_rows: int, size: int) -> NDArray[np.i
 
 
 def _add_dense_products(dense: DenseRows, lower: Floats) -> None:
-    """Add dense^T dense to the lower triangle of a matrix or of a block of one."""
+    """Add dense^T dense to the lower triangle of a matrix."""
     if dense.dtype == np.float64:
         add_gram(dense, lower)
         return
-    part = np.zeros((dense.shape[1],) * 2, np.float32)
+    part = np.zeros(lower.shape, np.float32)
     add_gram(dense, part)
-    if lower.flags.c_contiguous:
-        add_lower(lower, part)
-    else:
-        lower += part
+    add_lower(lower, part)
 
 
 # Rows whose products are added at a time, so that they stay in the cache.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.additive.kernels.gram import add_cross_products, count_entries
+from opauc.additive.kernels.gram import add_cross_products
 from opauc.additive.sums import RowProducts, SplitRows, round_up
 from opauc.core.row_blocks import csr_rows
 
@@ -22,14 +22,6 @@ def mixed_rows(seed, n_rows, n_sparse, n_dense, density, missing=0.0):
     rows = sparse.csr_array(known * there)
     rows.sort_indices()
     return rows, csr_rows(rows.data, rows.indices, rows.indptr), np.sort(dense)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 7))
-def test_entries_are_counted(seed, n_rows, n_sparse, n_dense):
-    rows, entries, _ = mixed_rows(seed, n_rows, n_sparse, n_dense, 0.3)
-    counts = np.zeros(n_sparse + n_dense, np.int64)
-    count_entries(entries, counts)
-    assert_array_equal(counts, (rows.toarray() != 0).sum(axis=0))
 
 
 @given(

@@ -78,13 +78,6 @@ def add_couple_products(starts, values, ends, following, weights, lower):
             following[i] = a
 
 
-@kernel
-def count_entries(rows, counts):
-    """Add the number of entries of every column to `counts`."""
-    for at in range(np.int64(rows.indptr[0]), np.int64(rows.indptr[-1])):
-        counts[np.int64(rows.indices[at])] += 1
-
-
 # Dense columns that are multiplied at a time: their products with all other columns stay in the cache.
 TILE = 128
 
