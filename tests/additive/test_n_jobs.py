@@ -119,10 +119,10 @@ def test_an_error_in_a_shard_leaves_the_model(table, tmp_path, monkeypatch, n_jo
     before, scores, encode = saved(model, tmp_path), model.decision_function(frame), state.encode_rows
     second_shard = cut_rows(N_ROWS, model.basis_.n_columns)[1].start
 
-    def fail_later(basis, rows, *others):
+    def fail_later(basis, rows, *others, **options):
         if rows[0, 0] == frame["a"].iloc[second_shard]:
             raise raised
-        return encode(basis, rows, *others)
+        return encode(basis, rows, *others, **options)
 
     monkeypatch.setattr(state, "encode_rows", fail_later)
     with pytest.raises(raised):

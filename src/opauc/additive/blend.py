@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -286,6 +286,7 @@ class LeafSystem:
     def __init__(self, indicators: csr_array, curvatures: Floats) -> None:
         counts = np.asarray(indicators.sum(axis=0)).ravel()
         self._indicators, self._transposed = indicators, indicators.T.tocsr()
+        self._n_trees = float(np.diff(indicators.indptr).max(initial=1))
         self._curvatures = curvatures
         self._scales = np.sqrt(curvatures / np.maximum(counts, 1.0))
 
@@ -302,7 +303,9 @@ class LeafSystem:
             applied: Floats = (product + ridge * self._curvatures * x + x) / diagonal
             return applied
 
-        largest = policy.eigenvalue_margin * _largest_eigenvalue(apply, residuals.size, policy.power_steps)
+        # A row has one leaf per tree, and the square of a sum of n numbers is at most n times the sum of their squares:
+        # no eigenvalue is larger, and that of equal weights comes near.
+        largest = (self._n_trees + ridge) / (1.0 + ridge)
         smallest = largest / policy.condition
         middle, half = 0.5 * (largest + smallest), 0.5 * (largest - smallest)
         x, rest = np.zeros(residuals.size), residuals / diagonal
@@ -313,15 +316,6 @@ class LeafSystem:
             next_factor = 1.0 / (2.0 * middle / half - factor)
             move, factor = next_factor * factor * move + (2.0 * next_factor / half) * rest, next_factor
         return x
-
-
-def _largest_eigenvalue(apply: Callable[[Floats], Floats], size: int, steps: int) -> float:
-    """Return an estimate of the largest eigenvalue of a map by power iteration."""
-    vector, largest = np.random.default_rng(0).normal(size=size), 1.0
-    for _ in range(steps):
-        vector = apply(vector / np.linalg.norm(vector))
-        largest = float(np.linalg.norm(vector))
-    return largest
 
 
 def _indicators(ensemble: TreeEnsemble, codes: NDArray[np.uint8]) -> csr_array:

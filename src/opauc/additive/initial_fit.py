@@ -179,7 +179,7 @@ def _grow_trees(
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
     if not scored:
         return None
-    additive = basis.products(rows[validation], model.solve(policy).weights)
+    additive = basis.products(rows[validation], model.solve(policy, narrow=True).weights)
     ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
     return Blend.start(ensemble, ValidationRows(held_out, additive, trees), coded.codes, policy=policy.tree)
 
@@ -205,7 +205,7 @@ def _cross_fit_trees(
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
-        additive[folds == fold] = basis.products(rows[at], without.solve(policy).weights)
+        additive[folds == fold] = basis.products(rows[at], without.solve(policy, narrow=True).weights)
     max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
     parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, count_threads()) for growth in growths]
     grown = [part for part in parts if part is not None]

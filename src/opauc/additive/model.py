@@ -276,8 +276,11 @@ class AdditiveLogistic:
             blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
         )
 
-    def solve(self, policy: AdditivePolicy = ADDITIVE_POLICY) -> FinalWeights:
-        """Return the weights of the selected model: one Newton step from the expansion point, smoothed for all rows."""
+    def solve(self, policy: AdditivePolicy = ADDITIVE_POLICY, narrow: bool = False) -> FinalWeights:
+        """Return the weights of the selected model: one Newton step from the expansion point, smoothed for all rows.
+
+        `narrow` allows float32 factors, which are faster; shards merged in another order then agree to six digits.
+        """
         selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
         initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
         if not self.counts.both:
@@ -289,7 +292,7 @@ class AdditiveLogistic:
             weights = self.initial_weights()
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
-        fit = self._fit(policy.smoothing)
+        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64())
         weights, effects = fit.weights, fit.effects
         if selection.model == FULL and self.blend is not None:
             blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)

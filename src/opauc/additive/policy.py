@@ -111,6 +111,10 @@ class SmoothingPolicy:
     # Change of the log-odds of the classes since the initial sample beyond which one Newton step misleads.
     max_prior_shift: float = 1.5
 
+    def in_float64(self) -> SmoothingPolicy:
+        """Return the policy without float32 factors: their rounding differs between sums that are equal to 1e-15."""
+        return replace(self, float32_columns=2**31)
+
 
 @dataclass(frozen=True)
 class SelectionPolicy:
@@ -265,8 +269,6 @@ class TreePolicy:
     min_later_rows: float = 0.1  # later rows per row that trees were grown on, below which leaves stay as grown
     chebyshev_steps: int = 15
     condition: float = 100.0  # eigenvalues below the largest over this are not resolved
-    power_steps: int = 8  # to estimate the largest eigenvalue
-    eigenvalue_margin: float = 1.1  # by which that estimate may be too low
 
     def n_validation(self, n_rows: int) -> int:
         """Return how many of the rows of the initial sample validate trees."""

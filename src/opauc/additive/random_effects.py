@@ -184,6 +184,8 @@ def _entries(rows: csr_array) -> CsrRows:
     return csr_rows(rows.data, rows.indices, rows.indptr)
 
 
+# Distance on the log scale within which the minimum of the deviance lies around a first estimate of it.
+NEAR = 0.01
 # Conjugate gradients stop when the residual, in the norm of the preconditioner, has fallen by this factor.
 MAX_ITERATIONS, RELATIVE_RESIDUAL = 100, 1e-10
 
@@ -339,11 +341,21 @@ def _next_effect_lambdas(
 
 def _likeliest_lambda(curvature: Floats, squares: Floats, noise: float, policy: SmoothingPolicy) -> float:
     """Return the likeliest smoothing parameter s if a residual sum of curvature c has variance c noise + c c / s."""
-    from scipy.optimize import minimize_scalar  # takes long to import, and few models need it
+    from scipy.optimize import brentq, minimize_scalar  # take long to import, and few models need them
 
     def deviance(log_lambda: float) -> float:
         variance = curvature * (noise + curvature / np.exp(log_lambda))
         return float((np.log(variance) + squares / variance).sum())
 
-    bounds = np.log(policy.min_lambda), np.log(policy.max_lambda)
-    return float(np.exp(minimize_scalar(deviance, bounds=bounds, method="bounded").x))
+    def slope(log_lambda: float) -> float:
+        spread = curvature**2 / np.exp(log_lambda)
+        variance = curvature * noise + spread
+        return float((spread * (squares / variance - 1.0) / variance).sum())
+
+    low, high = np.log(policy.min_lambda), np.log(policy.max_lambda)
+    found = float(minimize_scalar(deviance, bounds=(low, high), method="bounded").x)
+    # That is good to five digits. Where the slope changes sign nearby, its root is as good as the sums are.
+    below, above = max(low, found - NEAR), min(high, found + NEAR)
+    if slope(below) < 0.0 < slope(above):
+        found = float(brentq(slope, below, above, xtol=1e-14))
+    return float(np.exp(found))

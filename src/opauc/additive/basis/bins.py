@@ -153,9 +153,7 @@ class ValueCodes:
         """
         rows = np.full((len(codes), n_inputs), np.nan)
         for j in np.unique(self.sources, return_index=True)[1].tolist():
-            cuts = self.cuts[self.cut_ends[j] : self.cut_ends[j + 1]]
-            ends = np.concatenate([cuts[:1], cuts, cuts[-1:] + np.abs(cuts[-1:])])
-            middles = 0.5 * (ends[:-1] + ends[1:]) if cuts.size else np.zeros(1)
+            middles = _middles(self.cuts[self.cut_ends[j] : self.cut_ends[j + 1]])
             if self.pooled_codes[j]:
                 middles = np.full(MAX_CODES, -1.0)
                 own = self._codes_of(j)
@@ -178,6 +176,16 @@ class ValueCodes:
         if not all(rises(codes.cuts[begin:end]) for begin, end in pairwise(codes.cut_ends.tolist())):
             raise ValueError("cuts: expected ascending numbers for each input")
         return codes
+
+
+def _middles(cuts: Floats) -> Floats:
+    """Return a value between each two cuts, and one at either end."""
+    if not cuts.size:
+        return np.zeros(1)
+    between = 0.5 * cuts[:-1] + 0.5 * cuts[1:]
+    between = np.where(between > cuts[:-1], between, cuts[1:])  # a value at a cut belongs below it
+    beyond = max(cuts[-1] + 0.5 * (cuts[-1] - cuts[0]), np.nextafter(cuts[-1], np.inf))
+    return np.concatenate([cuts[:1], between, [beyond]])
 
 
 def _place_cuts(values: Floats, mass: Floats) -> Floats:
