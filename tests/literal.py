@@ -170,30 +170,3 @@ def hinge_minimum(rows, labels, C):
     least = -C * dual.fun
     assert hinge_objective(share * dual.x @ pairs, rows, labels, C) <= least * (1 + 1e-4)
     return least
-
-
-def grow_tree(codes, terms, limits, n_codes):
-    """Return the rows of each leaf of a tree whose every split is the one of largest gain over all leaves."""
-
-    def worth(rows):
-        return terms[rows, 0].sum() ** 2 / (terms[rows, 1].sum() + limits.ridge)
-
-    leaves = [np.arange(len(codes))]
-    while len(leaves) < limits.n_leaves:
-        best = 1e-9, None
-        for k, rows in enumerate(leaves):
-            for j in range(codes.shape[1]):
-                for cut in range(n_codes - 1):
-                    low = codes[rows, j] <= cut
-                    sides = rows[low], rows[~low]
-                    if min(terms[side, 2].sum() for side in sides) < limits.min_weight:
-                        continue
-                    gain = worth(sides[0]) + worth(sides[1]) - worth(rows)
-                    if gain > best[0] * (1 + 1e-9):
-                        best = gain, (k, sides)
-        if best[1] is None:
-            return leaves
-        k, sides = best[1]
-        leaves[k] = sides[0]
-        leaves.append(sides[1])
-    return leaves

@@ -296,7 +296,8 @@ def test_numbers_that_are_codes_are_said_to_be_and_serve_from_a_file(opauc):
     said = events(opauc("train", "rows.csv", "--label", "bought", "-o", "model", "--json"))
     (code,) = (event for event in said if event["event"] == "code")
     assert code["column"] == "person"
-    assert code["values"] in (199, 200), "the initial sample may lack a person"
+    # 300 of the 1500 rows validate trees: of the others, some persons have less than two.
+    assert 194 <= code["values"] <= 200
     assert auc_of(opauc, "model", "test.csv") > 0.8
     inspected = opauc("inspect", "model")
     assert "person (categorical)" in inspected.out

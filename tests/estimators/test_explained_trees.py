@@ -55,18 +55,6 @@ def test_features_that_act_together_have_large_shares_and_the_one_that_acts_alon
     assert sum(shares) > 2.5 * sum(found[name] for name in NAMES[1:4])
 
 
-def test_the_curve_of_a_feature_follows_the_mean_score_at_its_values(learned):
-    curve = next(term for term in learned.terms_ if term.name == "x1")
-    at = np.linspace(-2.0, 2.0, 21)
-    means = []
-    for value in at:
-        rows = ROWS[:2000].copy()
-        rows[:, 1] = value
-        means.append(learned.decision_function(rows).mean())
-    found = np.interp(at, np.array(curve.at[0], float), curve.value)
-    assert np.corrcoef(found, means)[0, 1] > 0.8
-
-
 def test_a_feature_has_a_share_if_some_split_is_on_it(learned):
     split_on = learned.basis_.trees.inputs
     assert 4 not in split_on

@@ -15,17 +15,19 @@ import pytest
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.additive.basis.random_effects import RandomEffects
+from opauc.additive.blend import Blend, ValidationRows
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_fit import BasisModel, basis_columns, encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
+from opauc.additive.trees import CodedRows
 from opauc.baselines import OAM, OPAUCf, OPAUCrp, UniLog
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, save_model
 from tests.additive.basis.test_basis import CATEGORICAL, basis_of, sample
-from tests.additive.basis.test_leaf_indicators import GAIN, leaves_of
+from tests.additive.basis.test_ensemble import GAIN, ensemble_of
 from tests.core.hostile_files import (
     DELETED,
     VALUES,
@@ -59,7 +61,8 @@ CHECKPOINTS = {
 }
 NAMES = [
     *ESTIMATORS, "moments", "sketch", "fold-moments", "sums",
-    "additive-full", "additive-effects", "additive-waiting", "additive-scoring", "command",
+    "additive-full", "additive-effects", "additive-waiting", "additive-scoring-effects",
+    "additive-scoring-trees", "command",
     *(f"{name}.checkpoint" for name in CHECKPOINTS),
 ]  # fmt: skip
 
@@ -83,8 +86,7 @@ def write_files(folder):
         fit = additive_fit(effects)
         model = Model("OnePassGAM", {}, fit, np.array(["no", "yes"]), fit.n_features)
         save_model(model, folder / name)
-        if effects:
-            save_model(model.scoring_only(), folder / "additive-scoring")
+        save_model(model.scoring_only(), folder / f"additive-scoring-{'effects' if effects else 'trees'}")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for part in (1, 2):
@@ -109,18 +111,34 @@ def table(seed):
 
 def additive_fit(effects):
     """Return a fit with curves, categories and pairs, and trees or random effects."""
-    rows, basis = sample(3), basis_of(3)
-    labels = (np.nan_to_num(rows[:, 0]) + np.random.default_rng(3).normal(size=len(rows)) > 0).astype(np.int8)
+    rows, later, basis = sample(3), sample(4), basis_of(3)
     if effects:
         basis = replace(basis, random_effects=RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9])))
     else:
-        basis = basis.with_trees(leaves_of(basis, 3)[0], GAIN)
-    columns = basis_columns(basis)
+        basis = basis.with_trees(ensemble_of(3)[0], GAIN)
+    columns, labels, later_labels = basis_columns(basis), draw_labels(basis, rows), draw_labels(basis, later)
     start = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(len(rows)))
     model = AdditiveLogistic.start(columns, start).update_initial(encode_rows(basis, rows, labels, None))
-    model = model.with_candidates().update(encode_rows(basis, sample(4), labels, None))
-    fit = AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0)
-    return replace(fit, fixed=BasisModel(basis, model))
+    if not effects:
+        model = model.with_blend(blend_of(basis.trees, rows, labels))
+    model = model.with_candidates().update(encode_rows(basis, later, later_labels, None, with_leaves=True))
+    fit = replace(AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0), fixed=BasisModel(basis, model))
+    assert effects or fit.final.weights[-basis.trees.n_leaves :].any()  # trees are used
+    return fit
+
+
+def draw_labels(basis, rows):
+    """Return labels that depend on the first input, or on the trees."""
+    rng = np.random.default_rng(3)
+    score = rows[:, 0] / 10 if basis.trees is None else 1.5 * basis.trees.scores(rows)
+    return (score + rng.logistic(size=len(rows)) > 0).astype(np.int8)
+
+
+def blend_of(ensemble, rows, labels):
+    """Return a blend before any later row; half of the rows validate it."""
+    coded = CodedRows(ensemble.codes.of_rows(rows[:150]), labels[:150], np.ones(150))
+    validation = ValidationRows(coded, rows[:150, 0] / 10, ensemble.products(coded.codes, ensemble.values))
+    return Blend.start(ensemble, validation, ensemble.codes.of_rows(rows[150:]))
 
 
 def scores_of(content):

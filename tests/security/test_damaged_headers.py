@@ -122,7 +122,7 @@ def test_the_number_of_a_category_of_four_hundred_digits_is_refused(tmp_path, fo
 
 
 @pytest.mark.parametrize(
-    "name", ["exact", "sketched-sgd", "folds", "buffers", "additive-waiting", "additive-full", "additive-scoring"]
+    "name", ["exact", "sketched-sgd", "folds", "buffers", "additive-waiting", "additive-full", "additive-scoring-trees"]
 )
 def test_settings_without_one_that_is_needed_are_refused_by_its_name(tmp_path, folder, name):
     kind, header, arrays = read_checksummed(folder / name)
