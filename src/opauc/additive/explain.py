@@ -15,11 +15,13 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.column_names import (
     CATEGORICAL_SUFFIX,
+    CODES_SUFFIX,
     OTHERS,
     TREES_SUFFIX,
     level_names,
     place_names,
 )
+from opauc.additive.basis.crossed_codes import Member
 from opauc.additive.basis.leaf_indicators import LeafIndicators
 from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
@@ -32,6 +34,7 @@ from opauc.types import Floats
 # A category number that no category has: its rows belong to the pooled categories.
 NO_CATEGORY = -1.0
 NO_LEVELS = slice(0, 0)
+MISSING_NAME = "missing"
 
 # Values of an input at which a term is given, as shown to users and as numbers.
 Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
@@ -48,11 +51,12 @@ class TermColumns(NamedTuple):
     grid_inputs: tuple[int, ...]
     columns: NDArray[np.int64]
     levels: slice
+    crossed: int | None = None  # the number of its crossed code
 
     @property
     def is_code(self) -> bool:
         """Whether the term has the effects of single values of a numeric input: it has no columns."""
-        return not self.columns.size
+        return not self.columns.size and self.crossed is None
 
     @property
     def is_main_effect(self) -> bool:
@@ -92,7 +96,7 @@ class Terms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the terms: "age", "age × fare", "shop (categorical)", "age (trees)"."""
+        """Names of the terms: "age", "age × fare", "shop (categorical)", "shop × day × hour", "age (trees)"."""
         return tuple(term.name for term in self.term_columns)
 
     def importances(self) -> dict[str, float]:
@@ -117,7 +121,17 @@ class Terms:
         for part, block in self.basis.blocks(rows):
             levels = self.basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
+            contributions[part] += self._crossed_contributions(rows[part])
         return Explanation(self.names, contributions - means, self.numbers.baseline)
+
+    def _crossed_contributions(self, rows: Floats) -> Floats:
+        """Return the effects of crossed codes on rows, by term."""
+        contributions = np.zeros((len(rows), len(self.term_columns)))
+        if self.basis.crossed.size:
+            _, _, effects = self.basis.split_weights(self.solution.final.weights)
+            terms = [number for number, term in enumerate(self.term_columns) if term.crossed is not None]
+            contributions[:, terms] = effects[self.basis.crossed.levels(rows)]
+        return contributions
 
     @cached_property
     def numbers(self) -> TermSums | SavedTerms:
@@ -127,7 +141,7 @@ class Terms:
 
     @cached_property
     def term_columns(self) -> list[TermColumns]:
-        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees."""
+        """The columns of each term: main effects, pairs, coded inputs, crossed codes, then shares in trees."""
         coded, every_column, terms = self.basis.coded_inputs(), np.arange(self.basis.n_columns), []
         for inputs, columns in self.basis.effects.items():
             if inputs:
@@ -138,6 +152,10 @@ class Terms:
         for j in coded:
             name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
             terms.append(TermColumns(name, (j,), (j,), every_column[:0], levels))
+        for number, code in enumerate(self.basis.crossed.codes):
+            suffix = CODES_SUFFIX if len(code.inputs) == 2 else ""  # a pair may have that name
+            name = " × ".join(self.inputs[j] for j in code.inputs) + suffix
+            terms.append(TermColumns(name, code.inputs, code.inputs, every_column[:0], NO_LEVELS, number))
         if isinstance(self.basis.trees, LeafIndicators):
             leaves = every_column[self.basis.effects[()]]
             terms += [
@@ -151,6 +169,11 @@ class Terms:
         """Rows that have the values at which each term is given, and no others: none for trees."""
         parts = []
         for term, axes in zip(self.term_columns, self._grids, strict=True):
+            if term.crossed is not None:
+                rows = np.full((len(self.basis.crossed.codes[term.crossed].examples), self.basis.n_inputs), np.nan)
+                rows[:, list(term.inputs)] = self.basis.crossed.codes[term.crossed].examples
+                parts.append(rows)
+                continue
             points = np.meshgrid(*(numbers for _, numbers in axes), indexing="ij")
             rows = np.full((points[0].size if points else 0, self.basis.n_inputs), np.nan)
             for j, values in zip(term.grid_inputs, points, strict=True):
@@ -167,7 +190,9 @@ class Terms:
     def _grids(self) -> list[list[Axis]]:
         """The axes along which each term is given: none for trees."""
         return [
-            [self._code_axis(term.inputs[0])]
+            [self._crossed_axis(term.crossed)]
+            if term.crossed is not None
+            else [self._code_axis(term.inputs[0])]
             if term.is_code
             else [self._axis(j, in_pair=len(term.grid_inputs) == 2) for j in term.grid_inputs]
             for term in self.term_columns
@@ -190,10 +215,8 @@ class Terms:
     @cached_property
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
-        weights, every_level = (
-            self.solution.final.weights[self.basis.n_columns :],
-            np.arange(self.basis.random_effects.size),
-        )
+        _, weights, _ = self.basis.split_weights(self.solution.final.weights)
+        every_level = np.arange(self.basis.random_effects.size)
         parts = [(every_level[term.levels], weights[term.levels]) for term in self.term_columns]
         return stack_columns(parts, self.basis.random_effects.size)
 
@@ -201,6 +224,25 @@ class Terms:
         """Return the values of a coded input."""
         numbers = self.basis.random_effects.numbers_of(j)
         return tuple(map(str, numbers.tolist())), numbers.astype(np.float64)
+
+    def _crossed_axis(self, number: int) -> Axis:
+        """Return names of the most frequent levels of a crossed code; the numbers count them."""
+        code = self.basis.crossed.codes[number]
+        names = []
+        for example in code.examples.tolist():
+            parts = zip(code.members, example, strict=True)
+            names.append(" × ".join(self._shown_value(member, value) for member, value in parts))
+        return tuple(names), np.arange(float(len(names)))
+
+    def _shown_value(self, member: Member, value: float) -> str:
+        """Return a value of a member of a crossed code as text."""
+        if math.isnan(value):
+            return MISSING_NAME
+        if self.basis.tables.kinds[member.input] == CATEGORICAL:
+            return self.categories[member.input].get(int(value), OTHERS if value < 0 else str(int(value)))
+        if not member.edges.size:
+            return f"{value:.15g}"
+        return f"< {member.edges[0]:g}" if value < member.edges[0] else f"≥ {value:g}"
 
     def _axis(self, j: int, in_pair: bool) -> Axis:
         """Return the values of an input at which its terms are given, as shown and as numbers."""
@@ -216,7 +258,7 @@ class Terms:
             numbers = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
         shown: tuple[float | str, ...] = tuple(numbers.tolist() if names is None else names)
         if tables.columns[j, MISSING] >= 0:
-            return (*shown, "missing"), np.append(numbers, np.nan)
+            return (*shown, MISSING_NAME), np.append(numbers, np.nan)
         return shown, numbers
 
     def _category_axis(self, j: int) -> tuple[list[str], Floats]:
@@ -265,6 +307,9 @@ class TermSums:
         means: Floats = self._column_means @ self.column_weights
         for number, term in enumerate(self.terms):
             means[number] += float(self._level_shares[term.levels] @ self._level_weights[term.levels])
+            if term.crossed is not None:
+                shares, effects = self._crossed(term.crossed)
+                means[number] += float(shares @ effects)
         return means
 
     @cached_property
@@ -274,6 +319,9 @@ class TermSums:
         squares = 2.0 * weights.multiply(self._gram @ weights).sum(axis=0)
         squares = (squares - np.diagonal(self._gram) @ weights.power(2)) / total
         for number, term in enumerate(self.terms):
+            if term.crossed is not None:
+                shares, effects = self._crossed(term.crossed)
+                squares[number] += float(shares @ effects**2)
             effects = self._level_weights[term.levels]
             if effects.size:  # added to the weight of the column that pools these categories
                 pooled = 0.0 if term.is_code else weights[self._basis.pooled_column(term.inputs[0]), number]
@@ -297,6 +345,11 @@ class TermSums:
     def _along(self, number: int, rows: Floats, covariance: Floats) -> tuple[Floats, Floats]:
         if not len(rows):
             return np.empty(0), np.empty(0)
+        if (code := self.terms[number].crossed) is not None:
+            levels, model = self._basis.crossed.levels(rows)[:, code], self.solution.current.model
+            _, _, effects = self._basis.split_weights(self.solution.final.weights)
+            variances = model.crossed.variances(self._basis.crossed)[levels]
+            return effects[levels] - self.means[number], np.sqrt(variances)
         term, columns = self.terms[number], self._basis.rows(rows).toarray()
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
@@ -329,7 +382,9 @@ class TermSums:
         return {
             number: find_main_part(self._basis, self._gram, term.inputs, term.columns)
             for number, term in enumerate(self.terms)
-            if len(term.grid_inputs) != 1 and all((j,) in self._basis.effects for j in term.inputs)
+            if len(term.grid_inputs) != 1
+            and term.crossed is None
+            and all((j,) in self._basis.effects for j in term.inputs)
         }
 
     def _fitted_weights(self, number: int) -> Floats:
@@ -355,7 +410,15 @@ class TermSums:
 
     @property
     def _level_weights(self) -> Floats:
-        return self.solution.final.weights[self._basis.n_columns :]
+        _, effects, _ = self._basis.split_weights(self.solution.final.weights)
+        return effects
+
+    def _crossed(self, number: int) -> tuple[Floats, Floats]:
+        """Return the share of the rows of each level of a crossed code, and its effect."""
+        part = self._basis.crossed.parts()[number]
+        _, _, effects = self._basis.split_weights(self.solution.final.weights)
+        curvature = self.solution.current.model.crossed.curvature[part]
+        return curvature / max(self._gram[0, 0], 1e-300), effects[part]
 
     @cached_property
     def _level_shares(self) -> Floats:

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
+from opauc.additive.crossed_search import find_crossed_codes
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.leaks import measure_inputs
@@ -35,7 +37,9 @@ class BasisModel(NamedTuple):
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
         """Return a basis and the model that gave these arrays."""
-        check_model_arrays(arrays, basis.groups, basis.random_effects.size)  # before memory is taken for penalties
+        check_model_arrays(
+            arrays, basis.groups, basis.random_effects.size, basis.crossed.size
+        )  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
 
@@ -43,7 +47,7 @@ def basis_columns(basis: Basis) -> BasisColumns:
     """Return the penalties and the column groups that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
     frozen = basis.trees is not None and basis.trees.frozen
-    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, frozen)
+    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, frozen, basis.crossed)
 
 
 def fit_basis(
@@ -83,7 +87,10 @@ def fit_basis(
     coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
-    basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
+    crossed = NO_CROSSED_CODES
+    if settings.interactions == AUTO:
+        crossed = find_crossed_codes(basis, sample, fit, more_rows, settings.numeric, policy.crossed)
+    basis = replace(basis, random_effects=random_effects, input_aucs=aucs, crossed=crossed)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
     return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
@@ -96,7 +103,8 @@ def encode_rows(
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
-        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels)
+        crossed = basis.crossed.levels(rows[part]) if basis.crossed.size else None
+        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels, crossed)
 
 
 def _choose_main_effects(

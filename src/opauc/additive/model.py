@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
+from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.groups import ColumnGroups, GroupKind
+from opauc.additive.crossed_sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
@@ -36,13 +38,14 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums, linearize
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
+CROSSED = "crossed."
 SCHEMA_WITHOUT_EFFECTS = {
     "lambdas": ArrayRule("float64", "groups", low=0),
     "first_counts": ArrayRule("float64", "2", low=0),
@@ -57,7 +60,7 @@ class BasisRows(NamedTuple):
     """Rows as a model takes them: their columns, labels and sample weights (None means one each).
 
     `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
-    with random effects, if the basis has any.
+    with random effects, if the basis has any, `levels` those of crossed codes.
     """
 
     columns: csr_array
@@ -65,6 +68,7 @@ class BasisRows(NamedTuple):
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
     indicators: csr_array | None = None
+    levels: NDArray[np.int64] | None = None  # (n_rows, n_codes)
 
     @property
     def labeled(self) -> LabeledRows:
@@ -83,7 +87,7 @@ class BasisColumns(NamedTuple):
     """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
     `group_index` has the input of each random effect, counted among the inputs that have any. `frozen_leaves` says
-    whether leaves keep the values they were grown with until there are enough rows.
+    whether leaves keep the values they were grown with until there are enough rows. `crossed` are the crossed codes.
     """
 
     penalties: Penalties
@@ -91,6 +95,7 @@ class BasisColumns(NamedTuple):
     certain: int
     group_index: NDArray[np.int64] = NO_GROUPS
     frozen_leaves: bool = False
+    crossed: CrossedCodes = NO_CROSSED_CODES
 
     @property
     def n_columns(self) -> int:
@@ -110,7 +115,7 @@ class BasisColumns(NamedTuple):
 
 
 class FinalWeights(NamedTuple):
-    """Weights of the columns followed by those of the random effects, their smoothing parameters, and the selection."""
+    """Weights of columns, random effects and crossed codes in turn, smoothing parameters, and the selection."""
 
     weights: Floats
     lambdas: Floats
@@ -149,6 +154,7 @@ class AdditiveLogistic:
     random_effects: RandomEffectSums
     candidates: CandidateModels
     bin_counts: BinCounts
+    crossed: CrossedSums
 
     @classmethod
     def start(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
@@ -161,23 +167,40 @@ class AdditiveLogistic:
             RandomEffectSums.empty(columns.group_index.size, columns.n_columns),
             CandidateModels.of(np.tile(fit.weights, (len(columns.candidates()), 1))),
             BinCounts.empty(columns.n_columns),
+            CrossedSums.empty(columns.crossed.size),
         )
 
     def update_initial(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with the rows of the warm-up buffer added."""
         bin_counts, effects = self.bin_counts, RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
+        crossed = self.crossed.copy()
 
         def labeled() -> Iterator[LabeledRows]:
             nonlocal bin_counts
             for batch in batches:
                 bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
+                self._add_levels(crossed, batch)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)
                 yield batch.labeled
 
         sums = self.sums.update_all(labeled())
         counts = sums.class_counts
-        return replace(self, sums=sums, random_effects=effects.finish(), first_counts=counts, bin_counts=bin_counts)
+        return replace(
+            self,
+            sums=sums,
+            random_effects=effects.finish(),
+            first_counts=counts,
+            bin_counts=bin_counts,
+            crossed=crossed,
+        )
+
+    def _add_levels(self, crossed: CrossedSums, batch: BasisRows) -> None:
+        """Add a batch to the sums of crossed codes, linearized at the expansion point."""
+        if batch.levels is not None:
+            curvature, residuals = linearize(batch.columns @ self.sums.expansion_point, batch.labels)
+            weight = 1.0 if batch.weight is None else batch.weight
+            crossed.add_in_place(batch.levels, weight * residuals, weight * curvature)
 
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
@@ -206,11 +229,12 @@ class AdditiveLogistic:
             random_effects=self.random_effects.empty_copy(),
             candidates=self.candidates.empty_copy(),
             bin_counts=self.bin_counts.empty_copy(),
+            crossed=self.crossed.empty_copy(),
         )
 
     def update(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with later rows added; the candidates score fresh rows first."""
-        candidates, bin_counts = self.candidates, self.bin_counts
+        candidates, bin_counts, crossed = self.candidates, self.bin_counts, self.crossed.copy()
         effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
         def labeled() -> Iterator[LabeledRows]:
@@ -218,12 +242,20 @@ class AdditiveLogistic:
             for batch in batches:
                 candidates = candidates.update(*batch.only_fresh().labeled)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
+                self._add_levels(crossed, batch)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)
                 yield batch.labeled
 
         sums = self.sums.update_all(labeled())
-        return replace(self, sums=sums, random_effects=effects.finish(), candidates=candidates, bin_counts=bin_counts)
+        return replace(
+            self,
+            sums=sums,
+            random_effects=effects.finish(),
+            candidates=candidates,
+            bin_counts=bin_counts,
+            crossed=crossed,
+        )
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same basis."""
@@ -233,6 +265,7 @@ class AdditiveLogistic:
             random_effects=self.random_effects.merge(other.random_effects),
             candidates=self.candidates.merge(other.candidates),
             bin_counts=self.bin_counts.merge(other.bin_counts),
+            crossed=self.crossed.merge(other.crossed),
         )
 
     def subtract(self, later: Iterable[BasisRows], initial: Iterable[BasisRows] = ()) -> Self:
@@ -248,6 +281,7 @@ class AdditiveLogistic:
             random_effects=self.random_effects.subtract(other.random_effects),
             candidates=self.candidates.subtract(other.candidates),
             bin_counts=self.bin_counts.subtract(other.bin_counts),
+            crossed=self.crossed.subtract(other.crossed),
         )
 
     def solve(self, policy: SmoothingPolicy = SMOOTHING_POLICY) -> FinalWeights:
@@ -255,12 +289,12 @@ class AdditiveLogistic:
         selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
         initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
         if not self.counts.both:
-            zeros = np.zeros(self.sums.n_features + no_effects.size)
+            zeros = np.zeros(self.sums.n_features + no_effects.size + self.crossed.size)
             return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
         prior_shift = self._prior_shift()
         if abs(prior_shift) > policy.max_prior_shift:
             # One step from the expansion point would mislead: use the fit to the initial sample, its intercept moved.
-            weights = np.concatenate([self.sums.expansion_point, no_effects])
+            weights = np.concatenate([self.sums.expansion_point, no_effects, np.zeros(self.crossed.size)])
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
         fit = self._fit_with_frozen_leaves(policy) if self._leaves_are_frozen(policy) else self._fit(policy)
@@ -273,7 +307,8 @@ class AdditiveLogistic:
             rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
             kept = self.columns.candidates()[selection.model]
             weights = candidate_weights(rest, self.columns.penalties, fit.lambdas, kept)
-        return FinalWeights(np.concatenate([weights, effects]), fit.lambdas, selection, fit.effect_lambdas)
+        all_weights = np.concatenate([weights, effects, self.crossed.effects(self.columns.crossed)])
+        return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas)
 
     def _leaves_are_frozen(self, policy: SmoothingPolicy) -> bool:
         """Tell whether leaves keep the values they were grown with: new ones would overfit the rows they grew on."""
@@ -341,14 +376,16 @@ class AdditiveLogistic:
         arrays |= add_prefix(SUMS, self.sums.to_arrays())
         if self.random_effects.size:
             arrays |= add_prefix(RANDOM_EFFECTS, self.random_effects.to_arrays())
+        if self.crossed.size:
+            arrays |= add_prefix(CROSSED, self.crossed.to_arrays())
         arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
         return arrays | add_prefix(BIN_COUNTS, self.bin_counts.to_arrays())
 
     @classmethod
     def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
         """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
-        effects = with_prefix(RANDOM_EFFECTS, arrays)
-        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size)
+        effects, crossed = with_prefix(RANDOM_EFFECTS, arrays), with_prefix(CROSSED, arrays)
+        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size, columns.crossed.size)
         return cls(
             columns,
             arrays["lambdas"],
@@ -357,11 +394,15 @@ class AdditiveLogistic:
             RandomEffectSums.from_arrays(effects) if effects else RandomEffectSums.empty(0, columns.n_columns),
             CandidateModels.from_arrays(with_prefix(CANDIDATES, arrays)),
             BinCounts.from_arrays(with_prefix(BIN_COUNTS, arrays)),
+            CrossedSums.from_arrays(crossed) if crossed else CrossedSums.empty(0),
         )
 
 
-def check_model_arrays(arrays: NamedArrays, groups: ColumnGroups, n_effects: int) -> None:
+def check_model_arrays(arrays: NamedArrays, groups: ColumnGroups, n_effects: int, n_levels: int = 0) -> None:
     """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them."""
     n_models = len(MODELS if GroupKind.LEAVES in groups.kinds else MODELS_WITHOUT_TREES)
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
-    check_arrays(SCHEMA if n_effects else SCHEMA_WITHOUT_EFFECTS, arrays, sizes)
+    schema = SCHEMA if n_effects else SCHEMA_WITHOUT_EFFECTS
+    check_arrays(schema | add_prefix(CROSSED, CROSSED_SCHEMA) if n_levels else schema, arrays, sizes)
+    if n_levels and int(arrays[f"{CROSSED}n_levels"]) != n_levels:
+        raise ValueError(f"crossed codes: expected sums of {n_levels} levels")

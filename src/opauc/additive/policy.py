@@ -265,7 +265,44 @@ class CodePolicy:
     n_first_values: int = 64  # values that reveal nearly every column of fractions, before all are looked at
 
 
+@dataclass(frozen=True)
+class CrossedPolicy:
+    """Which combinations of inputs are tested as crossed codes, and when one joins the model.
+
+    Chosen on splits 0 to 2 of seven tables (`experiments/tables.py`: amazon_access, flight_delays, marvel, noshow,
+    shelter_animals, oulad, kobe).
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from opauc.additive.policy import CROSSED_POLICY
+    >>> replace(CROSSED_POLICY, max_codes=0).max_codes
+    0
+    """
+
+    # Which inputs are crossed.
+    min_rare_rows: float = 200.0  # weight of the rarer class below which nothing is crossed
+    min_values: int = 3  # distinct values of an input: products of two values are those of pairs already
+    min_recurring_share: float = 0.1  # share of rows whose whole part others have, from which a number is a code
+    n_bins: int = 16  # quantile bins of a number that has more than twice as many whole parts
+    max_inputs: int = 24  # codes and binned numbers, those of the most values first; tests grow with their square
+    max_extended_pairs: int = 8  # pairs of the largest z-scores, which every third input extends to a triple
+    # When a code joins.
+    screening_z: float = 4.0  # z-score on scores of the fit itself, which is a little lower, before any is fitted
+    min_z: float = 5.0  # z-score of the products of out-of-fold residuals
+    min_gain_z: float = 2.0  # standard errors of the log loss gained on rows held out
+    n_folds: int = 5  # of the initial sample, each held out in turn
+    max_evaluated: int = 8  # candidates of the largest z-scores that are evaluated on rows held out
+    max_codes: int = 4  # two numbers per level each
+    lambdas: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)  # curvature added to that of a level, one is chosen
+    # Levels.
+    levels_per_combination: int = 8  # of the initial sample, where no rows follow: few combinations share a level
+    max_levels: int = 2**18  # where more rows follow: on noshow .7488 with 2**16, .7627, .7662 with 2**20
+    max_examples: int = 100  # combinations that terms show, the most frequent ones
+
+
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
+CROSSED_POLICY = CrossedPolicy()
 
 
 @dataclass(frozen=True)
@@ -286,6 +323,7 @@ class AdditivePolicy:
     tree: TreePolicy = TREE_POLICY
     smoothing: SmoothingPolicy = SMOOTHING_POLICY
     code: CodePolicy = CODE_POLICY
+    crossed: CrossedPolicy = CROSSED_POLICY
     leak: LeakPolicy = LEAK_POLICY
 
 

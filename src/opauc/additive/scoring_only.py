@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
@@ -201,5 +202,6 @@ def _without_sums(basis: Basis, class_counts: Floats, level_counts: Floats, bin_
     columns = BasisColumns(no_penalties, basis.main_columns(), basis.certain_columns())
     sums = replace(LinearizedSums.empty(0), class_counts=class_counts)
     effects = replace(RandomEffectSums.empty(level_counts.size, 0), counts=level_counts)
-    candidates = CandidateModels.of(np.empty((0, 0)))
-    return BasisModel(basis, AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts))
+    candidates, crossed = CandidateModels.of(np.empty((0, 0))), CrossedSums.empty(0)
+    model = AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts, crossed)
+    return BasisModel(basis, model)

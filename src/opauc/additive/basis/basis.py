@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.column_names import column_names
+from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.basis.knots import curve_roughness, surface_roughness
 from opauc.additive.basis.leaf_indicators import LeafIndicators, ValidationGain
@@ -30,7 +31,7 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
 N_CERTAIN, GAIN, AUCS = "n_certain", "validation_gain", "input_aucs"
-LEAVES, RANDOM_EFFECTS = "leaves.", "random_effects."
+LEAVES, RANDOM_EFFECTS, CROSSED = "leaves.", "random_effects.", "crossed."
 BASIS_SCHEMA = {
     **SCHEMA,
     N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
@@ -48,7 +49,8 @@ class Basis:
     constant. The first `n_certain` pairs are those whose test leaves no doubt.
     `trees` are the leaf indicators, if there are any; `validation_gain` is what
     trees gained on validation rows, whether they were accepted or not.
-    `random_effects` are categories that have a weight but no column.
+    `random_effects` are categories that have a weight but no column, `crossed`
+    combinations of inputs of which the same is true.
     `input_aucs` are the AUCs of single inputs on the initial sample, where that is large enough.
 
     Examples
@@ -69,6 +71,7 @@ class Basis:
     validation_gain: ValidationGain | None = None
     random_effects: RandomEffects = NO_RANDOM_EFFECTS
     input_aucs: Floats | None = None
+    crossed: CrossedCodes = NO_CROSSED_CODES
 
     @classmethod
     def of(cls, sample: Floats, balanced_weight: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Basis:
@@ -92,8 +95,8 @@ class Basis:
 
     @property
     def n_weights(self) -> int:
-        """Number of weights of a score: those of the columns, then those of the random effects."""
-        return self.n_columns + self.random_effects.size
+        """Number of weights of a score: those of the columns, then random effects, then levels of crossed codes."""
+        return self.n_columns + self.random_effects.size + self.crossed.size
 
     @property
     def n_inputs(self) -> int:
@@ -127,7 +130,13 @@ class Basis:
         """Return the category numbers of each input that have their own weight; None for inputs without categories."""
         categorical = (self.tables.kinds == CATEGORICAL).tolist()
         return [
-            np.union1d(self.column_numbers(j), self.random_effects.numbers_of(j)) if is_categorical else None
+            np.unique(
+                np.concatenate(
+                    [self.column_numbers(j), self.random_effects.numbers_of(j), self.crossed.kept_numbers(j)]
+                )
+            )
+            if is_categorical
+            else None
             for j, is_categorical in enumerate(categorical)
         ]
 
@@ -196,12 +205,12 @@ class Basis:
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the score of each row: the product of the weights with its columns and its random effects.
+        """Return the score of each row: the product of the weights with its columns, random effects and crossed codes.
 
         `weights` may end with the columns. The leaf indicators are never written as sparse rows.
         """
         without_trees, first_leaf = self._without_trees, self._without_trees.n_columns
-        column_weights, effect_weights = weights[: self.n_columns], weights[self.n_columns :]
+        column_weights, effect_weights, crossed_weights = self.split_weights(weights)
         out = np.empty(rows.shape[0])
         for part in self._blocks(rows.shape[0]):
             out[part] = without_trees.rows(rows[part]) @ column_weights[:first_leaf]
@@ -211,7 +220,15 @@ class Basis:
                 out[part] += self.trees.products(self.tables, np.asarray(numbers, np.float64), leaf_weights)
             if effect_weights.any():
                 out[part] += self.random_effects.rows(rows[part]) @ effect_weights
+            if crossed_weights.size:
+                out[part] += self.crossed.products(rows[part], crossed_weights)
         return out
+
+    def split_weights(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the weights of the columns, of the random effects and of the levels of crossed codes."""
+        ends = [self.n_columns, self.n_columns + self.random_effects.size]
+        of_columns, of_effects, of_levels = np.split(weights, ends)
+        return of_columns, of_effects, of_levels
 
     def column_names(self, inputs: Sequence[str], categories: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and of their categories by number."""
@@ -226,6 +243,8 @@ class Basis:
             arrays[AUCS] = self.input_aucs
         if self.random_effects.size:
             arrays |= {f"{RANDOM_EFFECTS}{name}": array for name, array in self.random_effects.to_arrays().items()}
+        if self.crossed.size:
+            arrays |= {f"{CROSSED}{name}": array for name, array in self.crossed.to_arrays().items()}
         if self.trees is not None:
             arrays |= {f"{LEAVES}{name}": array for name, array in self.trees.to_arrays().items()}
         return arrays
@@ -234,7 +253,8 @@ class Basis:
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the basis from `to_arrays`; raise ValueError if the arrays are not those of a basis."""
         leaves, effects = with_prefix(LEAVES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
-        own = {name: array for name, array in arrays.items() if not name.startswith((LEAVES, RANDOM_EFFECTS))}
+        crossed = with_prefix(CROSSED, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith((LEAVES, RANDOM_EFFECTS, CROSSED))}
         check_arrays(BASIS_SCHEMA, own)
         tables = BasisTables(**{name: np.ascontiguousarray(own[name]) for name in SCHEMA})
         check_tables(tables)
@@ -245,6 +265,7 @@ class Basis:
             ValidationGain(*own[GAIN].tolist()) if GAIN in own else None,
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
             own.get(AUCS),
+            CrossedCodes.from_arrays(tables.kinds, crossed) if crossed else NO_CROSSED_CODES,
         )
 
     @cached_property
