@@ -271,12 +271,15 @@ class ForwardSelection:
 
     def _evaluate(self, combination: Combination, accepted: Sequence[Evaluation]) -> Evaluation:
         """Return a candidate with the smoothing parameter and the factors of the lowest loss."""
-        before, levels = self.held_out + _sum_effects(accepted), combine_codes([self.inputs[k] for k in combination])
-        effects = {lambda_: self._effects(levels, lambda_) for lambda_ in self.policy.lambdas}
-        best = min(effects, key=lambda lambda_: float(self._losses(before + effects[lambda_]).sum()))
-        columns = np.column_stack([*(one.effects for one in accepted), effects[best]])
-        factors = self._fit_factors(columns)
-        return Evaluation(combination, best, effects[best], factors, self._losses(self.held_out + columns @ factors))
+        levels = combine_codes([self.inputs[k] for k in combination])
+        evaluations = []
+        for lambda_ in self.policy.lambdas:
+            effects = self._effects(levels, lambda_)
+            columns = np.column_stack([*(one.effects for one in accepted), effects])
+            factors = self._fit_factors(columns)
+            losses = self._losses(self.held_out + columns @ factors)
+            evaluations.append(Evaluation(combination, lambda_, effects, factors, losses))
+        return min(evaluations, key=lambda one: float(one.losses.sum()))
 
     def _effects(self, levels: NDArray[np.int64], lambda_: float) -> Floats:
         """Return the effect of the level of each row, from the rows of other folds."""

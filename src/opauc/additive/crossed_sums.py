@@ -59,16 +59,16 @@ class CrossedSums(Mergeable):
         return type(self)(self.residuals.copy(), self.curvature.copy())
 
     def update(self, levels: NDArray[np.int64], residuals: Floats, curvature: Floats) -> Self:
-        """Return the sums with rows added, given their levels in each code, of shape (n_rows, n_codes)."""
+        """Return the sums with rows added, given their levels, of shape (n_rows, n)."""
         after = self.copy()
         after.add_in_place(levels, residuals, curvature)
         return after
 
     def add_in_place(self, levels: NDArray[np.int64], residuals: Floats, curvature: Floats) -> None:
         """Add rows to these sums, which must be a copy of nobody else's: copying them costs as much as many rows."""
-        for of_code in levels.T:
-            np.add.at(self.residuals, of_code, residuals)
-            np.add.at(self.curvature, of_code, curvature)
+        for of_rows in levels.T:
+            np.add.at(self.residuals, of_rows, residuals)
+            np.add.at(self.curvature, of_rows, curvature)
 
     def merge(self, other: Self) -> Self:
         """Return the sums of both sets of rows."""

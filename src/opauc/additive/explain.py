@@ -130,7 +130,7 @@ class Terms:
         if self.basis.crossed.size:
             _, _, effects = self.basis.split_weights(self.solution.final.weights)
             terms = [number for number, term in enumerate(self.term_columns) if term.crossed is not None]
-            contributions[:, terms] = effects[self.basis.crossed.levels(rows)]
+            contributions[:, terms] = self.basis.crossed.contributions(rows, effects)
         return contributions
 
     @cached_property
@@ -346,10 +346,10 @@ class TermSums:
         if not len(rows):
             return np.empty(0), np.empty(0)
         if (code := self.terms[number].crossed) is not None:
-            levels, model = self._basis.crossed.levels(rows)[:, code], self.solution.current.model
+            crossed, model = self._basis.crossed, self.solution.current.model
             _, _, effects = self._basis.split_weights(self.solution.final.weights)
-            variances = model.crossed.variances(self._basis.crossed)[levels]
-            return effects[levels] - self.means[number], np.sqrt(variances)
+            variances = crossed.contributions(rows, model.crossed.variances(crossed))[:, code]
+            return crossed.contributions(rows, effects)[:, code] - self.means[number], np.sqrt(variances)
         term, columns = self.terms[number], self._basis.rows(rows).toarray()
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
@@ -414,11 +414,11 @@ class TermSums:
         return effects
 
     def _crossed(self, number: int) -> tuple[Floats, Floats]:
-        """Return the share of the rows of each level of a crossed code, and its effect."""
+        """Return the share of the rows of each level of a crossed code, half of it as a row has two, and its effect."""
         part = self._basis.crossed.parts()[number]
         _, _, effects = self._basis.split_weights(self.solution.final.weights)
         curvature = self.solution.current.model.crossed.curvature[part]
-        return curvature / max(self._gram[0, 0], 1e-300), effects[part]
+        return 0.5 * curvature / max(self._gram[0, 0], 1e-300), effects[part]
 
     @cached_property
     def _level_shares(self) -> Floats:

@@ -68,7 +68,7 @@ class BasisRows(NamedTuple):
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
     indicators: csr_array | None = None
-    levels: NDArray[np.int64] | None = None  # (n_rows, n_codes)
+    levels: NDArray[np.int64] | None = None  # (n_rows, 2 n_codes)
 
     @property
     def labeled(self) -> LabeledRows:

@@ -221,7 +221,7 @@ class Basis:
             if effect_weights.any():
                 out[part] += self.random_effects.rows(rows[part]) @ effect_weights
             if crossed_weights.size:
-                out[part] += self.crossed.products(rows[part], crossed_weights)
+                out[part] += self.crossed.contributions(rows[part], crossed_weights).sum(axis=1)
         return out
 
     def split_weights(self, weights: Floats) -> tuple[Floats, Floats, Floats]:

@@ -15,10 +15,10 @@ from opauc.core.array_schema import ArrayRule, check_arrays
 from opauc.types import Arrays, Floats, NamedArrays, Rows
 
 # Inputs of a crossed code; levels of one, a power of two; and codes of a basis: they bound the memory of a file.
-MIN_MEMBERS, MAX_MEMBERS, MAX_LEVELS, MAX_CODES = 2, 3, 2**18, 8
+MIN_MEMBERS, MAX_MEMBERS, MAX_LEVELS, MAX_CODES = 2, 3, 2**20, 8
 # Odd numbers that mix the values of the members of a code, and their sum.
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
-FINAL_MIXER = np.uint64(0xD6E8FEB86659FD93)
+FINAL_MIXERS = np.array([0xD6E8FEB86659FD93, 0xA0761D6478BD642F], np.uint64)
 SCHEMA = {
     "inputs": ArrayRule("int64", "members", low=0, below="inputs"),
     "member_ends": ArrayRule("int64", "codes+1", ends="members"),
@@ -89,7 +89,7 @@ class CrossedCode(NamedTuple):
         return tuple(member.input for member in self.members)
 
     def levels(self, numbers: Floats) -> NDArray[np.int64]:
-        """Return the level of each row of the numbers of its inputs: the first bits of a hash of the combination.
+        """Return two levels for each row of the numbers of its inputs: the first bits of hashes of the combination.
 
         Examples
         --------
@@ -98,6 +98,8 @@ class CrossedCode(NamedTuple):
         >>> members = tuple(Member(j, np.empty(0), np.empty(0, np.int64)) for j in range(2))
         >>> code = CrossedCode(members, 1024, 1.0, 1.0, np.empty((0, 2)))
         >>> one, same, other = code.levels(np.array([[3.0, 5.2], [3.9, 5.0], [5.0, 3.0]])).tolist()
+        >>> len(one)
+        2
         >>> one == same, one == other
         (True, False)
         """
@@ -107,17 +109,18 @@ class CrossedCode(NamedTuple):
         keys = np.empty(len(values), np.uint64)
         write_row_keys(values.view(np.uint64), MIXERS[: len(self.members)], keys)
         shift = np.uint64(64 - (self.n_levels.bit_length() - 1))
-        return ((keys * FINAL_MIXER) >> shift).astype(np.int64)
+        return ((keys[:, None] * FINAL_MIXERS) >> shift).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class CrossedCodes:
     """The crossed codes of a basis; their levels are numbered one code after the other.
 
-    A level is a hash of the combination of the members' values: two combinations
-    may share one. It is there before any row has it, so a combination that the
-    initial sample lacks gets an effect from the rows that come later, and has
-    none until then.
+    A level is a hash of the combination of the members' values. Levels are there
+    before any row has them: a combination that the initial sample lacks gets
+    an effect from the rows that come later. Since two combinations may share a
+    level, each has two, and its effect is the smaller one of these: a combination
+    without rows has none, unless rows of others have both of its levels.
 
     Examples
     --------
@@ -126,7 +129,7 @@ class CrossedCodes:
     >>> members = tuple(Member(j, np.empty(0), np.empty(0, np.int64)) for j in (0, 2))
     >>> codes = CrossedCodes((CrossedCode(members, 8, 1.0, 1.0, np.empty((0, 2))),) * 2)
     >>> codes.size, codes.levels(np.array([[1.0, 0.0, 2.0]])).tolist()
-    (16, [[4, 12]])
+    (16, [[4, 7, 12, 15]])
     """
 
     codes: tuple[CrossedCode, ...] = ()
@@ -142,18 +145,18 @@ class CrossedCodes:
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def levels(self, rows: Rows) -> NDArray[np.int64]:
-        """Return the level of each row in each code, of shape (n_rows, n_codes)."""
-        levels = np.empty((rows.shape[0], len(self.codes)), np.int64)
+        """Return the levels of each row in each code, two by two, of shape (n_rows, 2 n_codes)."""
+        levels = np.empty((rows.shape[0], len(self.codes), FINAL_MIXERS.size), np.int64)
         for number, (code, part) in enumerate(zip(self.codes, self.parts(), strict=True)):
             of_inputs = rows[:, list(code.inputs)]
             numbers = np.asarray(of_inputs if isinstance(of_inputs, np.ndarray) else of_inputs.toarray(), np.float64)
             levels[:, number] = part.start + code.levels(numbers)
-        return levels
+        return levels.reshape(rows.shape[0], -1)
 
-    def products(self, rows: Rows, effects: Floats) -> Floats:
-        """Return the sum of the effects of each row."""
-        sums: Floats = effects[self.levels(rows)].sum(axis=1)
-        return sums
+    def contributions(self, rows: Rows, effects: Floats) -> Floats:
+        """Return what each code adds to the score of each row, given the effect of each level."""
+        one, other = effects[self.levels(rows)].reshape(rows.shape[0], -1, FINAL_MIXERS.size).transpose(2, 0, 1)
+        return np.where(np.abs(one) <= np.abs(other), one, other)
 
     def kept_numbers(self, j: int) -> NDArray[np.int64]:
         """Return the category numbers of an input that crossed codes distinguish."""
