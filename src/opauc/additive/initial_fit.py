@@ -17,6 +17,7 @@ from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.crossed_search import find_crossed_codes
+from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.leaks import measure_inputs
@@ -84,7 +85,7 @@ def fit_basis(
         Basis.of_effects(effects), effects, sample, settings, more_rows, policy.search, policy.tree, policy.smoothing
     )
     basis, fit = search.fit()
-    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
+    coded = find_coded_inputs(effects, sample, _scores_without_trees(basis, sample, fit), policy.code, settings.numeric)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
     crossed = NO_CROSSED_CODES
@@ -94,6 +95,13 @@ def fit_basis(
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
     return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
+
+
+def _scores_without_trees(basis: Basis, sample: SampleRows, fit: PenalizedFit) -> Floats:
+    """Return the scores of the sample without trees: these know its rows so well that codes seem to have no effects."""
+    if basis.trees is None:
+        return fit.scores
+    return basis.without_trees().products(sample.numbers, fit.weights[: basis.first_leaf()])
 
 
 def encode_rows(

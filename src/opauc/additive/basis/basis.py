@@ -268,6 +268,10 @@ class Basis:
             CrossedCodes.from_arrays(tables.kinds, crossed) if crossed else NO_CROSSED_CODES,
         )
 
+    def without_trees(self) -> Basis:
+        """Return the basis without its leaf indicators."""
+        return self._without_trees
+
     @cached_property
     def _without_trees(self) -> Basis:
         return self if self.trees is None else replace(self, trees=None)
