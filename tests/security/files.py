@@ -14,6 +14,7 @@ import pytest
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
+from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_fit import BasisModel, basis_columns, encode_rows
@@ -108,11 +109,14 @@ def table(seed):
 
 
 def additive_fit(effects):
-    """Return a fit with curves, categories and pairs, and trees or random effects."""
+    """Return a fit with curves, categories and pairs, and trees or random effects and a crossed code."""
     rows, basis = sample(3), basis_of(3)
     labels = (np.nan_to_num(rows[:, 0]) + np.random.default_rng(3).normal(size=len(rows)) > 0).astype(np.int8)
     if effects:
-        basis = replace(basis, random_effects=RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9])))
+        members = Member(2, np.empty(0), np.array([1, 5])), Member(0, np.array([-0.5, 0.5]), np.empty(0, np.int64))
+        crossed = CrossedCodes((CrossedCode(members, 64, 0.3, 0.5, np.array([[1.0, 0.5], [5.0, np.nan]])),))
+        effects = RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9]))
+        basis = replace(basis, random_effects=effects, crossed=crossed)
     else:
         basis = basis.with_trees(leaves_of(basis, 3)[0], GAIN)
     columns = basis_columns(basis)
