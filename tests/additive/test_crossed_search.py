@@ -149,7 +149,7 @@ def test_effects_on_a_row_do_not_depend_on_the_labels_of_its_fold():
 
     def effects(own_labels):
         changed = sample._replace(labels=own_labels)
-        selection = ForwardSelection(inputs, CombinationTest(inputs, 2000), changed, np.zeros(2000), np.zeros(2000))
+        selection = ForwardSelection(inputs, [], CombinationTest(inputs, 2000), changed, np.zeros(2000), np.zeros(2000))
         return selection._effects(levels, 1.0)
 
     own = fold_of_rows(2000) == 0

@@ -96,11 +96,27 @@ def find_crossed_codes(
     residuals = sample.weight * (sample.labels - expit(fit.scores))
     if max(test.z_scores(residuals).values(), default=0.0) <= policy.screening_z:
         return NO_CROSSED_CODES
-    selection = ForwardSelection(
-        inputs, test, sample, fit.scores, out_of_fold_scores(basis, sample, fit, policy), policy
-    )
-    chosen = selection.run()
+    held_out = out_of_fold_scores(basis, sample, fit, policy)
+    explained = _explained_inputs(basis, sample, policy)
+    singles = [k for k, one in enumerate(inputs) if one.is_code and one.member.input in explained]
+    chosen = ForwardSelection(inputs, singles, test, sample, fit.scores, held_out, policy).run()
     return CrossedCodes(tuple(_code(inputs, sample, one, more_rows, policy) for one in chosen))
+
+
+def _explained_inputs(basis: Basis, sample: SampleRows, policy: CrossedPolicy) -> set[int]:
+    """Return the inputs with random effects for the values of nearly all rows that have no column of their own.
+
+    Of an input of many more values, random effects know those that recur in the sample; what the others do by
+    themselves is left to its combinations, whose levels later rows have too.
+    """
+    explained = set()
+    for j in np.unique(basis.random_effects.inputs).tolist():
+        values, is_categorical = sample.numbers[:, j], basis.tables.kinds[j] == CATEGORICAL
+        has_column = np.isin(values, basis.column_numbers(j)) if is_categorical else np.zeros(values.size, np.bool_)
+        has_effect = np.isin(values, basis.random_effects.numbers_of(j))
+        if has_effect.sum() >= policy.min_explained_share * (~np.isnan(values) & ~has_column).sum():
+            explained.add(j)
+    return explained
 
 
 def code_inputs(
@@ -108,8 +124,8 @@ def code_inputs(
 ) -> list[CodedInput]:
     """Return the inputs that may be crossed, with a code for each row of the sample.
 
-    They are categories; the whole parts of numbers, which may be calendar days, where they recur; and numbers in bins
-    of equally many rows. An input of two values is not crossed.
+    They are categories; the whole parts of numbers, where the numbers recur, or their whole parts do and are many, as
+    calendar days are; and numbers in bins of equally many rows. An input of two values is not crossed.
     """
     inputs: list[CodedInput] = []
     for j in np.flatnonzero(basis.tables.kinds >= NUMERIC).tolist():
@@ -127,6 +143,8 @@ def _code_input(
     if whole.size < policy.min_values:
         return
     is_many = whole.size > 2 * policy.n_bins
+    if not is_many and not is_categorical:
+        counts = np.unique(numbers, return_counts=True)[1]
     recurring = int(counts[counts > 1].sum())
     categories = whole[whole >= 0].astype(np.int64) if is_categorical else no_categories
     if is_categorical or (recurring >= policy.min_recurring_share * numbers.size and not (is_declared and is_many)):
@@ -230,9 +248,13 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForwardSelection:
-    """The choice of combinations one by one, each given those accepted before."""
+    """The choice of combinations one by one, each given those accepted before.
+
+    The effects of single inputs that have random effects come first: what they explain is no effect of combinations.
+    """
 
     inputs: Sequence[CodedInput]
+    singles: Sequence[int]
     test: CombinationTest
     sample: SampleRows
     fitted: Floats  # scores of the fit to all rows, from whose residuals effects come
@@ -242,7 +264,9 @@ class ForwardSelection:
     def run(self) -> list[AcceptedCode]:
         """Return the accepted combinations."""
         accepted: list[Evaluation] = []
-        losses = self._losses(self.held_out)
+        for k in self.singles:
+            accepted.append(self._evaluate((k,), accepted))
+        losses = accepted[-1].losses if accepted else self._losses(self.held_out)
         for _ in range(self.policy.max_codes):
             best = self._best(accepted)
             if best is None:
@@ -253,7 +277,7 @@ class ForwardSelection:
             accepted.append(best)
             losses = best.losses
         factors = accepted[-1].factors.tolist() if accepted else []
-        chosen = zip(accepted, factors, strict=True)
+        chosen = list(zip(accepted, factors, strict=True))[len(self.singles) :]
         return [AcceptedCode(one.combination, one.lambda_, factor) for one, factor in chosen if factor > 0.0]
 
     def _best(self, accepted: Sequence[Evaluation]) -> Evaluation | None:

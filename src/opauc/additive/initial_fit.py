@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
@@ -88,10 +87,10 @@ def fit_basis(
     coded = find_coded_inputs(effects, sample, _scores_without_trees(basis, sample, fit), policy.code, settings.numeric)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
-    crossed = NO_CROSSED_CODES
+    basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     if settings.interactions == AUTO:
         crossed = find_crossed_codes(basis, sample, fit, more_rows, settings.numeric, policy.crossed)
-    basis = replace(basis, random_effects=random_effects, input_aucs=aucs, crossed=crossed)
+        basis = replace(basis, crossed=crossed)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     model = AdditiveLogistic.start(basis_columns(basis), initial)
     return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())

@@ -283,7 +283,8 @@ class CrossedPolicy:
     # Which inputs are crossed.
     min_rare_rows: float = 200.0  # weight of the rarer class below which nothing is crossed
     min_values: int = 3  # distinct values of an input: products of two values are those of pairs already
-    min_recurring_share: float = 0.1  # share of rows whose whole part others have, from which a number is a code
+    min_recurring_share: float = 0.1  # share of rows whose number others have, from which a number is a code
+    min_explained_share: float = 0.9  # of the rows with a random effect of an input, whose effects then come first
     n_bins: int = 16  # quantile bins of a number that has more than twice as many whole parts
     max_inputs: int = 24  # codes and binned numbers, those of the most values first; tests grow with their square
     max_extended_pairs: int = 8  # pairs of the largest z-scores, which every third input extends to a triple
