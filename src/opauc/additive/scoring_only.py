@@ -33,6 +33,8 @@ BASIS, N_CLASSES = "basis.", 2
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "weights": ArrayRule("float64", "weights"),
+    "crossed_levels": ArrayRule("int64", "used", low=0, rising=True, below="levels"),
+    "crossed_effects": ArrayRule("float64", "used"),
     "class_counts": ArrayRule("float64", "2", low=0),
     "level_counts": ArrayRule("float64", "effects", low=0),
     "bin_counts.first": ArrayRule("float64", "columns"),
@@ -128,9 +130,13 @@ class ScoringOnlyFit(AdditiveFit):
         basis, model = self.current
         saved = self.terms
         weights = saved.column_weights
+        effects = basis.split_weights(self.weights)[2]
+        used = np.flatnonzero(effects)  # most levels have no rows
         arrays: Arrays = {
             "categorical": self.categorical.copy(),
-            "weights": self.weights.copy(),
+            "weights": self.weights[: self.weights.size - basis.crossed.size].copy(),
+            "crossed_levels": used,
+            "crossed_effects": effects[used],
             "class_counts": model.sums.class_counts.copy(),
             "level_counts": model.random_effects.counts.copy(),
             "bin_counts.first": model.bin_counts.first.copy(),
@@ -168,13 +174,15 @@ class ScoringOnlyFit(AdditiveFit):
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
-            "weights": basis.n_weights,
+            "weights": basis.n_weights - basis.crossed.size, "levels": basis.crossed.size,
         }  # fmt: skip
         own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
         sizes = check_arrays(SCHEMA, own, known)
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
         if not is_known or len(selection["rows"]) != N_CLASSES:
             raise ValueError("selection: expected a candidate model, AUCs of candidates, and two counts of rows")
+        effects = np.zeros(basis.crossed.size)
+        effects[own["crossed_levels"]] = own["crossed_effects"]
         weights = csr_array(
             (own["terms.data"], own["terms.indices"], own["terms.indptr"]), shape=(basis.n_columns, sizes["terms"])
         )
@@ -187,7 +195,8 @@ class ScoringOnlyFit(AdditiveFit):
         fit = cls(
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
-            removed_initial_rows=checked["removed_initial_rows"], weights=own["weights"], terms=saved,
+            removed_initial_rows=checked["removed_initial_rows"], terms=saved,
+            weights=np.append(own["weights"], effects),
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
