@@ -84,7 +84,7 @@ def fit_basis(
         Basis.of_effects(effects), effects, sample, settings, more_rows, policy.search, policy.tree, policy.smoothing
     )
     basis, fit = search.fit()
-    coded = find_coded_inputs(effects, sample, _scores_without_trees(basis, sample, fit), policy.code, settings.numeric)
+    coded = _find_codes(effects, basis, sample, fit, settings, policy)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
@@ -96,11 +96,24 @@ def fit_basis(
     return BasisModel(basis, model.update_initial(encode_rows(basis, rows, labels, weights)).with_candidates())
 
 
-def _scores_without_trees(basis: Basis, sample: SampleRows, fit: PenalizedFit) -> Floats:
-    """Return the scores of the sample without trees: these know its rows so well that codes seem to have no effects."""
+def _find_codes(
+    effects: tuple[MainEffect, ...],
+    basis: Basis,
+    sample: SampleRows,
+    fit: PenalizedFit,
+    settings: AdditiveSettings,
+    policy: AdditivePolicy,
+) -> list[int]:
+    """Return the numeric inputs whose values act as codes, given the scores of the fit or those without its trees.
+
+    Trees may explain what hides the effects of codes, or know the rows of the sample so well that codes seem to
+    have none: with one of the scores only, which codes are found depends on the sample.
+    """
+    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
     if basis.trees is None:
-        return fit.scores
-    return basis.without_trees().products(sample.numbers, fit.weights[: basis.first_leaf()])
+        return coded
+    without_trees = basis.without_trees().products(sample.numbers, fit.weights[: basis.first_leaf()])
+    return sorted({*coded, *find_coded_inputs(effects, sample, without_trees, policy.code, settings.numeric)})
 
 
 def encode_rows(
