@@ -81,14 +81,16 @@ class OnePassGAM(ScoringClassifier):
         interactions="auto" a quarter of them is reserved for the leaves of trees.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may interact, or which: pairs of names or positions. With "auto" a tree ensemble
-        grown on the initial sample joins the model where that pays on rows held out.
+        grown on the initial sample, and effects of combinations of two or three columns (crossed codes), join the
+        model where that pays on rows held out.
     n_knots : "auto" or int, default="auto"
         Largest number of knots of a curve.
     init_size : "auto" or int, default="auto"
         Rows of the initial sample: with "auto" 16,384 in `partial_fit`; in `fit` all of up to 20,480 rows, else a
         third of them, from 16,384 to 65,536. Where one class is rare, more rows are drawn.
     categorical : list of str or int, default=None
-        Columns whose values are categories, by name or position, whatever would be inferred.
+        Columns whose values are categories, by name or position, whatever would be inferred. Columns of a categorical
+        type, and strings of digits in a frame, are categories anyway.
     numeric : list of str or int, default=None
         Columns whose values are numbers, whatever would be inferred; their values are no codes either.
     drop : list of str or int, default=None
