@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from opauc import OnePassGAM
 from opauc.additive.basis.main_effects import main_effects
 from opauc.additive.codes import RowsByValue, find_coded_inputs
 from opauc.additive.initial_sample import SampleRows
@@ -124,3 +125,14 @@ def test_removed_effects_are_shrunken_mean_residuals(seed, n_groups):
         expected[own] -= curvatures[own] * residuals[own].sum() / (curvatures[own].sum() + 1.0 / variance)
     remaining = RowsByValue(np.arange(60), groups).remove_effects(residuals, curvatures)
     assert_allclose(remaining, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("random_state", range(2))
+def test_codes_are_found_whether_or_not_trees_explain_what_hides_them(random_state):
+    rng, truth = np.random.default_rng(5), np.random.default_rng(99)
+    person, numbers = rng.integers(0, 1500, 24_000), rng.normal(size=(24_000, 3))
+    score = 3.0 * np.sign(numbers.prod(axis=1)) + 1.2 * truth.normal(size=1500)[person]
+    labels = (rng.random(24_000) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+    model = OnePassGAM(random_state=random_state).fit(np.c_[1000 + 7 * person, numbers], labels)
+    assert model.basis_.trees is not None
+    assert model.basis_.coded_inputs() == [0]

@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import opauc
+from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import RandomEffectSums
@@ -100,6 +101,11 @@ def random_effect_shards(seed):
     ]
 
 
+def crossed_shards(seed):
+    random, start = np.random.default_rng(seed), CrossedSums.empty(6)
+    return [start.update(random.integers(0, 6, (30, 2)), rows[:, 0], np.ones(30)) for rows, _ in parts_of(seed)]
+
+
 def candidate_shards(seed):
     start = CandidateModels.of(np.random.default_rng(seed).normal(size=(4, 4)))
     return [start.update(with_intercept(rows), labels) for rows, labels in parts_of(seed)]
@@ -154,6 +160,7 @@ CASES = {
     "ClassSketch": Case(sketch_shards, left_out=("keys", "stream")),
     "LinearizedSums": Case(linearized_shards),
     "RandomEffectSums": Case(random_effect_shards),
+    "CrossedSums": Case(crossed_shards),
     "CandidateModels": Case(candidate_shards),
     "BinCounts": Case(bin_shards),
     "AdditiveLogistic": Case(

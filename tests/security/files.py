@@ -14,6 +14,7 @@ import pytest
 
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
+from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.blend import Blend, ValidationRows
 from opauc.additive.fit import PenalizedFit
@@ -110,18 +111,21 @@ def table(seed):
 
 
 def additive_fit(effects):
-    """Return a fit with curves, categories and pairs, and trees or random effects."""
+    """Return a fit with curves, categories and pairs, and trees or random effects and a crossed code."""
     rows, later, basis = sample(3), sample(4), basis_of(3)
     if effects:
-        basis = replace(basis, random_effects=RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9])))
+        members = Member(2, np.empty(0), np.array([1, 5])), Member(0, np.array([-0.5, 0.5]), np.empty(0, np.int64))
+        crossed = CrossedCodes((CrossedCode(members, 64, 0.3, 0.5, np.array([[1.0, 0.5], [5.0, np.nan]])),))
+        effects = RandomEffects(np.array([2, 2, 3]), np.array([5, 7, 9]))
+        basis = replace(basis, random_effects=effects, crossed=crossed)
     else:
         basis = basis.with_trees(ensemble_of(3)[0], GAIN)
     columns, labels, later_labels = basis_columns(basis), draw_labels(basis, rows), draw_labels(basis, later)
     start = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(len(rows)))
     model = AdditiveLogistic.start(columns, start).update_initial(encode_rows(basis, rows, labels, None))
     if not effects:
-        model = model.with_blend(blend_of(basis.trees, rows, labels))
-    model = model.with_candidates().update(encode_rows(basis, later, later_labels, None, with_leaves=True))
+        model = model.with_blend(blend_of(basis.trees, basis.n_additive, rows, labels))
+    model = model.with_candidates().update(encode_rows(basis, later, later_labels, None, blend=model.blend))
     fit = replace(AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0), fixed=BasisModel(basis, model))
     assert effects or fit.final.weights[-basis.trees.n_leaves :].any()  # trees are used
     return fit
@@ -134,11 +138,11 @@ def draw_labels(basis, rows):
     return (score + rng.logistic(size=len(rows)) > 0).astype(np.int8)
 
 
-def blend_of(ensemble, rows, labels):
+def blend_of(ensemble, n_additive, rows, labels):
     """Return a blend before any later row; half of the rows validate it."""
     coded = CodedRows(ensemble.codes.of_rows(rows[:150]), labels[:150], np.ones(150))
     validation = ValidationRows(coded, rows[:150, 0] / 10, ensemble.products(coded.codes, ensemble.values))
-    return Blend.start(ensemble, validation, ensemble.codes.of_rows(rows[150:]))
+    return Blend.start(ensemble, np.linspace(-1.0, 1.0, n_additive), validation, ensemble.codes.of_rows(rows[150:]))
 
 
 def scores_of(content):

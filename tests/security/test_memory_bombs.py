@@ -132,6 +132,17 @@ def test_an_index_of_no_entries_is_checked_before_scipy_sees_it(tmp_path, folder
             load(*write(tmp_path / "bad", content, model__random_effects__shared__indptr=pointers, **nothing))
 
 
+def test_a_few_bytes_do_not_ask_for_many_levels_of_crossed_codes(tmp_path, folder):
+    content = read(folder, "additive-effects")
+    for name, number, message in (
+        ("basis__crossed__n_levels", np.array([2**40]), "n_levels: expected numbers from 2 to"),
+        ("basis__crossed__n_levels", np.array([2**20]), "expected sums of 1048576 levels"),
+        ("model__crossed__n_levels", np.array(2**50), "n_levels: expected numbers from 0 to"),
+    ):
+        with pytest.raises(UnreadableFileError, match=message):
+            load(*write(tmp_path / "bad", content, **{name: number}))
+
+
 def test_inputs_in_no_pair_have_the_knots_that_kernels_look_up(tmp_path, folder):
     content = read(folder, "additive-full")
     arrays = content[2]

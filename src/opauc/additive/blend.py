@@ -36,6 +36,8 @@ SUMS_SCHEMA = {
 }
 BLEND_SCHEMA = {
     "point": ArrayRule("float64", "3"),
+    "additive": ArrayRule("float64", "used"),
+    "additive_at": ArrayRule("int64", "used", low=0, below="additive", rising=True),
     "validation_codes": ArrayRule("uint8", "validation coded"),
     "validation_labels": ArrayRule("int8", "validation", low=0, high=1),
     "validation_weight": ArrayRule("float64", "validation", low=0),
@@ -136,6 +138,7 @@ class Blend:
     """
 
     ensemble: TreeEnsemble
+    additive: Floats  # weights of the additive part at which rows are linearized
     point: Floats  # (3,)
     validation: ValidationRows
     kept: NDArray[np.uint8]  # codes of rows that the trees were grown on
@@ -146,17 +149,21 @@ class Blend:
     def start(
         cls,
         ensemble: TreeEnsemble,
+        additive: Floats,
         validation: ValidationRows,
         grown: NDArray[np.uint8],
         frozen: bool = False,
         policy: TreePolicy = TREE_POLICY,
     ) -> Blend:
-        """Return the blend that suits the validation rows; some of the rows that the trees were grown on are kept."""
+        """Return the blend that suits the validation rows; some of the rows that the trees were grown on are kept.
+
+        `additive` are the weights of the additive part after the initial sample.
+        """
         rows = validation.rows
         point = fit_blend(validation.additive, validation.trees, rows.labels, rows.weight)
         n_kept = min(policy.max_kept_rows, policy.max_kept_bytes // max(1, grown.shape[1]), len(grown))
         kept = grown[np.arange(n_kept) * len(grown) // max(1, n_kept)]
-        return cls(ensemble, point, validation, kept, BlendSums.empty(ensemble.n_leaves), frozen)
+        return cls(ensemble, additive, point, validation, kept, BlendSums.empty(ensemble.n_leaves), frozen)
 
     @property
     def gain(self) -> ValidationGain:
@@ -194,7 +201,8 @@ class Blend:
         """The weights of the blend by the validation rows and the later ones: one Newton step from `point`."""
         rows = self.validation.rows
         gram, rhs = blend_sums(self._validation_columns, self.point, rows.labels, rows.weight)
-        return solve_blend(gram + self.sums.gram, rhs + self.sums.rhs)
+        prior_gram, prior_rhs = blend_prior(self._validation_columns, rows.weight)
+        return solve_blend(gram + prior_gram + self.sums.gram, rhs + prior_rhs + self.sums.rhs)
 
     def leaf_weights(self, policy: TreePolicy = TREE_POLICY) -> Floats:
         """Return the leaf values for all rows: as grown, plus the step that suits the validation rows best.
@@ -224,6 +232,8 @@ class Blend:
         return {
             "frozen": np.array(self.frozen),
             "point": self.point.copy(),
+            "additive": self.additive[used := np.flatnonzero(self.additive)],
+            "additive_at": used,
             "validation_codes": rows.codes.copy(),
             "validation_labels": rows.labels.copy(),
             "validation_weight": rows.weight.copy(),
@@ -234,14 +244,18 @@ class Blend:
         }
 
     @classmethod
-    def from_arrays(cls, ensemble: TreeEnsemble, arrays: NamedArrays) -> Self:
+    def from_arrays(cls, ensemble: TreeEnsemble, n_additive: int, arrays: NamedArrays) -> Self:
         """Return the blend of an ensemble from `to_arrays`; raise IncompatibleMomentsError if they do not fit it."""
-        check_arrays(BLEND_SCHEMA, arrays, {"leaves": ensemble.n_leaves, "coded": ensemble.codes.n_coded})
+        sizes = {"leaves": ensemble.n_leaves, "coded": ensemble.codes.n_coded, "additive": n_additive}
+        check_arrays(BLEND_SCHEMA, arrays, sizes)
         parts = {name: np.ascontiguousarray(arrays[name]) for name in BLEND_SCHEMA if name not in SUMS_SCHEMA}
         rows = CodedRows(parts["validation_codes"], parts["validation_labels"], parts["validation_weight"])
         validation = ValidationRows(rows, parts["validation_additive"], parts["validation_trees"])
         sums = BlendSums.from_arrays({name: arrays[name] for name in SUMS_SCHEMA})
-        return cls(ensemble, parts["point"], validation, parts["kept_codes"], sums, bool(parts["frozen"]))
+        additive = np.zeros(n_additive)
+        additive[parts["additive_at"]] = parts["additive"]
+        kept, frozen = parts["kept_codes"], bool(parts["frozen"])
+        return cls(ensemble, additive, parts["point"], validation, kept, sums, frozen)
 
     def _sums_of(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> BlendSums:
         """Return the sums of rows."""
@@ -359,6 +373,16 @@ def blend_sums(columns: Floats, point: Floats, labels: Labels, weight: Floats) -
     return gram, gram @ point + columns @ (weight * residual)
 
 
+def blend_prior(columns: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the sums of a prior that is worth one row: each score has half the weight.
+
+    Rows that the scores separate would otherwise have weights without bound.
+    """
+    squares = columns**2 @ weight / max(float(weight.sum()), 1e-300)
+    gram = np.diag(squares * (np.arange(3) != INTERCEPT))
+    return gram, gram @ np.array([0.5, 0.5, 0.0])
+
+
 def solve_blend(gram: Floats, rhs: Floats) -> Floats:
     """Return the weights with the lowest quadratic loss of which those of the two scores are not negative."""
     best, lowest = np.zeros(3), np.inf
@@ -378,9 +402,10 @@ def fit_blend(additive: Floats, trees: Floats | None, labels: Labels, weight: Fl
     Without trees, their weight is zero.
     """
     columns = blend_columns(additive, np.zeros(labels.size) if trees is None else trees)
-    point = np.array([0.5, 0.0 if trees is None else 0.5, 0.0])
+    point, prior = np.array([0.5, 0.0 if trees is None else 0.5, 0.0]), blend_prior(columns, weight)
     for _ in range(MAX_STEPS):
-        after = solve_blend(*blend_sums(columns, point, labels, weight))
+        (gram, rhs), (prior_gram, prior_rhs) = blend_sums(columns, point, labels, weight), prior
+        after = solve_blend(gram + prior_gram, rhs + prior_rhs)
         converged = np.abs(after - point).max() < 1e-9 * (1.0 + np.abs(point).max())
         point = after
         if converged:

@@ -15,11 +15,13 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.column_names import (
     CATEGORICAL_SUFFIX,
+    CODES_SUFFIX,
     OTHERS,
     TREES_SUFFIX,
     level_names,
     place_names,
 )
+from opauc.additive.basis.crossed_codes import Member
 from opauc.additive.drift import BinCounts
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
 from opauc.additive.purify import MainPart, find_main_part
@@ -34,6 +36,7 @@ NO_CATEGORY = -1.0
 NO_LEVELS = slice(0, 0)
 # Rows over which the deviation of trees is taken, at most.
 MAX_KEPT = 4096
+MISSING_NAME = "missing"
 
 # Values of an input at which a term is given, as shown to users and as numbers.
 Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
@@ -51,11 +54,12 @@ class TermColumns(NamedTuple):
     grid_inputs: tuple[int, ...]
     columns: NDArray[np.int64]
     levels: slice
+    crossed: int | None = None  # the number of its crossed code
 
     @property
     def is_code(self) -> bool:
         """Whether the term has the effects of single values of a numeric input: it has no columns."""
-        return bool(self.grid_inputs) and not self.columns.size
+        return bool(self.grid_inputs) and not self.columns.size and self.crossed is None
 
     @property
     def is_main_effect(self) -> bool:
@@ -95,7 +99,7 @@ class Terms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the terms: "age", "age × fare", "shop (categorical)", "age (trees)"."""
+        """Names of the terms: "age", "age × fare", "shop (categorical)", "shop × day × hour", "age (trees)"."""
         return tuple(term.name for term in self.term_columns)
 
     def importances(self) -> dict[str, float]:
@@ -121,12 +125,22 @@ class Terms:
         def contribute(part: slice) -> None:
             block, levels = basis.rows(rows[part]), basis.random_effects.rows(rows[part])
             contributions[part] = (block @ column_weights + levels @ level_weights).toarray()
+            contributions[part] += self._crossed_contributions(rows[part])
             if self.numbers.trees is not None:
                 codes = self.numbers.trees.ensemble.codes.of_rows(rows[part])
                 add_tree_contributions(self.numbers.trees, self.term_columns, codes, rows.shape[1], contributions[part])
 
         work_in_order(contribute, basis.row_blocks(rows.shape[0]), lambda _: None)
         return Explanation(self.names, contributions - means, self.numbers.baseline)
+
+    def _crossed_contributions(self, rows: Floats) -> Floats:
+        """Return the effects of crossed codes on rows, by term."""
+        contributions = np.zeros((len(rows), len(self.term_columns)))
+        if self.basis.crossed.size:
+            _, _, effects, _ = self.basis.split_weights(self.solution.final.weights)
+            terms = [number for number, term in enumerate(self.term_columns) if term.crossed is not None]
+            contributions[:, terms] = self.basis.crossed.contributions(rows, effects)
+        return contributions
 
     @cached_property
     def numbers(self) -> TermSums | SavedTerms:
@@ -136,7 +150,7 @@ class Terms:
 
     @cached_property
     def term_columns(self) -> list[TermColumns]:
-        """The columns of each term: main effects, pairs, coded inputs, then the shares of inputs in trees."""
+        """The columns of each term: main effects, pairs, coded inputs, crossed codes, then shares in trees."""
         coded, every_column, terms = self.basis.coded_inputs(), np.arange(self.basis.n_columns), []
         for inputs, columns in self.basis.effects.items():
             if inputs:
@@ -147,6 +161,10 @@ class Terms:
         for j in coded:
             name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
             terms.append(TermColumns(name, (j,), (j,), every_column[:0], levels))
+        for number, code in enumerate(self.basis.crossed.codes):
+            suffix = CODES_SUFFIX if len(code.inputs) == 2 else ""  # a pair may have that name
+            name = " × ".join(self.inputs[j] for j in code.inputs) + suffix
+            terms.append(TermColumns(name, code.inputs, code.inputs, every_column[:0], NO_LEVELS, number))
         if self.basis.trees is not None and self._leaf_weights.any():
             terms += [
                 TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), every_column[:0], NO_LEVELS)
@@ -156,13 +174,18 @@ class Terms:
 
     @property
     def _leaf_weights(self) -> Floats:
-        return self.solution.final.weights[self.basis.n_columns + self.basis.random_effects.size :]
+        return self.solution.final.weights[self.basis.n_additive :]
 
     @property
     def grid_rows(self) -> list[Floats]:
         """Rows that have the values at which each term is given, and no others: none for trees."""
         parts = []
         for term, axes in zip(self.term_columns, self._grids, strict=True):
+            if term.crossed is not None:
+                rows = np.full((len(self.basis.crossed.codes[term.crossed].examples), self.basis.n_inputs), np.nan)
+                rows[:, list(term.inputs)] = self.basis.crossed.codes[term.crossed].examples
+                parts.append(rows)
+                continue
             points = np.meshgrid(*(numbers for _, numbers in axes), indexing="ij")
             rows = np.full((points[0].size if points else 0, self.basis.n_inputs), np.nan)
             for j, values in zip(term.grid_inputs, points, strict=True):
@@ -179,7 +202,9 @@ class Terms:
     def _grids(self) -> list[list[Axis]]:
         """The axes along which each term is given: none for trees."""
         return [
-            [self._code_axis(term.inputs[0])]
+            [self._crossed_axis(term.crossed)]
+            if term.crossed is not None
+            else [self._code_axis(term.inputs[0])]
             if term.is_code
             else [self._axis(j, in_pair=len(term.grid_inputs) == 2) for j in term.grid_inputs]
             for term in self.term_columns
@@ -202,8 +227,8 @@ class Terms:
     @cached_property
     def _level_weights(self) -> csr_array:
         """The weight of each random effect in each term."""
-        n_columns, every_level = self.basis.n_columns, np.arange(self.basis.random_effects.size)
-        weights = self.solution.final.weights[n_columns : n_columns + every_level.size]
+        _, weights, _, _ = self.basis.split_weights(self.solution.final.weights)
+        every_level = np.arange(self.basis.random_effects.size)
         parts = [(every_level[term.levels], weights[term.levels]) for term in self.term_columns]
         return stack_columns(parts, self.basis.random_effects.size)
 
@@ -211,6 +236,25 @@ class Terms:
         """Return the values of a coded input."""
         numbers = self.basis.random_effects.numbers_of(j)
         return tuple(map(str, numbers.tolist())), numbers.astype(np.float64)
+
+    def _crossed_axis(self, number: int) -> Axis:
+        """Return names of the most frequent levels of a crossed code; the numbers count them."""
+        code = self.basis.crossed.codes[number]
+        names = []
+        for example in code.examples.tolist():
+            parts = zip(code.members, example, strict=True)
+            names.append(" × ".join(self._shown_value(member, value) for member, value in parts))
+        return tuple(names), np.arange(float(len(names)))
+
+    def _shown_value(self, member: Member, value: float) -> str:
+        """Return a value of a member of a crossed code as text."""
+        if math.isnan(value):
+            return MISSING_NAME
+        if self.basis.tables.kinds[member.input] == CATEGORICAL:
+            return self.categories[member.input].get(int(value), OTHERS if value < 0 else str(int(value)))
+        if not member.edges.size:
+            return f"{value:.15g}"
+        return f"< {member.edges[0]:g}" if value < member.edges[0] else f"≥ {value:g}"
 
     def _axis(self, j: int, in_pair: bool) -> Axis:
         """Return the values of an input at which its terms are given, as shown and as numbers."""
@@ -226,7 +270,7 @@ class Terms:
             numbers = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
         shown: tuple[float | str, ...] = tuple(numbers.tolist() if names is None else names)
         if tables.columns[j, MISSING] >= 0:
-            return (*shown, "missing"), np.append(numbers, np.nan)
+            return (*shown, MISSING_NAME), np.append(numbers, np.nan)
         return shown, numbers
 
     def _category_axis(self, j: int) -> tuple[list[str], Floats]:
@@ -275,6 +319,9 @@ class TermSums:
         means: Floats = self._column_means @ self.column_weights
         for number, term in enumerate(self.terms):
             means[number] += float(self._level_shares[term.levels] @ self._level_weights[term.levels])
+            if term.crossed is not None:
+                shares, effects = self._crossed(term.crossed)
+                means[number] += float(shares @ effects)
         means += self._of_trees.mean(axis=0)
         return means
 
@@ -285,6 +332,9 @@ class TermSums:
         squares = 2.0 * weights.multiply(self._gram @ weights).sum(axis=0)
         squares = (squares - np.diagonal(self._gram) @ weights.power(2)) / total
         for number, term in enumerate(self.terms):
+            if term.crossed is not None:
+                shares, effects = self._crossed(term.crossed)
+                squares[number] += float(shares @ effects**2)
             effects = self._level_weights[term.levels]
             if effects.size:  # added to the weight of the column that pools these categories
                 pooled = 0.0 if term.is_code else weights[self._basis.pooled_column(term.inputs[0]), number]
@@ -309,7 +359,7 @@ class TermSums:
     def trees(self) -> TreeTerms | None:
         """What the trees do by each input; None where the model has no trees."""
         model, final = self.solution.current.model, self.solution.final
-        leaf_weights = final.weights[self._basis.n_columns + self._basis.random_effects.size :]
+        leaf_weights = final.weights[self._basis.n_additive :]
         if model.blend is None or not leaf_weights.any():
             return None
         has_main_effect = np.array([(j,) in self._basis.effects for j in range(self._basis.n_inputs)])
@@ -350,6 +400,11 @@ class TermSums:
     def _along(self, number: int, rows: Floats, covariance: Floats) -> tuple[Floats, Floats]:
         if not len(rows):
             return np.empty(0), np.empty(0)
+        if (code := self.terms[number].crossed) is not None:
+            crossed, model = self._basis.crossed, self.solution.current.model
+            _, _, effects, _ = self._basis.split_weights(self.solution.final.weights)
+            variances = crossed.contributions(rows, model.crossed.variances(crossed))[:, code]
+            return crossed.contributions(rows, effects)[:, code] - self.means[number], np.sqrt(variances)
         term, columns = self.terms[number], self._basis.rows(rows).toarray()
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
@@ -385,7 +440,9 @@ class TermSums:
         return {
             number: find_main_part(self._basis, self._gram, term.inputs, term.columns)
             for number, term in enumerate(self.terms)
-            if len(term.grid_inputs) == 2 and all((j,) in self._basis.effects for j in term.inputs)
+            if len(term.grid_inputs) == 2
+            and term.crossed is None
+            and all((j,) in self._basis.effects for j in term.inputs)
         }
 
     def _fitted_weights(self, number: int) -> Floats:
@@ -398,8 +455,15 @@ class TermSums:
 
     @property
     def _level_weights(self) -> Floats:
-        n_columns = self._basis.n_columns
-        return self.solution.final.weights[n_columns : n_columns + self._basis.random_effects.size]
+        _, effects, _, _ = self._basis.split_weights(self.solution.final.weights)
+        return effects
+
+    def _crossed(self, number: int) -> tuple[Floats, Floats]:
+        """Return the share of the rows of each level of a crossed code, half of it as a row has two, and its effect."""
+        part = self._basis.crossed.parts()[number]
+        _, _, effects, _ = self._basis.split_weights(self.solution.final.weights)
+        curvature = self.solution.current.model.crossed.curvature[part]
+        return 0.5 * curvature / max(self._gram[0, 0], 1e-300), effects[part]
 
     @cached_property
     def _level_shares(self) -> Floats:

@@ -83,10 +83,10 @@ class OnePassGAM(ScoringClassifier):
         Largest number of columns of the basis. Time grows with its square per row and with its cube per solve.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may interact, or which: pairs of names or positions. With anything but "auto"
-        no trees join the model.
+        neither trees nor effects of combinations of columns (crossed codes) join the model.
     trees : bool, default=True
         Whether a tree ensemble, grown on the initial sample by LightGBM, is blended with curves and pairs where that
-        pays on rows held out. Without trees every term is a curve, a set of levels or a surface.
+        pays on rows held out. Without trees every term is a curve, a surface, or a set of levels.
     effort : {"normal", "high"}, default="normal"
         With "high" trees grow slowly, on random parts of rows and columns; of fewer than 16,384 rows in two ways, which
         are averaged. That ranks a little better and takes three to ten times as long.
@@ -97,7 +97,8 @@ class OnePassGAM(ScoringClassifier):
         `fit` all of up to 174,080 rows, else 139,264 of them. Where one class is rare, more rows are drawn. Rows of
         the initial sample cannot be removed from what they fixed: give a number where rows must be forgotten.
     categorical : list of str or int, default=None
-        Columns whose values are categories, by name or position, whatever would be inferred.
+        Columns whose values are categories, by name or position, whatever would be inferred. Columns of a categorical
+        type, and strings of digits in a frame, are categories anyway.
     numeric : list of str or int, default=None
         Columns whose values are numbers, whatever would be inferred; their values are no codes either.
     drop : list of str or int, default=None

@@ -17,6 +17,7 @@ from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.codes import find_coded_inputs
+from opauc.additive.crossed_search import find_crossed_codes
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -48,7 +49,7 @@ class BasisModel(NamedTuple):
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
         """Return a basis and the model that gave these arrays."""
         check_model_arrays(
-            arrays, basis.groups, basis.random_effects.size, basis.trees
+            arrays, basis.groups, basis.random_effects.size, basis.trees, basis.crossed.size
         )  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
 
@@ -56,7 +57,8 @@ class BasisModel(NamedTuple):
 def basis_columns(basis: Basis) -> BasisColumns:
     """Return the penalties and the column groups that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
-    return BasisColumns(penalties, basis.main_columns(), basis.certain_columns(), owners, basis.trees)
+    main, certain = basis.main_columns(), basis.certain_columns()
+    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed)
 
 
 def fit_basis(
@@ -99,6 +101,9 @@ def fit_basis(
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
+    if settings.interactions == AUTO:
+        crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed)
+        basis = replace(basis, crossed=crossed)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     start = AdditiveLogistic.start(basis_columns(basis), initial)
     parts = LabeledSample(rows, labels, weights, categorical)
@@ -179,9 +184,11 @@ def _grow_trees(
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
     if not scored:
         return None
-    additive = basis.products(rows[validation], model.solve(policy, narrow=True).weights)
+    additive_weights = model.solve(policy, narrow=True).weights
+    additive = basis.products(rows[validation], additive_weights)
     ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
-    return Blend.start(ensemble, ValidationRows(held_out, additive, trees), coded.codes, policy=policy.tree)
+    validated = ValidationRows(held_out, additive, trees)
+    return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree)
 
 
 def _cross_fit_trees(
@@ -213,7 +220,8 @@ def _cross_fit_trees(
         return None
     ensemble, trees = average_ensembles([part.ensemble for part in grown], [part.scores for part in grown], coded)
     validation = ValidationRows(coded, additive, trees)
-    return Blend.start(ensemble, validation, coded.codes, frozen=True, policy=policy.tree)
+    additive_weights = model.solve(policy, narrow=True).weights
+    return Blend.start(ensemble, additive_weights, validation, coded.codes, frozen=True, policy=policy.tree)
 
 
 def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:
@@ -231,14 +239,22 @@ def encode_rows(
     labels: Labels,
     weight: Floats | None,
     fresh: NDArray[np.bool_] | None = None,
-    with_leaves: bool = False,
+    blend: Blend | None = None,
 ) -> Iterator[BasisRows]:
-    """Yield the columns of labeled rows in blocks of a few thousand rows; those of later rows with their leaves."""
+    """Yield the columns of labeled rows in blocks of a few thousand rows.
+
+    Later rows of a model with trees, which is a `blend`, come with their leaves and additive scores.
+    """
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
-        leaves = basis.leaves(rows[part]) if with_leaves else None
-        yield BasisRows(block, labels[part], weights, None if fresh is None else fresh[part], levels, leaves)
+        crossed = basis.crossed.levels(rows[part]) if basis.crossed.size else None
+        new = None if fresh is None else fresh[part]
+        batch = BasisRows(block, labels[part], weights, new, levels, crossed)
+        if blend is not None:
+            additive = basis.additive_products(block, rows[part], blend.additive)
+            batch = batch._replace(leaves=basis.leaves(rows[part]), additive=additive)
+        yield batch
 
 
 def _choose_main_effects(

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
+from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.groups import ColumnGroups
 from opauc.additive.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES, Blend
+from opauc.additive.crossed_sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
@@ -39,14 +41,14 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums, linearize
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
-BLEND = "blend."
+BLEND, CROSSED = "blend.", "crossed."
 SCHEMA = {
     "lambdas": ArrayRule("float64", "groups", low=0),
     "first_counts": ArrayRule("float64", "2", low=0),
@@ -55,13 +57,15 @@ SCHEMA = {
     **add_prefix(BIN_COUNTS, BIN_COUNTS_SCHEMA),
 }
 OF_EFFECTS, OF_BLEND = add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA), add_prefix(BLEND, BLEND_SCHEMA)
+OF_CROSSED = add_prefix(CROSSED, CROSSED_SCHEMA)
 
 
 class BasisRows(NamedTuple):
     """Rows as a model takes them: their columns, labels and sample weights (None means one each).
 
     `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
-    with random effects, if the basis has any; `leaves` are those of the rows in each tree, if it has trees.
+    with random effects, if the basis has any, `levels` those of crossed codes. Later rows of a model with trees have
+    `leaves`, one in each tree, and `additive` scores without the trees.
     """
 
     columns: csr_array
@@ -69,7 +73,9 @@ class BasisRows(NamedTuple):
     weight: Floats | None = None
     fresh: NDArray[np.bool_] | None = None
     indicators: csr_array | None = None
+    levels: NDArray[np.int64] | None = None  # (n_rows, 2 n_codes)
     leaves: NDArray[np.int32] | None = None
+    additive: Floats | None = None
 
     @property
     def labeled(self) -> tuple[csr_array, Labels, Floats | None]:
@@ -82,13 +88,15 @@ class BasisRows(NamedTuple):
             return self
         weight = None if self.weight is None else self.weight[self.fresh]
         leaves = None if self.leaves is None else self.leaves[self.fresh]
-        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves)
+        additive = None if self.additive is None else self.additive[self.fresh]
+        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves, additive=additive)
 
 
 class BasisColumns(NamedTuple):
     """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
-    `group_index` has the input of each random effect, counted among the inputs that have any.
+    `group_index` has the input of each random effect, counted among the inputs that have any. `crossed` are the
+    crossed codes.
     """
 
     penalties: Penalties
@@ -96,6 +104,7 @@ class BasisColumns(NamedTuple):
     certain: int
     group_index: NDArray[np.int64] = NO_GROUPS
     trees: TreeEnsemble | None = None
+    crossed: CrossedCodes = NO_CROSSED_CODES
 
     @property
     def n_columns(self) -> int:
@@ -108,9 +117,9 @@ class BasisColumns(NamedTuple):
 
 
 class FinalWeights(NamedTuple):
-    """Weights of the columns, of the random effects and of the leaves, smoothing parameters, and the selection.
+    """Weights of columns, random effects, crossed codes and leaves in turn, smoothing parameters, and the selection.
 
-    `scale` is the weight of the additive part in the blend with the trees, by which those of columns and effects are
+    `scale` is the weight of the additive part in the blend with the trees, by which all but those of the leaves are
     multiplied.
     """
 
@@ -152,6 +161,7 @@ class AdditiveLogistic:
     random_effects: RandomEffectSums
     candidates: CandidateModels
     bin_counts: BinCounts
+    crossed: CrossedSums
     blend: Blend | None = None  # with the trees of the basis, if it has any
 
     @classmethod
@@ -165,23 +175,40 @@ class AdditiveLogistic:
             RandomEffectSums.empty(columns.group_index.size, columns.n_columns),
             CandidateModels.of(np.tile(fit.weights, (len(columns.candidates()), 1))),
             BinCounts.empty(columns.n_columns),
+            CrossedSums.empty(columns.crossed.size),
         )
 
     def update_initial(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with the rows of the warm-up buffer added."""
         bin_counts, effects = self.bin_counts, RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
+        crossed = self.crossed.copy()
 
         def labeled() -> Iterator[LabeledRows]:
             nonlocal bin_counts
             for batch in batches:
                 bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
+                self._add_levels(crossed, batch)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)
                 yield batch.labeled
 
         sums = self.sums.update_all(labeled())
         counts = sums.class_counts
-        return replace(self, sums=sums, random_effects=effects.finish(), first_counts=counts, bin_counts=bin_counts)
+        return replace(
+            self,
+            sums=sums,
+            random_effects=effects.finish(),
+            first_counts=counts,
+            bin_counts=bin_counts,
+            crossed=crossed,
+        )
+
+    def _add_levels(self, crossed: CrossedSums, batch: BasisRows) -> None:
+        """Add a batch to the sums of crossed codes, linearized at the expansion point."""
+        if batch.levels is not None:
+            curvature, residuals = linearize(batch.columns @ self.sums.expansion_point, batch.labels)
+            weight = 1.0 if batch.weight is None else batch.weight
+            crossed.add_in_place(batch.levels, weight * residuals, weight * curvature)
 
     def merge_initial(self, other: AdditiveLogistic) -> Self:
         """Return the model with other rows of the same warm-up buffer added."""
@@ -191,17 +218,18 @@ class AdditiveLogistic:
             random_effects=self.random_effects.merge(other.random_effects),
             first_counts=self.first_counts + other.first_counts,
             bin_counts=self.bin_counts.merge_initial(other.bin_counts),
+            crossed=self.crossed.merge(other.crossed),
         )
 
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
-        penalties, columns, point = self.columns.penalties, self.columns.candidates(), self.sums.expansion_point
-        del columns[FULL]
+        penalties, columns = self.columns.penalties, self.columns.candidates()
+        of_all = candidate_weights(self.sums, penalties, self.lambdas, columns[FULL])
         weights = [
-            point if name == PAIRS else candidate_weights(self.sums, penalties, self.lambdas, kept)
-            for name, kept in columns.items()
+            of_all if kept.size == of_all.size else candidate_weights(self.sums, penalties, self.lambdas, kept)
+            for kept in columns.values()
         ]
-        return replace(self, candidates=CandidateModels.of(np.stack([*weights, point])))
+        return replace(self, candidates=CandidateModels.of(np.stack(weights)))
 
     def with_blend(self, blend: Blend) -> Self:
         """Return the model blended with the trees of its basis."""
@@ -220,12 +248,14 @@ class AdditiveLogistic:
             random_effects=self.random_effects.empty_copy(),
             candidates=self.candidates.empty_copy(),
             bin_counts=self.bin_counts.empty_copy(),
+            crossed=self.crossed.empty_copy(),
             blend=None if self.blend is None else self.blend.empty_copy(),
         )
 
     def update(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with later rows added; the candidates score fresh rows first."""
         candidates, bin_counts, blend = self.candidates, self.bin_counts, self.blend
+        crossed = self.crossed.copy()
         effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
         def labeled() -> Iterator[LabeledRows]:
@@ -234,19 +264,26 @@ class AdditiveLogistic:
                 blended = None
                 if blend is not None:
                     fresh = batch.only_fresh()
-                    additive = fresh.columns @ self.sums.expansion_point
-                    assert fresh.leaves is not None, "later rows of a basis with trees have leaves"
-                    blended = blend.scores(additive, fresh.leaves)
-                    blend = blend.update(additive, fresh.leaves, fresh.labels, fresh.weight)
+                    assert fresh.leaves is not None, "later rows of a model with trees have leaves"
+                    assert fresh.additive is not None, "and additive scores"
+                    blended = blend.scores(fresh.additive, fresh.leaves)
+                    blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, fresh.weight)
                 candidates = candidates.update(*batch.labeled, batch.fresh, blended)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
+                self._add_levels(crossed, batch)
                 if batch.indicators is not None:
                     effects.add(batch.labeled, batch.indicators)
                 yield batch.labeled
 
         sums = self.sums.update_all(labeled())
         return replace(
-            self, sums=sums, random_effects=effects.finish(), candidates=candidates, bin_counts=bin_counts, blend=blend
+            self,
+            sums=sums,
+            random_effects=effects.finish(),
+            candidates=candidates,
+            bin_counts=bin_counts,
+            crossed=crossed,
+            blend=blend,
         )
 
     def merge(self, other: AdditiveLogistic) -> Self:
@@ -257,6 +294,7 @@ class AdditiveLogistic:
             random_effects=self.random_effects.merge(other.random_effects),
             candidates=self.candidates.merge(other.candidates),
             bin_counts=self.bin_counts.merge(other.bin_counts),
+            crossed=self.crossed.merge(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.merge(other.blend),
         )
 
@@ -273,6 +311,7 @@ class AdditiveLogistic:
             random_effects=self.random_effects.subtract(other.random_effects),
             candidates=self.candidates.subtract(other.candidates),
             bin_counts=self.bin_counts.subtract(other.bin_counts),
+            crossed=self.crossed.subtract(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
         )
 
@@ -284,7 +323,7 @@ class AdditiveLogistic:
         selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
         initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
         if not self.counts.both:
-            zeros = np.zeros(self.sums.n_features + no_effects.size + self._no_leaves().size)
+            zeros = np.zeros(self.sums.n_features + no_effects.size + self.crossed.size + self._no_leaves().size)
             return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
         prior_shift = self._prior_shift()
         if abs(prior_shift) > policy.smoothing.max_prior_shift:
@@ -293,25 +332,24 @@ class AdditiveLogistic:
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
         fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64())
-        weights, effects = fit.weights, fit.effects
+        weights, effects, crossed = fit.weights, fit.effects, self.crossed.effects(self.columns.crossed)
         if selection.model == FULL and self.blend is not None:
             blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)
-            all_weights = _blend_weights(blend, np.concatenate([weights, effects]), leaves)
+            all_weights = _blend_weights(blend, np.concatenate([weights, effects, crossed]), leaves)
             scale = float(blend[ADDITIVE])
             return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, scale)
         if selection.model not in (FULL, PAIRS):
             rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
             kept = self.columns.candidates()[selection.model]
             weights = candidate_weights(rest, self.columns.penalties, fit.lambdas, kept)
-        all_weights = np.concatenate([weights, effects, self._no_leaves()])
+        all_weights = np.concatenate([weights, effects, crossed, self._no_leaves()])
         return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas)
 
     def initial_weights(self) -> Floats:
-        """Return the weights of the fit to the initial sample: columns, random effects, which are zero, and leaves."""
-        weights = np.concatenate([self.sums.expansion_point, np.zeros(self.columns.group_index.size)])
-        if self.blend is None:
-            return weights
-        return _blend_weights(self.blend.point, weights, self.blend.ensemble.values)
+        """Return the weights of the fit to the initial sample; without trees, effects of categories are zero in it."""
+        if self.blend is not None:
+            return _blend_weights(self.blend.point, self.blend.additive, self.blend.ensemble.values)
+        return np.concatenate([self.sums.expansion_point, np.zeros(self.columns.group_index.size + self.crossed.size)])
 
     def _no_leaves(self) -> Floats:
         """Return leaf weights of zero."""
@@ -356,6 +394,8 @@ class AdditiveLogistic:
         arrays |= add_prefix(SUMS, self.sums.to_arrays())
         if self.random_effects.size:
             arrays |= add_prefix(RANDOM_EFFECTS, self.random_effects.to_arrays())
+        if self.crossed.size:
+            arrays |= add_prefix(CROSSED, self.crossed.to_arrays())
         if self.blend is not None:
             arrays |= add_prefix(BLEND, self.blend.to_arrays())
         arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
@@ -364,8 +404,10 @@ class AdditiveLogistic:
     @classmethod
     def from_arrays(cls, columns: BasisColumns, arrays: NamedArrays) -> Self:
         """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
-        effects, trees = with_prefix(RANDOM_EFFECTS, arrays), columns.trees
-        check_model_arrays(arrays, columns.penalties.groups, columns.group_index.size, trees)
+        effects, crossed = with_prefix(RANDOM_EFFECTS, arrays), with_prefix(CROSSED, arrays)
+        trees, n_effects = columns.trees, columns.group_index.size
+        check_model_arrays(arrays, columns.penalties.groups, n_effects, trees, columns.crossed.size)
+        n_additive = columns.n_columns + n_effects + columns.crossed.size
         return cls(
             columns,
             arrays["lambdas"],
@@ -374,7 +416,8 @@ class AdditiveLogistic:
             RandomEffectSums.from_arrays(effects) if effects else RandomEffectSums.empty(0, columns.n_columns),
             CandidateModels.from_arrays(with_prefix(CANDIDATES, arrays)),
             BinCounts.from_arrays(with_prefix(BIN_COUNTS, arrays)),
-            None if trees is None else Blend.from_arrays(trees, with_prefix(BLEND, arrays)),
+            CrossedSums.from_arrays(crossed) if crossed else CrossedSums.empty(0),
+            None if trees is None else Blend.from_arrays(trees, n_additive, with_prefix(BLEND, arrays)),
         )
 
 
@@ -386,13 +429,16 @@ def _blend_weights(blend: Floats, additive: Floats, leaves: Floats) -> Floats:
 
 
 def check_model_arrays(
-    arrays: NamedArrays, groups: ColumnGroups, n_effects: int, trees: TreeEnsemble | None = None
+    arrays: NamedArrays, groups: ColumnGroups, n_effects: int, trees: TreeEnsemble | None = None, n_levels: int = 0
 ) -> None:
     """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them."""
     n_models = len(MODELS_WITHOUT_TREES if trees is None else MODELS)
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
-    schema = SCHEMA | (OF_EFFECTS if n_effects else {})
+    schema = SCHEMA | (OF_EFFECTS if n_effects else {}) | (OF_CROSSED if n_levels else {})
     if trees is not None:
-        sizes |= {"leaves": trees.n_leaves, "coded": trees.codes.n_coded}
+        n_additive = groups.n_columns + n_effects + n_levels
+        sizes |= {"leaves": trees.n_leaves, "coded": trees.codes.n_coded, "additive": n_additive}
         schema |= OF_BLEND
     check_arrays(schema, arrays, sizes)
+    if n_levels and int(arrays[f"{CROSSED}n_levels"]) != n_levels:
+        raise ValueError(f"crossed codes: expected sums of {n_levels} levels")

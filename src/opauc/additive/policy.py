@@ -207,6 +207,7 @@ class Growth:
     min_leaf_rows: int = 20
     ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
     input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
+    min_inputs: int = 8  # of a tree, however small their share: interactions need several
     row_share: float = 1.0  # of the rows of a tree, at random
     random_splits: bool = False  # whether one random cut per input is considered, not all
     patience: int = 30  # trees without a better AUC of the validation rows before growing stops
@@ -215,6 +216,10 @@ class Growth:
     def leaves_for(self, n_rows: int) -> int:
         """Return the number of leaves of a tree grown on so many rows."""
         return min(max(n_rows // self.rows_per_leaf, self.min_leaves), self.max_leaves)
+
+    def input_share_of(self, n_inputs: int) -> float:
+        """Return the share of so many inputs that a tree may split on."""
+        return max(self.input_share, min(1.0, self.min_inputs / max(1, n_inputs)))
 
 
 SLOW_GROWTH = Growth(learning_rate=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0)
@@ -302,7 +307,45 @@ class CodePolicy:
     n_first_values: int = 64  # values that reveal nearly every column of fractions, before all are looked at
 
 
+@dataclass(frozen=True)
+class CrossedPolicy:
+    """Which combinations of inputs are tested as crossed codes, and when one joins the model.
+
+    Chosen on splits 0 to 2 of seven tables (`experiments/tables.py`: amazon_access, flight_delays, marvel, noshow,
+    shelter_animals, oulad, kobe).
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from opauc.additive.policy import CROSSED_POLICY
+    >>> replace(CROSSED_POLICY, max_codes=0).max_codes
+    0
+    """
+
+    # Which inputs are crossed.
+    min_rare_rows: float = 200.0  # weight of the rarer class below which nothing is crossed
+    min_values: int = 3  # distinct values of an input: products of two values are those of pairs already
+    min_recurring_share: float = 0.1  # share of rows whose number others have, from which a number is a code
+    min_explained_share: float = 0.9  # of the rows with a random effect of an input, whose effects then come first
+    n_bins: int = 16  # quantile bins of a number that has more than twice as many whole parts
+    max_inputs: int = 24  # codes and binned numbers, those of the most values first; tests grow with their square
+    max_extended_pairs: int = 8  # pairs of the largest z-scores, which every third input extends to a triple
+    # When a code joins.
+    screening_z: float = 5.0  # z-score on residuals of the fit itself, which is a little lower, before folds are fitted
+    min_z: float = 5.0  # z-score of the products of out-of-fold residuals
+    min_gain_z: float = 2.0  # standard errors of the log loss gained on rows held out
+    n_folds: int = 5  # of the initial sample, each held out in turn
+    max_evaluated: int = 8  # candidates of the largest z-scores that are evaluated on rows held out
+    max_codes: int = 4  # two numbers per level each
+    lambdas: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)  # curvature added to that of a level, one is chosen
+    # Levels.
+    levels_per_combination: int = 16  # of the initial sample, where no rows follow: few combinations share a level
+    max_levels: int = 2**19  # where more rows follow; on oulad and noshow 2**18 has .003 and .001 less, 2**20 .001 more
+    max_examples: int = 100  # combinations that terms show, the most frequent ones
+
+
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
+CROSSED_POLICY = CrossedPolicy()
 
 
 @dataclass(frozen=True)
@@ -323,6 +366,7 @@ class AdditivePolicy:
     tree: TreePolicy = TREE_POLICY
     smoothing: SmoothingPolicy = SMOOTHING_POLICY
     code: CodePolicy = CODE_POLICY
+    crossed: CrossedPolicy = CROSSED_POLICY
     leak: LeakPolicy = LEAK_POLICY
 
 

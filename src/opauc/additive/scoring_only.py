@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import MAX_CODES
+from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
@@ -34,6 +35,8 @@ BASIS, N_CLASSES = "basis.", 2
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "weights": ArrayRule("float64", "weights"),
+    "crossed_levels": ArrayRule("int64", "used", low=0, rising=True, below="levels"),
+    "crossed_effects": ArrayRule("float64", "used"),
     "class_counts": ArrayRule("float64", "2", low=0),
     "level_counts": ArrayRule("float64", "effects", low=0),
     "bin_counts.first": ArrayRule("float64", "columns"),
@@ -134,9 +137,13 @@ class ScoringOnlyFit(AdditiveFit):
         basis, model = self.current
         saved = self.terms
         weights = saved.column_weights
+        of_columns, of_effects, effects, of_leaves = basis.split_weights(self.weights)
+        used = np.flatnonzero(effects)  # most levels have no rows
         arrays: Arrays = {
             "categorical": self.categorical.copy(),
-            "weights": self.weights.copy(),
+            "weights": np.concatenate([of_columns, of_effects, of_leaves]),
+            "crossed_levels": used,
+            "crossed_effects": effects[used],
             "class_counts": model.sums.class_counts.copy(),
             "level_counts": model.random_effects.counts.copy(),
             "bin_counts.first": model.bin_counts.first.copy(),
@@ -178,7 +185,7 @@ class ScoringOnlyFit(AdditiveFit):
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
-            "weights": basis.n_weights,
+            "weights": basis.n_weights - basis.crossed.size, "levels": basis.crossed.size,
             "coded": 0 if basis.trees is None else basis.trees.codes.n_coded,
             "splits": 0 if basis.trees is None else basis.trees.splits.columns.size,
         }  # fmt: skip
@@ -187,12 +194,14 @@ class ScoringOnlyFit(AdditiveFit):
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
         if not is_known or len(selection["rows"]) != N_CLASSES:
             raise ValueError("selection: expected a candidate model, AUCs of candidates, and two counts of rows")
+        effects = np.zeros(basis.crossed.size)
+        effects[own["crossed_levels"]] = own["crossed_effects"]
         weights = csr_array(
             (own["terms.data"], own["terms.indices"], own["terms.indptr"]), shape=(basis.n_columns, sizes["terms"])
         )
-        trees = None
+        n_before, trees = basis.n_columns + basis.random_effects.size, None
+        leaves = own["weights"][n_before:]
         if basis.trees is not None and {"trees.values", "trees.main"} <= own.keys():
-            leaves = own["weights"][basis.n_weights - basis.trees.n_leaves :]
             trees = TreeTerms(basis.trees, np.concatenate([own["trees.values"], leaves]), own["trees.main"])
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
@@ -203,8 +212,8 @@ class ScoringOnlyFit(AdditiveFit):
         fit = cls(
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
-            removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
-            weights=own["weights"], terms=saved,
+            removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
+            weights=np.concatenate([own["weights"][:n_before], effects, leaves]),
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
@@ -219,5 +228,6 @@ def _without_sums(basis: Basis, class_counts: Floats, level_counts: Floats, bin_
     columns = BasisColumns(no_penalties, basis.main_columns(), basis.certain_columns())
     sums = replace(LinearizedSums.empty(0), class_counts=class_counts)
     effects = replace(RandomEffectSums.empty(level_counts.size, 0), counts=level_counts)
-    candidates = CandidateModels.of(np.empty((0, 0)))
-    return BasisModel(basis, AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts))
+    candidates, crossed = CandidateModels.of(np.empty((0, 0))), CrossedSums.empty(0)
+    model = AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts, crossed)
+    return BasisModel(basis, model)

@@ -290,7 +290,7 @@ class AdditiveFit(Fit):
         is_initial, initial = self.initial.take(pooled, labels)
         unscored = is_initial if self.sampled is None else np.zeros_like(is_initial)
         later, first = (
-            self._encoded(basis, numbers[part], labels[part], None if weight is None else weight[part])
+            self._encoded(numbers[part], labels[part], None if weight is None else weight[part])
             for part in (~unscored, unscored)
         )
         removed = self.removed.merge(ForgetReport(labels.size, int(np.count_nonzero(is_initial))))
@@ -369,14 +369,15 @@ class AdditiveFit(Fit):
 
         def add(shard: slice, first: bool) -> AdditiveLogistic:
             part = rows[shard], labels[shard], None if weight is None else weight[shard]
-            return (model if first else model.empty_copy()).update(self._encoded(basis, *part))
+            return (model if first else model.empty_copy()).update(self._encoded(*part))
 
         total = sum_shards(labels.size, basis.n_columns, add, AdditiveLogistic.merge)
         return replace(self, fixed=BasisModel(basis, total))
 
-    def _encoded(self, basis: Basis, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
+    def _encoded(self, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[BasisRows]:
         """Yield the columns of labeled rows, and which of them the basis was not made of."""
-        return encode_rows(basis, rows, labels, weight, self.new_rows(rows), with_leaves=True)
+        basis, model = self.current
+        return encode_rows(basis, rows, labels, weight, self.new_rows(rows), model.blend)
 
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows, now = other.waiting, replace(self, removed=self.removed.merge(other.removed))

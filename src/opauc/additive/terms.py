@@ -13,22 +13,25 @@ from opauc.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One part of the score, in log-odds: a main effect, a pair, or the share of an input in the trees.
+    """One part of the score, in log-odds: a main effect, a pair, a crossed code, or the share of an input in the trees.
 
     Attributes
     ----------
     name : str
         "age" for a main effect, "age × fare" for a pair, "age (trees)" for the share of an input in the tree ensemble,
-        "shop (categorical)" for the effects of single values of a numeric input.
+        "shop (categorical)" for the effects of single values of a numeric input, "shop × day × hour" and
+        "shop × day (codes)" for those of combinations of values.
     inputs : tuple of str
         The names of the columns that the term depends on.
     at : tuple of tuples of float or str
         The values at which the term is given, numbers or categories, "missing" last: one tuple for a main effect, two
-        for a pair. Empty for trees, whose values depend on other columns too.
+        for a pair. One for combinations too, with the names of the most frequent ones. Empty for trees, whose values
+        depend on other columns too.
     value : ndarray
         The values of the term, of shape `tuple(map(len, at))`, centered: their mean over the training rows is zero. So
         is that of a pair or of trees along each of their columns: what one column does alone is its main effect. Rows
-        count with p (1 - p), the most where the model is least certain.
+        count with p (1 - p), the most where the model is least certain. (Of combinations the mean is nearly zero: a few
+        of them share a level.)
     error : ndarray
         The standard error of each value.
     importance : float

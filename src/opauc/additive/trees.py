@@ -62,7 +62,8 @@ def grow_ensemble(
     n_leaves = growth.leaves_for(rows.labels.size)
     parameters = {
         "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.learning_rate,
-        "lambda_l2": growth.ridge, "feature_fraction": growth.input_share, "min_data_in_leaf": growth.min_leaf_rows,
+        "lambda_l2": growth.ridge, "feature_fraction": growth.input_share_of(rows.codes.shape[1]),
+        "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
         "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,

@@ -71,6 +71,7 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_trees
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
+    parts += [number_of(len(basis.crossed.codes), "crossed code")] if basis.crossed.codes else []
     candidate = (
         "" if selection.model == "full" else f" (candidate model '{selection.model}', which ranked later rows best)"
     )

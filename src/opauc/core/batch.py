@@ -48,7 +48,8 @@ class RawBatch(NamedTuple):
     text are checked already; others may contain missing values. `labels` are as
     in the source, None where it has none or where they are a column of the table.
     `columns` names the roles of the columns of a table. `passthrough` has the
-    passthrough columns where they differ from those of the table.
+    passthrough columns where they differ from those of the table. `typed` says
+    that the source declares which columns are strings: CSV files do not.
     """
 
     rows: Rows | RecordBatch | WideTable
@@ -58,6 +59,7 @@ class RawBatch(NamedTuple):
     after: Position
     columns: TableColumns | None = None
     passthrough: RecordBatch | None = None
+    typed: bool = False
 
 
 class SourceRecord(TypedDict):

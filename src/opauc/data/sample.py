@@ -302,7 +302,7 @@ def read_sample(files: RowFiles, reading: OrdinalReading, numbers: RowNumbers) -
     tables = [one for one in parts if one.batch.columns is not None]
     if tables:
         joined, source = _join(tables), tables[0].source
-        encoder.infer_schema(joined, tables[0].batch.columns, source)
+        encoder.infer_schema(joined, tables[0].batch.columns, source, tables[0].batch.typed)
         assert encoder.schema is not None, "inferred just now"
         encoder.schema = encoder.schema.with_sorted_categories(joined, source)
     encoded = [encoder.encode(part, source, skipped) for part, source in parts]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.column_names import column_names
+from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.basis.knots import curve_roughness, surface_roughness
@@ -31,7 +32,7 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
 N_CERTAIN, GAIN, AUCS = "n_certain", "validation_gain", "input_aucs"
-TREES, RANDOM_EFFECTS = "trees.", "random_effects."
+TREES, RANDOM_EFFECTS, CROSSED = "trees.", "random_effects.", "crossed."
 BASIS_SCHEMA = {
     **SCHEMA,
     N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
@@ -55,7 +56,8 @@ class Basis:
     `trees` is the tree ensemble, if there is one: its leaves have weights but no
     columns. `validation_gain` is what trees gained on validation rows, whether
     they were accepted or not.
-    `random_effects` are categories that have a weight but no column.
+    `random_effects` are categories that have a weight but no column, `crossed`
+    combinations of inputs of which the same is true.
     `input_aucs` are the AUCs of single inputs on the initial sample, where that is large enough.
 
     Examples
@@ -76,6 +78,7 @@ class Basis:
     validation_gain: ValidationGain | None = None
     random_effects: RandomEffects = NO_RANDOM_EFFECTS
     input_aucs: Floats | None = None
+    crossed: CrossedCodes = NO_CROSSED_CODES
 
     @classmethod
     def of(cls, sample: Floats, balanced_weight: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Basis:
@@ -99,8 +102,13 @@ class Basis:
 
     @property
     def n_weights(self) -> int:
-        """Number of weights of a score: those of the columns, of the random effects, and of the leaves."""
-        return self.n_columns + self.random_effects.size + (0 if self.trees is None else self.trees.n_leaves)
+        """Number of weights of a score: of the columns, the random effects, the levels of crossed codes, the leaves."""
+        return self.n_additive + (0 if self.trees is None else self.trees.n_leaves)
+
+    @property
+    def n_additive(self) -> int:
+        """Number of weights but for those of the leaves."""
+        return self.n_columns + self.random_effects.size + self.crossed.size
 
     @property
     def n_inputs(self) -> int:
@@ -137,6 +145,7 @@ class Basis:
 
     def _kept_numbers_of(self, j: int) -> NDArray[np.int64]:
         numbers = np.union1d(self.column_numbers(j), self.random_effects.numbers_of(j))
+        numbers = np.union1d(numbers, self.crossed.kept_numbers(j))
         return numbers if self.trees is None else np.union1d(numbers, self.trees.codes.numbers_of(j))
 
     def column_numbers(self, j: int) -> NDArray[np.int64]:
@@ -213,28 +222,40 @@ class Basis:
             yield part, self.rows(rows[part])
 
     def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the score of each row: the weights of its columns, of its random effects and of its leaves.
+        """Return the score of each row: the weights of its columns, random effects, crossed codes and leaves.
 
         `weights` may end with those of the columns.
         """
-        n_columns, first_leaf = self.n_columns, self.n_columns + self.random_effects.size
-        column_weights, effect_weights = weights[:n_columns], weights[n_columns:first_leaf]
-        leaf_weights, scores = weights[first_leaf:], list[Floats]()
+        leaf_weights, scores = weights[self.n_additive :], list[Floats]()
 
         def score(part: slice) -> Floats:
-            block: Floats = self.rows(rows[part]) @ column_weights
+            block = self.additive_products(self.rows(rows[part]), rows[part], weights)
             if self.trees is not None and leaf_weights.any():
                 block += self.trees.products(self.trees.codes.of_rows(_dense(rows[part])), leaf_weights)
-            if effect_weights.any():
-                block += self.random_effects.rows(rows[part]) @ effect_weights
             return block
 
         work_in_order(score, self.row_blocks(rows.shape[0]), scores.append)
         return scores[0] if len(scores) == 1 else np.concatenate([np.empty(0), *scores])
 
+    def additive_products(self, columns: csr_array, rows: Rows, weights: Floats) -> Floats:
+        """Return the score of each row, given its columns too, without the trees."""
+        column_weights, effect_weights, crossed_weights, _ = self.split_weights(weights)
+        scores: Floats = columns @ column_weights
+        if effect_weights.any():
+            scores += self.random_effects.rows(rows) @ effect_weights
+        if crossed_weights.any():
+            scores += self.crossed.contributions(_dense(rows), crossed_weights).sum(axis=1)
+        return scores
+
     def leaves(self, rows: Floats) -> NDArray[np.int32] | None:
         """Return the leaf of each row in each tree; None where there are no trees."""
         return None if self.trees is None else self.trees.leaves(self.trees.codes.of_rows(rows))
+
+    def split_weights(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the weights of the columns, the random effects, the levels of crossed codes, and the leaves."""
+        ends = [self.n_columns, self.n_columns + self.random_effects.size, self.n_additive]
+        of_columns, of_effects, of_levels, of_leaves = np.split(weights, ends)
+        return of_columns, of_effects, of_levels, of_leaves
 
     def column_names(self, inputs: Sequence[str], categories: Sequence[dict[int, str]] | None = None) -> list[str]:
         """Return a name for each column, from the names of the inputs and of their categories by number."""
@@ -249,6 +270,8 @@ class Basis:
             arrays[AUCS] = self.input_aucs
         if self.random_effects.size:
             arrays |= {f"{RANDOM_EFFECTS}{name}": array for name, array in self.random_effects.to_arrays().items()}
+        if self.crossed.size:
+            arrays |= {f"{CROSSED}{name}": array for name, array in self.crossed.to_arrays().items()}
         if self.trees is not None:
             arrays |= {f"{TREES}{name}": array for name, array in self.trees.to_arrays().items()}
         return arrays
@@ -257,7 +280,8 @@ class Basis:
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the basis from `to_arrays`; raise ValueError if the arrays are not those of a basis."""
         trees, effects = with_prefix(TREES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
-        own = {name: array for name, array in arrays.items() if not name.startswith((TREES, RANDOM_EFFECTS))}
+        crossed = with_prefix(CROSSED, arrays)
+        own = {name: array for name, array in arrays.items() if not name.startswith((TREES, RANDOM_EFFECTS, CROSSED))}
         check_arrays(BASIS_SCHEMA, own)
         tables = BasisTables(**{name: np.ascontiguousarray(own[name]) for name in SCHEMA})
         check_tables(tables)
@@ -268,6 +292,7 @@ class Basis:
             ValidationGain(*own[GAIN].tolist()) if GAIN in own else None,
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
             own.get(AUCS),
+            CrossedCodes.from_arrays(tables.kinds, crossed) if crossed else NO_CROSSED_CODES,
         )
 
     @cached_property

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 OTHERS = "(others)"
 # Prefix of the columns of leaves.
 TREES = "trees"
-# Suffixes of term names: the share of an input in the tree ensemble, and the effects of single values of a number.
+# Suffixes of term names: the share of an input in the tree ensemble, the effects of single values of a number, and
+# those of combinations of values.
 TREES_SUFFIX = " (trees)"
+CODES_SUFFIX = " (codes)"
 CATEGORICAL_SUFFIX = " (categorical)"
 
 

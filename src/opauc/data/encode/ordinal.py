@@ -126,7 +126,7 @@ class OrdinalEncoder:
             rows = self._array_rows(raw.rows, source)
         else:
             batch = cast("RecordBatch", raw.rows)
-            rows = self._table_rows(batch, raw.columns, source)
+            rows = self._table_rows(batch, raw.columns, source, raw.typed)
             if labels is None and self._label is not None and self.columns.labeled and batch.num_rows:
                 labels = _labels(batch, str(self._label), source, errors)
             passthrough = passthrough_columns(raw, self.columns, errors)
@@ -140,13 +140,13 @@ class OrdinalEncoder:
         groups = passthrough_groups(passthrough, self.columns)
         return EncodedRows(rows, labels, errors.lines_of(good), passthrough, groups)
 
-    def infer_schema(self, batch: RecordBatch, columns: TableColumns | None, source: str) -> None:
-        """Infer the schema of a table from some of its rows."""
+    def infer_schema(self, batch: RecordBatch, columns: TableColumns | None, source: str, typed: bool = False) -> None:
+        """Infer the schema of a table from some of its rows; `typed` says that its strings are declared strings."""
         columns = columns or self.columns.resolve(batch.schema.names, source).by_name
         features = set(columns.features or ())
         names = [name for name in batch.schema.names if name in features]
         categorical, numeric = frozenset(map(str, columns.categorical)), frozenset(map(str, columns.numeric))
-        overrides = TypeOverrides(categorical, numeric, columns.decimals)
+        overrides = TypeOverrides(categorical, numeric, columns.decimals, typed)
         self._label, positive = columns.label, None
         if self._label is not None and self.columns.labeled:
             from opauc.data.arrow_columns import label_values
@@ -160,13 +160,13 @@ class OrdinalEncoder:
         if not self.schema.columns:
             raise all_dropped(self.column_profiles, source)
 
-    def _table_rows(self, batch: RecordBatch, columns: TableColumns | None, source: str) -> Floats:
+    def _table_rows(self, batch: RecordBatch, columns: TableColumns | None, source: str, typed: bool) -> Floats:
         if self.schema is None:
             if self._width:
                 raise InputError(f"{source}: is a table, the first source is an array")
             if not batch.num_rows:
                 return np.empty((0, 0))
-            self.infer_schema(batch, columns, source)
+            self.infer_schema(batch, columns, source, typed)
         assert self.schema is not None
         grow = not self._frozen and self._rows < self.policy.growing_rows
         if self._label is None and columns is not None:

@@ -89,7 +89,7 @@ class ArrowReader:
                 batch.validate(full=True)
                 rows = first_row + batch.num_rows
                 after = Position(rows, rows, fingerprint.sha256)
-                yield RawBatch(without_views(batch), None, None, before, after, columns)
+                yield RawBatch(without_views(batch), None, None, before, after, columns, typed=True)
                 before = after
             fingerprint.check_unchanged()
 

@@ -84,7 +84,7 @@ class JsonLinesReader:
                 columns = [_column([record.get(name) for record, _ in kept]) for name in used]
                 rows = pa.RecordBatch.from_arrays(columns, names=used)
                 at = np.array([line for _, line in kept], np.int64)
-                yield RawBatch(rows, None, at, before, after, resolved.by_name)
+                yield RawBatch(rows, None, at, before, after, resolved.by_name, typed=True)
             before = after
         if names is None:
             raise InputError(f"{source.name}: there is nothing in it")

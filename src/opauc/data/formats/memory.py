@@ -71,7 +71,7 @@ class MemoryReader:
                 raise InputError(f"{IN_MEMORY}: {labels.size} labels for {rows} rows or more")
             after = Position(rows, rows)
             given = column if labels is None else labels[before.offset : rows]
-            yield RawBatch(block, given, None, before, after, columns)
+            yield RawBatch(block, given, None, before, after, columns, typed=True)
             before = after
         if labels is not None and labels.size != before.offset:
             raise InputError(f"{IN_MEMORY}: {labels.size} labels for {before.offset} rows")

@@ -60,11 +60,16 @@ class ColumnProfile(NamedTuple):
 
 
 class TypeOverrides(NamedTuple):
-    """Names of the columns that a user declares categorical or numeric, and the decimal separators to try in text."""
+    """Names of the columns that a user declares categorical or numeric, and the decimal separators to try in text.
+
+    `typed` says that the table declares which columns are strings, as frames, Parquet and JSON do and CSV does not:
+    strings of digits are codes there, since their owner could have had numbers.
+    """
 
     categorical: Collection[str] = ()
     numeric: Collection[str] = ()
     decimals: Sequence[str] = DECIMALS
+    typed: bool = False
 
 
 NO_OVERRIDES = TypeOverrides()
@@ -135,7 +140,7 @@ def infer_column_type(
     if name in overrides.categorical or categories:
         return _category(name, plain)
     if is_text(plain.type):
-        return _infer_text_column(name, plain, values.type != plain.type, declared, overrides.decimals, policy)
+        return _infer_text_column(name, plain, values.type != plain.type, declared, overrides, policy)
     if (parts := parts_of_type(plain.type)) is not None:
         if "hour" in parts and not np.nan_to_num(date_numbers(plain, ("hour",), f"column {name}")).any():
             parts = PARTS  # as the same dates are typed where they are text
@@ -240,12 +245,13 @@ def are_codes(numbers: Floats, positive: Mask, policy: SchemaPolicy = DEFAULT_PO
 
 
 def _infer_text_column(
-    name: str, values: Column, is_dictionary: bool, declared: bool, decimals: Sequence[str], policy: SchemaPolicy
+    name: str, values: Column, is_dictionary: bool, declared: bool, overrides: TypeOverrides, policy: SchemaPolicy
 ) -> ColumnProfile:
     """Return the profile of a text column; `declared` says that the user declares it numeric."""
     from opauc.data.arrow_columns import encode_strings
 
-    plain = cast_plain_numbers(values) if POINT in decimals and not is_dictionary else None
+    may_be_plain = POINT in overrides.decimals and not is_dictionary and not overrides.typed
+    plain = cast_plain_numbers(values) if may_be_plain else None
     if plain is not None and 0.0 <= np.nanmax(np.abs(plain), initial=-1.0) < SIXTEEN_DIGITS:
         # Most columns of numbers. There is no comma, no unit and no integer that merges: the strings tell no more.
         return _profile_numbers(NUMBER, ColumnSchema(name, NUMBER, declared=declared), plain, declared, policy)
@@ -256,7 +262,9 @@ def _infer_text_column(
         return ColumnProfile(name, EMPTY, None, "no value")
     if is_dictionary and not declared:
         return _profile_strings(name, values, strings, counts, policy, is_dictionary=True)
-    number_format = infer_number_format(strings, counts, policy, decimals=decimals, force=declared)
+    if overrides.typed and not declared and are_digit_codes(present):
+        return _profile_strings(name, values, strings, counts, policy)
+    number_format = infer_number_format(strings, counts, policy, decimals=overrides.decimals, force=declared)
     if number_format is not None and (declared or not merges_integers(present, policy)):
         numbers = np.array([*(parse_number(string, number_format.name) for string in strings), np.nan])
         booleans = {string.strip().lower() for string in strings if not is_missing(string)} <= set(BOOLEANS)
@@ -271,6 +279,18 @@ def _infer_text_column(
         column = ColumnSchema(name, DATE, TIMED_PARTS if timed else PARTS, text_format=layout)
         return ColumnProfile(name, DATE, column, f"{len(strings):,} values, as {layout}")
     return _profile_strings(name, values, strings, counts, policy)
+
+
+def are_digit_codes(strings: Sequence[str]) -> bool:
+    """Tell whether strings that are declared as such are all digits: more than two different ones are codes.
+
+    With anything else among them, even a missing-value marker, they are strings for its sake and may be numbers.
+
+    >>> from opauc.data.schema.infer import are_digit_codes
+    >>> are_digit_codes(["17", "4", "23"]), are_digit_codes(["17", "4", "?"]), are_digit_codes(["0", "1"])
+    (True, False, False)
+    """
+    return len(strings) > 2 and all(string.isascii() and string.isdigit() for string in strings)
 
 
 def _profile_strings(

@@ -95,7 +95,9 @@ class TableSchema:
         classes = None if labels is None else np.asarray(labels == labels[:1])
         resolved = requested.resolve(batch.schema.names, source).by_name
         names = [name for name in batch.schema.names if name in set(resolved.features or ())]
-        overrides = TypeOverrides(frozenset(map(str, resolved.categorical)), frozenset(map(str, resolved.numeric)))
+        overrides = TypeOverrides(
+            frozenset(map(str, resolved.categorical)), frozenset(map(str, resolved.numeric)), typed=True
+        )
         profiles, columns = infer_column_types(batch, names, overrides, classes, source=source), []
         for profile in profiles:
             if profile.column is not None:
