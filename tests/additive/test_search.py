@@ -188,7 +188,7 @@ def search(sample, **settings):
 def test_the_pair_that_matters_is_certain_and_few_others_are(seed, kind, expected, offset):
     basis, _ = search(draw_sample(seed, kind, 4000 if offset == 0.0 else 12_000, offset))
     assert basis.tables.pairs.tolist()[: len(expected)] == expected
-    # The residuals of a strong pair differ in variance, which other pairs of its inputs show.
+    # Beside a strong pair up to three others were certain here; why is not known.
     assert len(expected) <= basis.n_certain <= 4 * len(expected) + 1
 
 

@@ -112,6 +112,7 @@ def test_more_rows_are_drawn_where_a_class_is_rare(positives):
             return super().take(numbers)
 
     Asked(X, y, [9000]).fitted(OnePassGAM(random_state=0, init_size=1500))
+    assert asked.pop(0) == 1  # whose width bounds the number of rows
     assert asked[0] == 1500
     assert asked[1] >= (20_000 if positives == 40 else 4 * 1500 * 0.5)
 
