@@ -29,9 +29,10 @@ STAGES = {
     ],
     "REML": [("opauc.additive.fit", "", "smooth"), ("opauc.additive.model", "", "smooth")],
     "Grams": [("opauc.additive.sums", "LinearizedSums", "update_all")],
-    "bin codes": [("opauc.additive.trees", "TreeSearch", "of")],
-    "tree candidates": [("opauc.additive.trees", "TreeSearch", "choose_candidate")],
-    "trees": [("opauc.additive.trees", "TreeSearch", "add_trees")],
+    "crossed codes": [("opauc.additive.initial_fit", "", "find_crossed_codes")],
+    "bin codes": [("opauc.additive.basis.bins", "ValueCodes", "of_rows")],
+    "trees": [("opauc.additive.initial_fit", "", "grow_ensemble"), ("opauc.additive.initial_fit", "", "cross_fit")],
+    "blend": [("opauc.additive.initial_fit", "", "average_ensembles"), ("opauc.additive.blend", "", "fit_blend")],
     "model selection": [
         ("opauc.additive.model", "AdditiveLogistic", "with_candidates"),
         ("opauc.additive.selection", "CandidateModels", "update"),

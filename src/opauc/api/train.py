@@ -49,9 +49,9 @@ from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Json, Settings
 from opauc.version import __version__
 
-# Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 # Parameters that the model of a basis settles, and their defaults.
 BASIS_PARAMETERS: Json = {"init_size": "auto", "trees": True, "effort": "normal", "random_state": "auto"}
+# Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
 
