@@ -60,7 +60,7 @@ def find_crossed_codes(
     Parameters
     ----------
     basis : Basis
-        The basis without crossed codes.
+        The basis without crossed codes and trees.
     sample : SampleRows
         The initial sample.
     fit : PenalizedFit
@@ -91,8 +91,6 @@ def find_crossed_codes(
     """
     if sample.rarer < policy.min_rare_rows or policy.max_codes == 0:
         return NO_CROSSED_CODES
-    if basis.trees is not None:
-        basis, fit = _without_trees(basis, sample, fit)
     inputs = code_inputs(basis, sample, numeric, policy)
     test = CombinationTest(inputs, sample.labels.size, policy)
     residuals = sample.weight * (sample.labels - expit(fit.scores))
@@ -103,12 +101,6 @@ def find_crossed_codes(
     singles = [k for k, one in enumerate(inputs) if one.is_code and one.member.input in explained]
     chosen = ForwardSelection(inputs, singles, test, sample, fit.scores, held_out, policy).run()
     return CrossedCodes(tuple(_code(inputs, sample, one, more_rows, policy) for one in chosen))
-
-
-def _without_trees(basis: Basis, sample: SampleRows, fit: PenalizedFit) -> tuple[Basis, PenalizedFit]:
-    """Return the basis and its fit without trees: these know the rows of the sample too well to be judged on them."""
-    smooth, weights = basis.without_trees(), fit.weights[: basis.first_leaf()]
-    return smooth, PenalizedFit(weights, fit.lambdas[:-1], smooth.products(sample.numbers, weights))
 
 
 def _explained_inputs(basis: Basis, sample: SampleRows, policy: CrossedPolicy) -> set[int]:
