@@ -49,7 +49,8 @@ def fit(n_rows, settings=SETTINGS):
     assert basis.random_effects.size > 500
     ensemble, validation = model.blend.ensemble, model.blend.validation
     helpful = validation._replace(additive=validation.additive + 0.3 * validation.rows.labels)
-    blend = Blend.start(ensemble, helpful, model.blend.kept, model.blend.frozen, POLICY.tree)
+    additive = model.blend.additive
+    blend = Blend.start(ensemble, additive, helpful, model.blend.kept, model.blend.frozen, POLICY.tree)
     fitted = replace(begun, fixed=BasisModel(basis, model.with_blend(blend)))
     fitted = fitted.update(ROWS[4000:n_rows], LABELS[4000:n_rows]) if n_rows > 4000 else fitted
     assert fitted.final.selection.model == "full"
@@ -113,8 +114,9 @@ def test_before_later_rows_the_blend_is_that_of_the_validation_rows():
     fitted = fit(4000)
     basis, model = fitted.current
     blend, initial = model.blend, model.initial_weights()
-    point = np.append(model.sums.expansion_point, np.zeros(basis.random_effects.size))
-    expected = np.concatenate([blend.point[ADDITIVE] * point, blend.point[TREES] * basis.trees.values])
+    assert blend.additive.size == basis.n_additive
+    assert blend.additive[basis.n_columns :].any()  # effects of categories are part of the point
+    expected = np.concatenate([blend.point[ADDITIVE] * blend.additive, blend.point[TREES] * basis.trees.values])
     expected[0] += blend.point[INTERCEPT]
     assert_allclose(initial, expected, rtol=1e-12)
 

@@ -1,6 +1,7 @@
 """Pairs and trees without main effects: against alternating projections of a table, and on fitted models."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -258,3 +259,16 @@ def test_a_pair_that_has_lost_all_rows_is_left_as_it_is():
     basis = Basis.of_effects(effects).with_pairs(places, np.array([[0, 1]], np.int32), [np.ones(1, bool)], 1)
     _, _, maps = find_main_part(basis, np.zeros((basis.n_columns,) * 2), (0, 1), np.array([3]))
     assert not any(matrix.any() for matrix in maps)
+
+
+def test_categories_that_no_training_row_has_are_explained_by_sums_of_scores():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(list("abcdefgh"), 3000), "b": rng.choice(list("uvwxyz"), 3000)})
+    effects = {pair: rng.normal() for pair in product("abcdefgh", "uvwxyz")}
+    scores = 2.0 * np.array([effects[pair] for pair in zip(frame["a"], frame["b"], strict=True)])
+    model = OnePassGAM(trees=False, random_state=0).fit(frame, (scores > rng.logistic(size=3000)).astype(int))
+    assert "a × b" in model.term_importances_
+    new = pd.DataFrame({"a": ["new", "a", "new"], "b": ["u", "new", "new"]})
+    explained = model.explain(new)
+    assert_allclose(explained.scores(), model.decision_function(new), rtol=1e-9)
+    assert np.abs(explained.contributions).max() < 10

