@@ -207,7 +207,7 @@ class Growth:
     min_leaf_rows: int = 20
     ridge: float = 3.0  # added to the curvature of a leaf: w8a .9725 (none) to .9756, connect-4 .9703 to .9709
     input_share: float = 0.7  # of the inputs of a tree, at random: w8a .9756 (all) to .9785, covtype .9961 to .9956
-    min_inputs: int = 8  # of a tree, however small their share: interactions need several
+    min_inputs: int = 5  # of a tree, however small their share: interactions need several
     row_share: float = 1.0  # of the rows of a tree, at random
     random_splits: bool = False  # whether one random cut per input is considered, not all
     patience: int = 30  # trees without a better AUC of the validation rows before growing stops
