@@ -83,14 +83,28 @@ SADDLE = Column(
     Cost(row_cost, projection_cost, share=0.25),
     {"eta0": STEPS, "radius": (0.1, 1.0, 10.0)},
     solam_family,
-    about="Ying, Wen, Lyu 2016",
+    about="Ying, Wen, Lyu 2016: the square loss of pairs as a saddle point, in vectors only",
 )
 STAGED = Column(
     "FSAUC", OURS, BOTH, fsauc, Cost(staged_cost, restart_cost),
     {"eta0": tuple(2.0**k for k in range(-12, 5, 2)), "radius": (1.0, 10.0, 100.0)},
     about="Liu, Zhang, Chen, Wang, Yang 2018: the saddle point of SOLAM in stages; knows the number of rows",
 )  # fmt: skip
-CENTRED = Column("SPAUC", OURS, BOTH, spauc, Cost(row_cost), {"eta0": STEPS}, about="Lei, Ying 2021")
+CENTRED = Column(
+    "SPAUC",
+    OURS,
+    BOTH,
+    spauc,
+    Cost(row_cost),
+    {"eta0": STEPS},
+    about="Lei, Ying 2021: the square loss of pairs from class means alone",
+)
 ADAPTIVE = Column(
-    "AdaOAM", OURS, (BENCHMARK,), ada_oam, Cost(matrix_cost), {"eta0": STEPS}, about="Ding, Zhao, Hoi, Ong 2015"
+    "AdaOAM",
+    OURS,
+    (BENCHMARK,),
+    ada_oam,
+    Cost(matrix_cost),
+    {"eta0": STEPS},
+    about="Ding, Zhao, Hoi, Ong 2015: OPAUC with a step size for each feature",
 )

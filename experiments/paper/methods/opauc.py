@@ -44,6 +44,7 @@ LAST = Column(
     descent_family(average=False),
     trace=convergence(last),
     worth=2.5,
+    about="the paper's Algorithm 1: one step a row down the square loss of its pairs, from means and covariances",
 )
 AVERAGED = Column(
     "OPAUC averaged", OURS, (BENCHMARK,), averaged, Cost(row_cost, share=0.4, passes=0.5), GRID,
