@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
@@ -25,8 +26,7 @@ LEVEL = 0.05
 MARGIN = 0.005
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether a claim holds, and the figures that decide it."""
 
     verdict: str

@@ -55,16 +55,15 @@ def line(look: Look, path: str) -> str:
 def swatch(look: Look, with_line: bool) -> str:
     """A small picture of a look for keys."""
     stroke = line(look, "M0 8H28") if with_line else ""
-    return f'<svg class="chart swatch" viewBox="0 0 28 16" aria-hidden="true">{stroke}{marker(look, 14, 8, 4.5)}</svg>'
+    return f'<svg class="swatch" viewBox="0 0 28 16" aria-hidden="true">{stroke}{marker(look, 14, 8, 4.5)}</svg>'
 
 
 def look_style() -> str:
     """The style of all looks, on light and on dark paper."""
-    dashes = "".join(f".chart .series.{look.name}{{stroke-dasharray:{look.dashes or 'none'}}}" for look in LOOKS)
+    dashes = "".join(f".series.{look.name}{{stroke-dasharray:{look.dashes or 'none'}}}" for look in LOOKS)
     light, dark = ("".join(_colors(look.name, color) for look, color in _in(theme)) for theme in ("light", "dark"))
     return (
-        ".chart .series{stroke-width:2;stroke-linejoin:round}"
-        ".chart .point{stroke:var(--paper);stroke-width:.25}"
+        ".series{fill:none;stroke-width:2;stroke-linejoin:round}.point{stroke:var(--paper);stroke-width:.25}"
         f"{dashes}{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
     )
 
@@ -74,7 +73,7 @@ def _in(theme: str) -> Iterable[tuple[Look, str]]:
 
 
 def _colors(name: str, color: str) -> str:
-    return f".chart .series.{name}{{stroke:{color}}}.chart .point.{name}{{fill:{color}}}"
+    return f".series.{name}{{stroke:{color}}}.point.{name}{{fill:{color}}}"
 
 
 def powers_of_two(values: Floats, most_ticks: int = 8) -> Axis:

@@ -148,5 +148,5 @@ def counterexample(
     assert bound is not None, "the error is below one half"
     return Counterexample(
         n_rows, n_features, alpha, error, alpha * of_lemma, of_lemma, sketch_rank, bound,
-        [abs(one.sketched_loss - best.total_loss) for one in sketches],
+        [float(abs(one.sketched_loss - best.total_loss)) for one in sketches],
     )  # fmt: skip
