@@ -62,6 +62,7 @@ def _markdown(evidence: Evidence) -> Iterator[str]:
                 yield f"| {claim.where} | {claim.says} | {found.verdict} | {found.because} |"
     yield from _far_from_print(evidence)
     yield from _collapsed(evidence)
+    yield "\nλ↓25 in a table: 25 runs chose the smallest λ of the grid (↑ the largest; η and C steps, R radius)."
     for table in all_tables(evidence.store, evidence.profile, evidence.catalogue):
         if table.sets:
             yield from _markdown_table(table)
@@ -131,7 +132,8 @@ def _markdown_cell(table: Table, name: str, column: str) -> str:
     deviation = "" if cell.deviation is None else f" ± {_four(cell.deviation)}"
     if not cell.is_whole:
         deviation += f", {len(cell.runs)} of {cell.planned} runs"
-    return f"{_four(cell.auc)}{deviation}{MARKS[table.outcome(name, column)]}{beside}"
+    edges = "".join(f" {edge}{count}" for edge, count in sorted(cell.edges.items()))
+    return f"{_four(cell.auc)}{deviation}{MARKS[table.outcome(name, column)]}{edges}{beside}"
 
 
 def _counts(counts: Counts) -> str:

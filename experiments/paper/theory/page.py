@@ -243,8 +243,9 @@ def _low_rank(found: Measurements) -> Iterator[str]:
         "The theorem bounds the distance |Σ L̂_t(w_t) − Σ L_t(w\\*)|, with L̂_t the losses by the sketch. "
         f"λ = {power(found.low_rank_alpha)}, the printed step, Gaussian codes, the sketch centered, means of three "
         f"draws. Of {len(pairs)} pairs of a set and a rank, the condition without λ covers {len(covered)} (bound kept "
-        f"on {kept}), the printed one {len(printed)} (kept on {printed_kept}). The regret in the true losses falls "
-        f"with the rank. At the smallest rank, at 50 and at the largest: {falls}."
+        f"on {kept}), the printed one {len(printed)} (kept on {printed_kept}). The distance is the size of a "
+        "difference that changes its sign with the rank, so that it is smallest in between. The regret in the true "
+        f"losses falls with the rank. At the smallest rank, at 50 and at the largest: {falls}."
     )
     yield "![Losses of OPAUCr against the rank of its sketch](theory-rank.svg)\n"
     head = ("set", "τ", "distance", "regret", "ε, printed condition", "printed bound", "bound without λ")
