@@ -290,8 +290,9 @@ VARIANTS = {
     "OAM_gra": ("OAM_gra, twice C", "OAM_gra, smaller C"),
     "online Uni-Exp": ("online Uni-Exp, unweighted", "online Uni-Exp, intercept"),
     "online Uni-Squ": ("online Uni-Squ, unweighted", "online Uni-Squ, intercept"),
-    "batch Uni-Squ": ("batch Uni-Squ, unweighted",),
-    "batch Uni-Log": ("batch Uni-Log, unweighted",),
+    "batch LS-SVM": ("LS-SVM, all rows",),
+    "batch Uni-Squ": ("batch Uni-Squ, unweighted", "Uni-Squ, all rows"),
+    "batch Uni-Log": ("batch Uni-Log, unweighted", "LogisticRegression"),
 }
 FAR = 2.0
 
