@@ -1,11 +1,13 @@
 """The theory, measured on small problems, against formulas written out and the definitions of the paper."""
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_set import Task
+from experiments.paper.theory import __main__ as command
 from experiments.paper.theory import consistency, low_rank, ranks, regret, unbiasedness
 from experiments.paper.theory.figures import low_rank_figure, regret_figure
 from experiments.paper.theory.page import Measurements, render_page
@@ -223,22 +225,37 @@ def test_the_printed_condition_of_theorem_3_has_a_counterexample():
     assert found.n_broken == 2
 
 
-def test_the_page_says_what_was_measured():
+@pytest.fixture(scope="module")
+def measured():
     task = Task(*problem(8, 200, 3))
     regrets, sketched = regret.measure(task, ALPHAS, n_ends=2), low_rank.measure(task, 2.0**-10, (1, 50))
-    found = Measurements(
+    return Measurements(
         consistency.count_square(20), consistency.count_hinge(20), 1e-16,
         {"made": unbiasedness.measure(task, 2.0**-10, 20)}, {"made": regrets, "again": regrets},
         [ranks.measure("made", task, ALPHAS)], {"made": sketched, "again": sketched}, 2.0**-10,
         low_rank.counterexample(n_rows=2000, n_draws=2), "2026-11-18",
     )  # fmt: skip
-    page = render_page(found)
+
+
+def test_the_page_says_what_was_measured(measured):
+    page = render_page(measured)
     for part in ("Theorem 1", "unbiased", "Theorem 2", "The Remark", "effective numerical rank", "counterexample"):
         assert part in page
     assert "the bound is broken **0** times" in " ".join(page.split())
     assert all(line.count("|") > 2 for line in page.splitlines() if line.startswith("|"))
-    for drawing in (regret_figure(found.regrets, ALPHAS[0]), low_rank_figure(found.low_rank)):
+    for drawing in (regret_figure(measured.regrets, ALPHAS[0]), low_rank_figure(measured.low_rank)):
         text = "".join(ElementTree.fromstring(drawing).itertext())
         assert "made" in text
         assert "again" in text
         assert "nan" not in drawing
+
+
+def test_the_command_writes_the_page_and_every_figure_it_shows(tmp_path, measured, monkeypatch, capsys):
+    monkeypatch.setattr(command, "measure", lambda: measured)
+    monkeypatch.setattr("sys.argv", ["theory", str(tmp_path / "research")])
+    command.main()
+    written = {path.name for path in (tmp_path / "research").iterdir()}
+    shown = set(re.findall(r"\]\((\S+\.svg)\)", (tmp_path / "research" / "theory.md").read_text(encoding="utf-8")))
+    assert written == shown | {"theory.md"}
+    assert len(shown) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 4
