@@ -40,8 +40,10 @@ class Layout(NamedTuple):
     names_above: bool
 
 
-BROAD, NARROW = Layout("broad", 720, 176, 36, False), Layout("narrow", 400, 12, 58, True)
-RIGHT, TOP, BOTTOM, APART = 16, 10, 44, 4.5
+BROAD, NARROW = Layout("broad", 720, 176, 42, False), Layout("narrow", 400, 12, 62, True)
+RIGHT, TOP, BOTTOM = 16, 10, 44
+# Height of a name above its line, and between the points of two sets.
+NAME, BETWEEN = 20.0, 8.0
 
 
 class Figure(NamedTuple):
@@ -177,7 +179,9 @@ def _dots(times: Mapping[str, Mapping[str, float]], columns: Sequence[str], slug
     )
     for place, (name, found) in enumerate(times.items()):
         top = TOP + layout.line * place
-        y = top + layout.line * (0.66 if layout.names_above else 0.5)
+        head = NAME if layout.names_above else 0.0
+        room = layout.line - head - BETWEEN
+        y = top + head + 0.5 * (layout.line - head)
         marks += f'<path class="grid" d="M{left} {y:g}H{width - RIGHT}"/>'
         marks += (
             f'<text class="name" x="{left}" y="{top + 13:g}">{safe(name)}</text>'
@@ -186,9 +190,9 @@ def _dots(times: Mapping[str, Mapping[str, float]], columns: Sequence[str], slug
         )
         for number, (look, column) in enumerate(zip(LOOKS, columns, strict=False)):
             if column in found:
-                shift = APART * (number - 0.5 * (len(columns) - 1))
+                shift = room * ((number + 0.5) / len(columns) - 0.5)
                 tooltip = f"{column} on {name}: {spoken(found[column])}"
-                marks += marker(look, x(found[column]), f"{y + shift:.1f}", 4.5, tooltip)
+                marks += marker(look, x(found[column]), f"{y + shift:.1f}", 4.0, tooltip)
     title, slug = "Seconds of processor time, log scale", f"{slug}-{layout.name}"
     return (
         f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{slug}-title {slug}-about">'
