@@ -106,8 +106,8 @@ def rank_hardly_matters(evidence: Evidence) -> Verdict:
 def small_rank_verifies_the_theorem(evidence: Evidence) -> Verdict:  # noqa: ARG001
     """Theorem 3 asks for far more columns."""
     return untested(
-        "even with its misprinted factor λ Theorem 3 asks for more than a thousand columns on each of these sets, so that "
-        "rank 50 neither confirms nor contradicts it (docs/research/theory.md)"
+        "even with its misprinted factor λ Theorem 3 asks for more than a thousand columns on each of these sets, so "
+        "that rank 50 neither confirms nor contradicts it (docs/research/theory.md)"
     )
 
 
