@@ -80,7 +80,7 @@ def write_report(evidence: Evidence, folder: Path, figure: Path | None = None) -
         folder / "cells.csv": as_csv(evidence),
         folder / "tables.md": as_markdown(evidence),
     }
-    wide = next((one for one in all_figures(evidence) if one.wide), None)
+    wide = next((one for one in all_figures(evidence) if one.narrow), None)
     if figure is not None and wide is not None:
         texts[figure] = standalone(wide)
     for path, text in texts.items():

@@ -44,7 +44,8 @@ class DataSet:
     all the same; where it is empty, the task is the published one. `about` says
     what it is: published, a part, rebuilt or a substitute. `public` says where it
     is distributed, if it is there row for row. `columns` are the names of the
-    columns computed on it; where it is empty, all of its suite.
+    columns computed on it; where it is empty, all of its suite. `variant_of` names
+    the set whose rows these are, scaled otherwise: wins and losses are counted once.
     """
 
     name: str
@@ -61,6 +62,7 @@ class DataSet:
     differs: str = ""
     public: PublicSource | None = None
     columns: tuple[str, ...] = ()
+    variant_of: str = ""
 
     @property
     def label_array(self) -> str:

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.data_set import DataSet
 from experiments.paper.plan import planned
 from experiments.paper.protocol import PROFILES
 from experiments.paper.store import Line, Store
-from experiments.paper.tables import Cell, cells_of, compared, curves_of
+from experiments.paper.tables import Cell, Distance, cells_of, comparable_cells, compared, curves_of, far_from_print
 from opauc.types import Floats
 
-HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
+HOLDS, FAILS, UNDECIDED, UNTESTED = "holds", "does not hold", "not decided", "cannot be tested here"
+PAPER, OURS = "the paper", "this library"
+# The level of significance of all tests, as in the paper.
+LEVEL = 0.05
+# A difference of AUCs counts if it is significant and larger than this.
+MARGIN = 0.005
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether a claim holds, and the figures that decide it."""
 
     verdict: str
@@ -29,12 +35,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, where it stands, the criterion it is held to, and what decides it."""
+    """A sentence, where it stands, the criterion it is held to, what decides it, and who says it."""
 
     where: str
     says: str
     criterion: str
     decide: Callable[[Evidence], Verdict]
+    by: str = PAPER
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,12 @@ class Evidence:
         return found if found is not None and found.is_whole else None
 
     @cached_property
+    def far_from_print(self) -> tuple[list[Distance], int]:
+        """The cells more than two standard errors from print where they may be compared, and how many may be."""
+        comparable = [name for name, data in self.sets.items() if data.is_comparable]
+        return far_from_print(self.cells, comparable), len(list(comparable_cells(self.cells, comparable)))
+
+    @cached_property
     def sets(self) -> dict[str, DataSet]:
         """Every data set, by name."""
         return self.catalogue.sets()
@@ -77,10 +90,11 @@ class Evidence:
         return list(curves_of(self.store, self.profile))
 
     def names(self, *columns: str, suite: str | None = None) -> list[str]:
-        """The sets on which all these columns have an AUC, smallest first."""
+        """The sets on which all these columns have an AUC, smallest first; of variants of a set only the first."""
         found = [
             name for name, data in self.sets.items()
-            if (suite is None or data.suite == suite) and all(self.auc(name, column) is not None for column in columns)
+            if suite in (None, data.suite) and not data.variant_of
+            and all(self.auc(name, column) is not None for column in columns)
         ]  # fmt: skip
         return sorted(found, key=lambda name: self.sets[name].shape.n_rows)
 
@@ -94,15 +108,23 @@ class Evidence:
         cell = self.cell(name, column)
         return float("nan") if cell is None or cell.seconds is None else cell.seconds
 
-    def outcome(self, name: str, first: str, second: str) -> str:
-        """ "win", "tie" or "loss" of the first column; empty where it cannot be told."""
-        one, other = self.cell(name, first), self.cell(name, second)
-        test = compared(one, other) if one and other else None
-        return test.outcome() if test else ""
+    def outcome(self, name: str, first: str, second: str, corrected: bool = False, margin: float = 0.0) -> str:
+        """ "win", "tie" or "loss" of the first column; empty where it cannot be told.
 
-    def counts(self, names: Sequence[str], first: str, second: str) -> tuple[int, int, int]:
+        By the paper's paired t-test, or with the variance corrected for
+        overlapping training rows. Differences within the margin are ties.
+        """
+        one, other = self.cell(name, first), self.cell(name, second)
+        test = compared(one, other, corrected) if one and other else None
+        if test is None:
+            return ""
+        return test.outcome(LEVEL) if abs(test.difference) > margin else "tie"
+
+    def counts(
+        self, names: Sequence[str], first: str, second: str, corrected: bool = False, margin: float = 0.0
+    ) -> tuple[int, int, int]:
         """Wins, ties and losses of the first column."""
-        found = [self.outcome(name, first, second) for name in names]
+        found = [self.outcome(name, first, second, corrected, margin) for name in names]
         return found.count("win"), found.count("tie"), found.count("loss")
 
     def points(self, name: str, column: str) -> Floats | None:
@@ -114,6 +136,21 @@ class Evidence:
 def decided(holds: bool, because: str) -> Verdict:
     """A verdict from a comparison."""
     return Verdict(HOLDS if holds else FAILS, because)
+
+
+def tested(holds: bool, p_value: float, because: str) -> Verdict:
+    """A verdict that a test decides; not decided where it does not exclude chance."""
+    told = f"{because}; p = {p_value:.2g}"
+    return decided(holds, told) if p_value < LEVEL else Verdict(UNDECIDED, told)
+
+
+def majority(n_for: int, n_all: int, because: str) -> Verdict:
+    """A verdict on what is said of most sets: not decided where as many for it would come by chance of one half.
+
+    >>> majority(11, 18, "on 11 of 18 sets").verdict, majority(16, 18, "on 16 of 18 sets").verdict
+    ('not decided', 'holds')
+    """
+    return tested(2 * n_for > n_all, float(binomtest(n_for, n_all).pvalue), because)
 
 
 def untested(why: str) -> Verdict:

@@ -15,6 +15,7 @@ from opauc.baselines.pairwise_hinge import PairwiseHinge
 from opauc.linear.exact import Exact
 from opauc.linear.grid import GridSGD, GridSolver, State
 from opauc.linear.kernels.panel_product import PANEL
+from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.types import Floats, Labels, Rows
 
@@ -85,20 +86,40 @@ def hinge_family(unit: float, gap_of: str) -> Family:
     return learned
 
 
-def logistic_family(
+def unweighted_square_family(
     settings: Sequence[Setting],
     rows: Rows,
     labels: Labels,
     context: Context,  # noqa: ARG001
 ) -> Iterator[Floats | None]:
-    """Class-balanced logistic regression for all penalties, each starting where the one before ended.
+    """Least squares with an intercept in which every row weighs the same, for all penalties.
 
-    The objective is that of `UniLog`.
+    The rows between the classes change the length of the weights only, so the
+    covariances of the classes, each by its share of the rows, are enough.
     """
-    solver = "newton-cholesky" if rows.shape[1] <= FEW_FEATURES else "lbfgs"
-    model = LogisticRegression(solver=solver, warm_start=True, class_weight="balanced", tol=1e-6, max_iter=1000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for setting in settings:
-            model.set_params(C=1.0 / (setting["alpha"] * labels.size))
-            yield np.array(model.fit(rows, labels).coef_[0])
+    negative, positive = (ExactMoments.of(rows[labels == label]) for label in (0, 1))
+    share = positive.count / labels.size
+    within = share * positive.covariance() + (1.0 - share) * negative.covariance()
+    values, vectors = np.linalg.eigh(within)
+    along = vectors.T @ (positive.mean - negative.mean)
+    for setting in settings:
+        yield vectors @ (along / (setting["alpha"] + np.maximum(values, 0.0)))
+
+
+def logistic_family(balanced: bool = True) -> Family:
+    """Logistic regression for all penalties, each starting where the one before ended.
+
+    The objective is that of `UniLog`, or the same with every row of the same weight.
+    """
+
+    def learned(settings: Sequence[Setting], rows: Rows, labels: Labels, context: Context) -> Iterator[Floats | None]:  # noqa: ARG001
+        solver = "newton-cholesky" if rows.shape[1] <= FEW_FEATURES else "lbfgs"
+        weight = "balanced" if balanced else None
+        model = LogisticRegression(solver=solver, warm_start=True, class_weight=weight, tol=1e-6, max_iter=1000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            for setting in settings:
+                model.set_params(C=1.0 / (setting["alpha"] * labels.size))
+                yield np.array(model.fit(rows, labels).coef_[0])
+
+    return learned

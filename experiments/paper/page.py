@@ -6,28 +6,27 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments.paper.claims import all_claims
-from experiments.paper.evidence import FAILS, HOLDS, UNTESTED, Claim, Evidence, Verdict
-from experiments.paper.figures import LOOKS, Figure, all_figures
-from experiments.paper.protocol import PROFILES, RELUCTANT
-from experiments.paper.table_section import LETTERS, section, table_section
-from experiments.paper.tables import all_tables
+from experiments.paper.data_set import DataSet
+from experiments.paper.evidence import FAILS, HOLDS, PAPER, UNDECIDED, UNTESTED, Claim, Evidence, Verdict
+from experiments.paper.figures import Figure, all_figures
+from experiments.paper.marks import LOOKS, Panel, look_style, sheet, swatch
+from experiments.paper.protocol import PROFILES, RELUCTANT, Profile
+from experiments.paper.table_section import LETTERS, section, short, table_section
+from experiments.paper.tables import COLLAPSE, all_tables, collapsed_runs
 from opauc.report.page import POLICY
 from opauc.report.style import style_sheet
 from opauc.report.text import plain, safe
 
-VERDICT_LOOKS = {HOLDS: "holds", FAILS: "fails", UNTESTED: "untested"}
+VERDICT_LOOKS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", UNTESTED: "untested"}
 TITLE = "One-Pass AUC Optimization: the evaluation, ours beside the printed one"
-COLOURS = {
-    "one": ("#0a5ea8", "#6fb6ff"), "two": ("#b04a00", "#ffac5f"), "three": ("#1a7f37", "#6fdd8b"),
-    "four": ("#8250df", "#c9a6ff"), "five": ("#111827", "#f3f4f6"), "six": ("#0f766e", "#5eead4"),
-    "seven": ("#be185d", "#ff9ecb"), "eight": ("#57606a", "#c9d1d9"),
-}  # fmt: skip
+SHORTENED = "{title} (quick profile: {trials} trial on at most {rows:,} rows of a set, a check that everything runs)"
+NUMBER, LIST = ' class="number"', '<table class="list">'
 RULES_OF_STYLE = """
 main{max-width:76rem}
 section{padding-top:2.25rem}
 .charts{padding-top:1rem}
-.wide{overflow-x:auto}
-.wide .chart{min-width:42rem;max-width:52rem}
+.wide .chart{max-width:52rem}
+.narrow{display:none}
 section>figure{margin:1.5rem 0 0}
 .auc-table td,.auc-table th{white-space:nowrap;padding-right:1rem}
 .auc-table tbody th{min-width:0;position:sticky;left:0;background:var(--paper)}
@@ -36,20 +35,27 @@ section>figure{margin:1.5rem 0 0}
 .verdict{white-space:nowrap;font-weight:650}
 .verdict.holds::before{content:"✓ "}
 .verdict.fails::before{content:"✗ "}
-.verdict.untested{font-weight:400;color:var(--soft)}
+.verdict.undecided::before{content:"? "}
+.verdict.untested::before{content:"– "}
+.verdict.undecided,.verdict.untested{font-weight:400;color:var(--soft)}
 .claims{min-width:44rem}
 .claims tbody th{width:44%}
 .claims td:first-child{white-space:nowrap}
 .claims .criterion{color:var(--soft);font-size:.875rem;display:block}
 .key{flex-direction:row}
-.key span::before{border:0!important;width:.625rem;height:.625rem;border-radius:50%;background:var(--look);
-  vertical-align:0}
-.chart .series{stroke-width:2;stroke-linejoin:round}
-.chart .point{stroke:var(--paper);stroke-width:1}
+.key span::before{content:none}
+.key .swatch{display:inline-block;width:1.75rem;height:1rem;margin:0 .375rem 0 0;vertical-align:-.2em}
 sup{font-size:.6875rem;line-height:0}
+.list tbody th,.list td:nth-child(2){white-space:nowrap}
+.edge{color:var(--soft);margin-left:.25em}
+.auc-table .group th{position:static;color:var(--soft);font-size:.875rem;padding-top:1rem;white-space:nowrap}
+.auc-table .group span{position:sticky;left:0}
 dl.notes{display:grid;grid-template-columns:auto 1fr;gap:.25rem .75rem;font-size:.875rem;margin:.75rem 0 0}
 dl.notes dd{margin:0}
 @media (max-width:44rem){
+  .broad{display:none}
+  .narrow{display:block}
+  .auc-table .group span{display:inline-block;white-space:normal;max-width:calc(100vw - 2rem)}
   .claims,.claims tbody,.claims tr,.claims td,.claims tbody th{display:block;width:auto;min-width:0}
   .claims thead{display:none}
   .claims tr{padding:.5rem 0}
@@ -57,7 +63,7 @@ dl.notes dd{margin:0}
   .claims tr{border-bottom:1px solid var(--line)}
 }
 @media print{
-  .claims,.wide .chart{min-width:0}
+  .claims{min-width:0}
   .auc-table{font-size:.75rem}
   .auc-table td,.auc-table th{padding-right:.4rem}
   .auc-table tbody th{position:static}
@@ -72,10 +78,15 @@ def render_page(evidence: Evidence) -> str:
     """Return the page as HTML text, to be written as UTF-8."""
     verdicts = [(claim, claim.decide(evidence)) for claim in all_claims()]
     tables = all_tables(evidence.store, evidence.profile, evidence.catalogue)
+    of_paper, ours = ([one for one in verdicts if (one[0].by == PAPER) == is_papers] for is_papers in (True, False))
+    columns, title = evidence.catalogue.columns(), title_of(PROFILES[evidence.profile])
     parts = [
-        _summary(evidence, verdicts),
-        _claims(verdicts),
-        *(table_section(table, evidence.catalogue.columns()) for table in tables if table.sets),
+        _summary(evidence, of_paper, ours),
+        _claims("What the paper says", of_paper),
+        _claims("What we add", ours),
+        *(table_section(table, columns, evidence.sets) for table in tables if table.sets),
+        far_section(evidence),
+        collapse_section(evidence),
         _figures(list(all_figures(evidence))),
         _sets(evidence),
         _protocol(evidence),
@@ -86,46 +97,36 @@ def render_page(evidence: Evidence) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{safe(TITLE)}</title>\n<style>{style_sheet()}{RULES_OF_STYLE}{_looks()}</style>\n</head>\n"
-        f"<body>\n<main>\n<header><h1>{safe(TITLE)}</h1></header>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<title>{safe(title)}</title>\n<style>{style_sheet()}{RULES_OF_STYLE}{look_style()}</style>\n</head>\n"
+        f"<body>\n<main>\n<header><h1>{safe(title)}</h1></header>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def title_of(profile: Profile) -> str:
+    """The title of the page, which says so where sets are cut short."""
+    if profile.set_rows is None:
+        return TITLE
+    return SHORTENED.format(title=TITLE, trials=profile.trials, rows=profile.set_rows)
 
 
 def standalone(figure: Figure) -> str:
-    """Return a wide figure as an SVG file with its key, for documents that are not this page."""
-    key = "".join(
-        f'<circle class="point {look}" cx="{12 + 140 * (place % 5)}" cy="{14 + 20 * (place // 5)}" r="5"/>'
-        f'<text x="{22 + 140 * (place % 5)}" y="{19 + 20 * (place // 5)}">{safe(name)}</text>'
-        for place, (look, name) in enumerate(zip(LOOKS, figure.key, strict=False))
-    )
-    room = 20 * -(-len(figure.key) // 5) + 12
-    inner = figure.drawing.replace('<svg class="chart"', f'<svg class="chart" y="{room}"')
-    height = float(inner.split('viewBox="0 0 ')[1].split()[1].rstrip('"'))
-    style = f"{style_sheet()}{_looks()}svg{{font-family:system-ui,sans-serif}}"
-    size = f'viewBox="0 0 720 {room + height:g}" width="720" height="{room + height:g}"'
-    inner = inner.replace("<svg ", f'<svg width="720" height="{height:g}" ', 1)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {size}><style>{style}</style>{key}{inner}</svg>\n'
+    """Return a figure as an SVG file with its key, for documents that are not this page."""
+    return sheet([Panel(figure.title, figure.drawing)], figure.key, n_columns=1, with_lines=figure.with_lines)
 
 
-def _looks() -> str:
-    def rules(place: int) -> str:
-        return "".join(
-            f".{look}{{--look:{colors[place]}}}.chart .series.{look}{{stroke:{colors[place]}}}"
-            f".chart .point.{look}{{fill:{colors[place]}}}"
-            for look, colors in COLOURS.items()
-        )
-
-    return rules(0) + f"@media screen and (prefers-color-scheme:dark){{{rules(1)}}}"
-
-
-def _summary(evidence: Evidence, verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
-    counts = Counter(verdict.verdict for _, verdict in verdicts)
+def _summary(
+    evidence: Evidence, of_paper: Sequence[tuple[Claim, Verdict]], ours: Sequence[tuple[Claim, Verdict]]
+) -> str:
+    counts = Counter(verdict.verdict for _, verdict in of_paper)
+    held = sum(verdict.verdict == HOLDS for _, verdict in ours)
     n_whole, n_planned = evidence.n_whole, evidence.n_planned
     finished = plain(n_whole) if n_whole >= n_planned else f"{plain(n_whole)} of {plain(n_planned)}"
     facts: dict[str, str | int] = {
-        "Claims that hold": counts[HOLDS],
-        "Claims that do not": counts[FAILS],
-        "Claims not tested": counts[UNTESTED],
+        "Claims of the paper that hold": counts[HOLDS],
+        "that do not hold": counts[FAILS],
+        "that are not decided": counts[UNDECIDED],
+        "that cannot be tested here": counts[UNTESTED],
+        "Our own claims that hold": f"{held} of {len(ours)}",
         "Data sets": len({name for name, _ in evidence.cells}),
         "Methods": len({column for _, column in evidence.cells}),
         "Cells finished": finished,
@@ -138,7 +139,7 @@ def _summary(evidence: Evidence, verdicts: Sequence[tuple[Claim, Verdict]]) -> s
     return f'<section aria-label="Summary"><dl class="facts">{listed}</dl></section>'
 
 
-def _claims(verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
+def _claims(title: str, verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
     rows = "".join(
         f'<tr><td>{safe(claim.where)}</td><th scope="row">{safe(claim.says)}'
         f'<span class="criterion">{safe(claim.criterion)}</span></th>'
@@ -149,24 +150,74 @@ def _claims(verdicts: Sequence[tuple[Claim, Verdict]]) -> str:
     head = (
         "<tr>" + "".join(f'<th scope="col">{name}</th>' for name in ("Where", "Claim", "Verdict", "Because")) + "</tr>"
     )
-    note = "Decided by the program from finished cells. Counts are wins / ties / losses by paired t-tests at 95 %."
+    note = (
+        "Decided by the program from finished cells. Counts are wins / ties / losses by paired t-tests at 95 %, as in "
+        "the paper. What is said of most sets is decided where a sign test excludes chance at 5 %, and not decided "
+        "elsewhere."
+    )
     table = f'<table class="claims"><thead>{head}</thead><tbody>{rows}</tbody></table>'
-    return section("Claims", note, table)
+    return section(title, note, table)
+
+
+def far_section(evidence: Evidence) -> str:
+    """The cells that are far from print where they may be compared, and what explains them."""
+    far, n_cells = evidence.far_from_print
+    if not n_cells:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{safe(one.set)}</th><td>{safe(one.method)}</td>'
+        f'<td class="number">{short(one.ours.auc or 0.0)}</td><td class="number">{short(one.printed.auc or 0.0)}</td>'
+        f'<td class="number">{one.errors:+.1f}</td><td>{safe(one.explanation or "unexplained")}</td></tr>'
+        for one in far
+    )
+    names = ("Data set", "Method", "Ours", "Printed", "Standard errors", "Explanation")
+    head = "".join(f'<th scope="col"{NUMBER if 1 < place < 5 else ""}>{name}</th>' for place, name in enumerate(names))
+    open_ones = sum(not one.explanation for one in far)
+    note = (
+        f"{len(far)} of {n_cells} cells of sets with the published task are more than two standard errors of the "
+        f"difference from print. {len(far) - open_ones} are explained by a column in which one thing is done "
+        f"otherwise: it is within two standard errors, or print lies between it and ours. {open_ones} are unexplained."
+    )
+    return section("Far from print", note, f"{LIST}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+
+
+def collapse_section(evidence: Evidence) -> str:
+    """The runs that are far below the others of their cell."""
+    rows = "".join(
+        f'<tr><th scope="row">{safe(one.set)}</th><td>{safe(one.method)}</td><td class="number">{one.trial + 1}</td>'
+        f'<td class="number">{one.fold + 1}</td><td class="number">{short(one.auc)}</td>'
+        f'<td class="number">{short(one.median)}</td></tr>'
+        for one in collapsed_runs(evidence.cells)
+    )
+    if not rows:
+        return ""
+    names = ("Data set", "Method", "Trial", "Fold", "AUC", "Median of the cell")
+    head = "".join(f'<th scope="col"{NUMBER if place > 1 else ""}>{name}</th>' for place, name in enumerate(names))
+    note = (
+        f"Runs more than {COLLAPSE} and six typical deviations below the median of their cell, where other methods are "
+        "not. They are in the means; one such run widens a deviation and turns a win into a tie."
+    )
+    return section("Collapsed runs", note, f"{LIST}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 
 
 def _figures(figures: Sequence[Figure]) -> str:
-    wide = "".join(_figure(figure) for figure in figures if figure.wide)
-    rest = "".join(_figure(figure) for figure in figures if not figure.wide)
+    wide = "".join(_figure(figure) for figure in figures if figure.narrow)
+    rest = "".join(_figure(figure) for figure in figures if not figure.narrow)
     charts = f'<div class="charts">{rest}</div>' if rest else ""
     return f'<section aria-label="Figures"><h2>Figures</h2>{wide}{charts}</section>' if figures else ""
 
 
 def _figure(figure: Figure) -> str:
-    key = "".join(f'<span class="{look}">{safe(name)}</span>' for look, name in zip(LOOKS, figure.key, strict=False))
+    key = "".join(
+        f"<span>{swatch(look, figure.with_lines)}{safe(name)}</span>"
+        for look, name in zip(LOOKS, figure.key, strict=False)
+    )
     legend = f'<p class="under key">{key}</p>' if key else ""
-    look = ' class="wide"' if figure.wide else ""
     caption = f'<figcaption><h2>{safe(figure.title)}</h2><p class="under">{safe(figure.note)}</p>{legend}</figcaption>'
-    return f"<figure>{caption}<div{look}>{figure.drawing}</div></figure>"
+    if not figure.narrow:
+        return f"<figure>{caption}<div>{figure.drawing}</div></figure>"
+    broad = f'<div class="wide broad">{figure.drawing}</div><div class="narrow">{figure.narrow}</div>'
+    return f"<figure>{caption}{broad}</figure>"
 
 
 def _sets(evidence: Evidence) -> str:
@@ -174,16 +225,22 @@ def _sets(evidence: Evidence) -> str:
     rows = "".join(
         f'<tr><th scope="row">{safe(data.name)}</th><td class="number">{plain(data.shape.n_rows)}</td>'
         f'<td class="number">{plain(data.shape.n_features)}</td><td>{safe(data.printed_as or "–")}</td>'
-        f"<td>{safe(data.about)}</td></tr>"
+        f"<td>{safe(data.about)}</td><td>{safe(_comparison(data))}</td></tr>"
         for data in sorted(evidence.sets.values(), key=lambda data: (data.suite, data.shape.n_rows))
         if data.name in used
     )
     head = (
         '<th scope="col">Name</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Features</th>'
     )
-    head += '<th scope="col">Printed as</th><th scope="col">What it is</th>'
+    head += '<th scope="col">Printed as</th><th scope="col">What it is</th><th scope="col">Compared with print</th>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return section("Data sets", "Substitutes keep their own names and stand beside no printed number.", table)
+    return section("Data sets", "Only sets whose task is the published one stand beside printed numbers.", table)
+
+
+def _comparison(data: DataSet) -> str:
+    if data.is_comparable:
+        return "yes: the published task"
+    return f"no: {data.differs or 'not a set of the paper'}"
 
 
 def _protocol(evidence: Evidence) -> str:
@@ -194,9 +251,10 @@ def _protocol(evidence: Evidence) -> str:
     troubles = "".join(f"<dt>{plain(count)}</dt><dd>{safe(why)}</dd>" for why, count in failed.items())
     note = (
         f"Profile {profile.name}: up to {profile.trials} trials of 5-fold cross-validation; settings chosen by 5-fold "
-        f"cross-validation within the rows learned. Where the model of costs says more than {profile.budget:g} s of "
-        "one core for a method on a set, the protocol is thinned by these rules in their order, from the third on "
-        f"where it then still says {RELUCTANT:g} times as much:"
+        "cross-validation within the training rows, under rule a within those of the first fold, which contain rows "
+        "that other folds hold out (docs/paper.md has the measured effect). Where the model of costs says more than "
+        f"{profile.budget:g} s of one core for a method on a set, the protocol is thinned by these rules in their "
+        f"order, from the third on where it then still says {RELUCTANT:g} times as much:"
     )
     listed = f'<dl class="notes">{rules}</dl>' if rules else ""
     broken = f'<p class="under">Cells without a result:</p><dl class="notes">{troubles}</dl>' if troubles else ""

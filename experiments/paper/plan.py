@@ -11,7 +11,7 @@ from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, DataSet
 from experiments.paper.protocol import Profile, Thinning, estimated_seconds, thinned
 
 # Where the task is the printed one, classes and all: what a reader looks at first.
-WANTED = ("diabetes", "fourclass", "german", "splice", "magic04", "ijcnn1", "a9a", "connect-4", "usps", "w8a")
+WANTED = ("diabetes", "fourclass", "german", "splice", "magic04", "ijcnn1", "a9a", "connect-4", "w8a", "covtype")
 FIRST = ("OPAUC", "exact")
 WIDE = 256
 

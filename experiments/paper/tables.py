@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from experiments.paper.catalogue import Catalogue
-from experiments.paper.column import BATCH, ONLINE, OURS, PROJECTED
+from experiments.paper.column import BATCH, ONLINE, OURS, PROJECTED, Grid
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION
 from experiments.paper.plan import FIRST
 from experiments.paper.printed import Printed, printed_table
 from experiments.paper.protocol import FOLDS, PROFILES, thinned
 from experiments.paper.store import Line, Store
 from experiments.paper.trial import CHOICE
-from experiments.splits import PairedTest, paired_t_test
+from experiments.splits import PairedTest, corrected_t_test, paired_t_test
 from opauc.types import Floats
 
 Runs = dict[tuple[int, int], float]
@@ -24,17 +25,23 @@ Runs = dict[tuple[int, int], float]
 PRINTED_RUNS = 25
 # Wins, ties and losses.
 Counts = tuple[int, int, int]
+# Parameters as the paper writes them.
+SYMBOLS = {"eta0": "η", "alpha": "λ", "C": "C", "radius": "R"}
+# A run that loses at least so much AUC against the median of its cell may have collapsed.
+COLLAPSE = 0.03
+FEWEST_RUNS = 5
 
 
 @dataclass(frozen=True)
 class Cell:
     """One column on one set: the AUCs of its runs by trial and fold, and what there is to say about them.
 
-    `planned` is how many runs there are to be.
+    `planned` is how many runs there are to be, `grid` what settings are chosen from.
     """
 
     lines: Sequence[Line]
     planned: int = 0
+    grid: Grid = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> Runs:
@@ -75,6 +82,23 @@ class Cell:
         return tuple(self.lines[0].rules)
 
     @property
+    def edges(self) -> dict[str, int]:
+        """How many runs have the smallest or the largest value of a grid, by "λ↓", "η↑" and so on.
+
+        >>> run = Line("paper", "a9a", "OPAUC", 0, 0, auc=0.9, setting={"alpha": 0.25, "eta0": 1.0})
+        >>> Cell([run], 1, {"alpha": (0.25, 0.5), "eta0": (0.5, 1.0, 2.0)}).edges
+        {'λ↓': 1}
+        """
+        found: dict[str, int] = {}
+        for line in self.lines:
+            for name, value in (line.setting or {}).items() if line.auc is not None else ():
+                values = self.grid.get(name, ())
+                if len(values) > 1 and value in (min(values), max(values)):
+                    edge = f"{SYMBOLS[name]}{'↓' if value == min(values) else '↑'}"
+                    found[edge] = found.get(edge, 0) + 1
+        return found
+
+    @property
     def why_not(self) -> str:
         """Why runs are missing, in the words of the first that failed."""
         for line in self.lines:
@@ -83,14 +107,15 @@ class Cell:
         return ""
 
 
-def compared(one: Cell, other: Cell) -> PairedTest | None:
-    """The paired test of two whole cells over the runs both have; None with fewer than two."""
+def compared(one: Cell, other: Cell, corrected: bool = False) -> PairedTest | None:
+    """The paired test of two whole cells over the runs both have, or the corrected one; None with fewer than two."""
     if not (one.is_whole and other.is_whole):
         return None
     both = sorted(one.runs.keys() & other.runs.keys())
     if len(both) < 2:
         return None
-    return paired_t_test(*(np.array([cell.runs[run] for run in both]) for cell in (one, other)))
+    test = corrected_t_test if corrected else paired_t_test
+    return test(*(np.array([cell.runs[run] for run in both]) for cell in (one, other)))
 
 
 def standard_errors_apart(ours: Cell, printed: Printed) -> float:
@@ -110,7 +135,11 @@ def standard_errors_apart(ours: Cell, printed: Printed) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells by set and column, the column all others are tested against, and the printed cells."""
+    """Cells by set and column, the column all others are tested against, and the printed cells.
+
+    `comparable` names the sets whose task is the published one, `counted` those
+    that wins, ties and losses are counted on.
+    """
 
     title: str
     reference: str
@@ -118,7 +147,8 @@ class Table:
     sets: Sequence[str]
     cells: Mapping[tuple[str, str], Cell]
     printed: Mapping[tuple[str, str], Printed]
-    printed_names: Mapping[str, str]
+    comparable: Sequence[str] = ()
+    counted: Sequence[str] = ()
 
     def cell(self, name: str, column: str) -> Cell | None:
         """Our cell, if it is there."""
@@ -126,24 +156,24 @@ class Table:
 
     def printed_cell(self, name: str, column: str) -> Printed | None:
         """The printed cell of the same task, if there is one."""
-        return self.printed.get((self.printed_names.get(name, ""), column))
+        return self.printed.get((name, column)) if name in self.comparable else None
 
-    def test(self, name: str, column: str) -> PairedTest | None:
+    def test(self, name: str, column: str, corrected: bool = False) -> PairedTest | None:
         """The reference against a column on a set."""
         one, other = self.cell(name, self.reference), self.cell(name, column)
-        return compared(one, other) if one and other and column != self.reference else None
+        return compared(one, other, corrected) if one and other and column != self.reference else None
 
-    def outcome(self, name: str, column: str) -> str:
+    def outcome(self, name: str, column: str, corrected: bool = False) -> str:
         """ "win", "tie" or "loss" of the reference; empty where it cannot be told."""
-        test = self.test(name, column)
+        test = self.test(name, column, corrected)
         return test.outcome() if test else ""
 
-    def counts(self, column: str) -> Counts:
+    def counts(self, column: str, corrected: bool = False) -> Counts:
         """Our wins, ties and losses of the reference."""
-        return _counts(self.outcome(name, column) for name in self.sets)
+        return _counts(self.outcome(name, column, corrected) for name in self.counted)
 
     def counts_in_print(self, column: str) -> Counts:
-        """Ours on the sets that the paper has too."""
+        """Ours on the sets whose task is the published one."""
         return _counts(self.outcome(name, column) for name in self.sets if self.printed_cell(name, column))
 
     def printed_counts(self, column: str) -> Counts:
@@ -166,21 +196,22 @@ def cells_of(store: Store, profile: str, catalogue: Catalogue) -> dict[tuple[str
     """Every cell of a profile, by set and column."""
     sets, columns = catalogue.sets(), catalogue.columns()
 
-    def planned(name: str, method: str) -> int:
+    def cell(name: str, method: str, found: list[Line]) -> Cell:
         if name not in sets or method not in columns:
-            return 0
-        return FOLDS * thinned(columns[method], sets[name].shape, PROFILES[profile]).trials
+            return Cell(found)
+        thinning = thinned(columns[method], sets[name].shape, PROFILES[profile])
+        return Cell(found, FOLDS * thinning.trials, thinning.grid(columns[method]))
 
     lines: dict[tuple[str, str], list[Line]] = {}
     for line in sorted(store.lines(profile), key=lambda line: line.key):
         lines.setdefault((line.set, line.method), []).append(line)
-    return {names: Cell(found, planned(*names)) for names, found in lines.items()}
+    return {names: cell(*names, found) for names, found in lines.items()}
 
 
 def all_tables(store: Store, profile: str, catalogue: Catalogue) -> list[Table]:
     """Table 2, 3 and 5 of the paper, and our own columns on both kinds of sets."""
     cells, sets, columns = cells_of(store, profile, catalogue), catalogue.sets(), catalogue.columns()
-    names = {name: data.printed_as for name, data in sets.items() if data.printed_as}
+    comparable = [name for name, data in sets.items() if data.is_comparable]
 
     def table(title: str, reference: str, suite: str, kinds: tuple[str, ...], printed: str) -> Table:
         wanted = [
@@ -191,8 +222,9 @@ def all_tables(store: Store, profile: str, catalogue: Catalogue) -> list[Table]:
         order = [method for _, method in given] + wanted
         chosen = (reference, *sorted(wanted, key=lambda name: (name not in FIRST, order.index(name))))
         rows = [data for data in sets.values() if data.suite == suite and (data.name, reference) in cells]
-        rows.sort(key=lambda data: (data.printed_as is None, data.shape.n_rows))
-        return Table(title, reference, chosen, [data.name for data in rows], cells, given, names)
+        rows.sort(key=lambda data: (not data.is_comparable, data.printed_as is None, data.shape.n_rows))
+        counted = [data.name for data in rows if not data.variant_of]
+        return Table(title, reference, chosen, [data.name for data in rows], cells, given, comparable, counted)
 
     return [
         table("Table 2: online methods", "OPAUC", BENCHMARK, (ONLINE,), "online"),
@@ -206,3 +238,102 @@ def all_tables(store: Store, profile: str, catalogue: Catalogue) -> list[Table]:
 def curves_of(store: Store, profile: str) -> Iterator[Line]:
     """Every line with points of a figure."""
     return (line for line in store.lines(profile) if line.curve and line.fold != CHOICE)
+
+
+class Collapse(NamedTuple):
+    """A run far below the others of its cell, where other methods do as well as elsewhere."""
+
+    set: str
+    method: str
+    trial: int
+    fold: int
+    auc: float
+    median: float
+
+
+def collapsed_runs(cells: Mapping[tuple[str, str], Cell]) -> list[Collapse]:
+    """Every run below the median of its cell by more than `COLLAPSE`, and six typical deviations, more than is usual.
+
+    Usual is the median over all methods of how far they are below theirs in the
+    same run: some folds are hard for all.
+    """
+    below: dict[str, dict[tuple[int, int], list[float]]] = {}
+    for (name, _), cell in cells.items():
+        for run, auc in cell.runs.items():
+            below.setdefault(name, {}).setdefault(run, []).append(float(np.median(cell.aucs)) - auc)
+    found = []
+    for (name, method), cell in sorted(cells.items()):
+        if len(cell.runs) < FEWEST_RUNS:
+            continue
+        middle = float(np.median(cell.aucs))
+        typical = 1.4826 * float(np.median(np.abs(cell.aucs - middle)))
+        for (trial, fold), auc in cell.runs.items():
+            if middle - auc - float(np.median(below[name][trial, fold])) > max(COLLAPSE, 6.0 * typical):
+                found.append(Collapse(name, method, trial, fold, auc, middle))
+    return found
+
+
+class Distance(NamedTuple):
+    """A cell of ours that is far from the published one, and the column of ours that explains it, if one does."""
+
+    set: str
+    method: str
+    ours: Cell
+    printed: Printed
+    errors: float
+    explanation: str
+
+
+# What may explain a distance: columns in which one thing is done otherwise.
+VARIANTS = {
+    "OAM_seq": ("OAM_seq, twice C", "OAM_seq, smaller C"),
+    "OAM_gra": ("OAM_gra, twice C", "OAM_gra, smaller C"),
+    "online Uni-Exp": ("online Uni-Exp, unweighted", "online Uni-Exp, intercept"),
+    "online Uni-Squ": ("online Uni-Squ, unweighted", "online Uni-Squ, intercept"),
+    "batch LS-SVM": ("LS-SVM, all rows",),
+    "batch Uni-Squ": ("batch Uni-Squ, unweighted", "Uni-Squ, all rows"),
+    "batch Uni-Log": ("batch Uni-Log, unweighted", "LogisticRegression"),
+}
+FAR = 2.0
+
+
+class Published(NamedTuple):
+    """A whole cell of ours on a set whose task is the published one, and the published cell."""
+
+    set: str
+    method: str
+    ours: Cell
+    printed: Printed
+
+
+def comparable_cells(cells: Mapping[tuple[str, str], Cell], comparable: Sequence[str]) -> Iterator[Published]:
+    """Every cell of Tables 2 and 3 that may be compared with print; that of OPAUC, which is in both, once."""
+    for (name, method), printed in {**printed_table("online"), **printed_table("batch")}.items():
+        cell = cells.get((name, method))
+        if name in comparable and cell is not None and cell.is_whole:
+            yield Published(name, method, cell, printed)
+
+
+def far_from_print(cells: Mapping[tuple[str, str], Cell], comparable: Sequence[str]) -> list[Distance]:
+    """Every cell more than two standard errors from print on a set whose task is the published one, farthest first."""
+    found = []
+    for one in comparable_cells(cells, comparable):
+        errors = standard_errors_apart(one.ours, one.printed)
+        if abs(errors) > FAR:
+            found.append(Distance(*one, errors, _explanation(cells, one.set, one.method, one.printed)))
+    return sorted(found, key=lambda one: -abs(one.errors))
+
+
+def _explanation(cells: Mapping[tuple[str, str], Cell], name: str, method: str, printed: Printed) -> str:
+    """The variant that is within two standard errors of print, or on its other side; empty where there is none."""
+    ours = standard_errors_apart(cells[name, method], printed)
+    for variant in VARIANTS.get(method, ()):
+        cell = cells.get((name, variant))
+        if cell is None or not cell.is_whole:
+            continue
+        errors = standard_errors_apart(cell, printed)
+        if abs(errors) <= FAR:
+            return f"reproduced by “{variant}” ({errors:+.1f})"
+        if errors * ours < 0.0:
+            return f"between ours and “{variant}” ({errors:+.1f})"
+    return ""

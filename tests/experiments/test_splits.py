@@ -2,8 +2,16 @@
 
 import numpy as np
 import pytest
-from experiments.splits import Split, TunedMethod, compare_on_splits, paired_t_test, stratified_folds
+from experiments.splits import (
+    Split,
+    TunedMethod,
+    compare_on_splits,
+    corrected_t_test,
+    paired_t_test,
+    stratified_folds,
+)
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t as student_t
 from scipy.stats import ttest_rel
 from sklearn.model_selection import StratifiedKFold
 
@@ -117,3 +125,17 @@ def test_more_folds_than_rows_of_a_class_are_refused():
         list(stratified_folds(np.array([0, 0, 0, 1, 0, 0, 1, 0, 0], np.int8)))
     with pytest.raises(ValueError, match=r"at least 2 .* got n_folds=1"):
         list(stratified_folds(np.array([0, 1], np.int8), n_folds=1))
+
+
+def test_the_corrected_test_has_the_variance_of_repeated_cross_validation():
+    """Nadeau and Bengio: (1/n + rows held out / rows of training) in place of 1/n."""
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(0.9, 0.01, 25), rng.normal(0.895, 0.01, 25)
+    differences = first - second
+    t = differences.mean() / np.sqrt((1 / 25 + 0.2 / 0.8) * differences.var(ddof=1))
+    found = corrected_t_test(first, second)
+    assert found.difference == pytest.approx(differences.mean())
+    assert found.t == pytest.approx(t)
+    assert found.p_value == pytest.approx(2 * student_t.sf(abs(t), 24))
+    assert found.p_value > paired_t_test(first, second).p_value
+    assert corrected_t_test(first, first) == (0.0, 0.0, 1.0)

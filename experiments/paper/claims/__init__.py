@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from experiments.paper.discovery import things_in
-from experiments.paper.evidence import Claim
+from experiments.paper.evidence import PAPER, Claim
 
 
 def all_claims() -> Iterator[Claim]:
@@ -15,6 +15,6 @@ def all_claims() -> Iterator[Claim]:
     import experiments.paper.claims as here
 
     lists = [thing for _, thing in things_in(here) if isinstance(thing, list)]
-    # What the paper says comes before what we want.
+    # What the paper says comes before what we say.
     claims = [claim for some in lists for claim in some if isinstance(claim, Claim)]
-    yield from sorted(claims, key=lambda claim: claim.where == "Our aim")
+    yield from sorted(claims, key=lambda claim: claim.by != PAPER)

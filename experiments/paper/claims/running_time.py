@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION
-from experiments.paper.evidence import NOT_COMPUTED, Claim, Evidence, Verdict, decided, untested
+from experiments.paper.evidence import NOT_COMPUTED, Claim, Evidence, Verdict, decided, majority, untested
 
 PAIRWISE = ("OAM_seq", "OAM_gra")
 UNIVARIATE = ("online Uni-Exp", "online Uni-Squ")
@@ -43,20 +43,20 @@ def as_fast_as_oam(suite: str, ours: str) -> Claim:
         }
         near = [name for name in names if ratios[name] <= COMPETITIVE]
         most = max(ratios, key=lambda name: ratios[name])
-        return decided(
-            len(near) > len(names) / 2,
+        return majority(
+            len(near), len(names),
             f"on {len(near)} of {len(names)} sets; median ratio {np.median([*ratios.values()]):.2f}, "
             f"largest {ratios[most]:.1f} on {most}",
-        )
+        )  # fmt: skip
 
     return Claim(
         "Running time", f"On most data sets {ours} is competitive to OAM: {suite} sets",
-        f"at most {COMPETITIVE:g} times the slower of the two on more than half of the sets", decide,
+        f"at most {COMPETITIVE:g} times the slower of the two on more than half of the sets, beyond chance", decide,
     )  # fmt: skip
 
 
 def slow_where_wide(evidence: Evidence) -> Verdict:
-    """Whether the ratio to OAM is largest on the widest set."""
+    """Whether OPAUC is slower than OAM on the widest set and nowhere else."""
     names = evidence.names("OPAUC", *PAIRWISE, suite=BENCHMARK)
     if "mnist" not in names:
         return untested(NOT_COMPUTED)
@@ -64,8 +64,13 @@ def slow_where_wide(evidence: Evidence) -> Verdict:
         name: evidence.seconds(name, "OPAUC") / max(evidence.seconds(name, other) for other in PAIRWISE)
         for name in names
     }
-    most = max(ratios, key=lambda name: ratios[name])
-    return decided(most == "mnist", f"largest ratio {ratios[most]:.1f} on {most}; epsilon is not here")
+    slow = {name: ratio for name, ratio in ratios.items() if ratio > 1.0}
+    told = ", ".join(f"{name} {ratio:.1f}" for name, ratio in slow.items())
+    return decided(
+        set(slow) == {"mnist"},
+        f"slower than both on: {told or 'none'}; epsilon is not here. Rows of w8a have 12 entries of 300, which "
+        "buffers of sparse rows profit from and a covariance matrix does not",
+    )
 
 
 CLAIMS = [
@@ -75,6 +80,6 @@ CLAIMS = [
     as_fast_as_oam(HIGH_DIMENSION, "OPAUCr"),
     Claim(
         "Running time", "Except on mnist and epsilon, which have the highest dimension",
-        "the ratio to OAM is largest on mnist", slow_where_wide,
+        "slower than the slower OAM on mnist and on no other set", slow_where_wide,
     ),
 ]  # fmt: skip

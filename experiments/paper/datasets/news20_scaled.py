@@ -22,6 +22,7 @@ SET = DataSet(
     printed_as="news20",
     differs=OTHER_PARTITION,
     columns=("OPAUCr", "OPAUCr, smaller λ", "OAM_seq", "OAM_gra", "online Uni-Exp", "online Uni-Squ"),
+    variant_of="news20",
     public=PublicSource(
         (f"{LIBSVM_SITE}/multiclass/news20.bz2",),
         "951755409617bd05b7c18b7c955e3702eb62c6cff25238ed438cf6b172f69052",

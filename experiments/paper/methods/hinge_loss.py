@@ -28,7 +28,11 @@ def ordinal(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
 
 
 COST = Cost(row_cost, share=0.5)
-PERF = Column("SVM-perf", BATCH, (BENCHMARK,), perf, COST, GRID, hinge_family(PERCENT, "loss"), most_rows=MOST_ROWS)
+PERF = Column(
+    "SVM-perf", BATCH, (BENCHMARK,), perf, COST, GRID, hinge_family(PERCENT, "loss"), most_rows=MOST_ROWS,
+    about="Joachims 2005: the hinge loss of all pairs by cutting planes",
+)  # fmt: skip
 ORDINAL = Column(
-    "batch SVM-OR", BATCH, (BENCHMARK,), ordinal, COST, GRID, hinge_family(1.0, "objective"), most_rows=MOST_ROWS
-)
+    "batch SVM-OR", BATCH, (BENCHMARK,), ordinal, COST, GRID, hinge_family(1.0, "objective"), most_rows=MOST_ROWS,
+    about="Joachims 2006: the same loss with another scale of C and another rule for stopping",
+)  # fmt: skip

@@ -29,7 +29,7 @@ def uni_log(setting: Setting, context: Context) -> FittedMethod:
     """Class-balanced logistic regression with one penalty."""
 
     def fit(rows: Rows, labels: Labels) -> Floats:
-        (weights,) = logistic_family([setting], rows, labels, context)
+        (weights,) = logistic_family()([setting], rows, labels, context)
         assert weights is not None, "it always ends somewhere"
         return weights
 
@@ -45,7 +45,8 @@ def competitor(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG
 
 UNI_LOG = Column(
     "batch Uni-Log", BATCH, (BENCHMARK,), uni_log, Cost(row_cost, fit_cost, share=0.6), {"alpha": BATCH_RIDGES},
-    logistic_family, most_rows=MOST_ROWS,
+    logistic_family(), most_rows=MOST_ROWS,
+    about="the logistic loss of single rows, both classes of the same weight, minimized",
 )  # fmt: skip
 METHOD = Column(
     "LogisticRegression",

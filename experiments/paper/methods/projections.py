@@ -72,13 +72,15 @@ def component_cost(shape: Shape) -> float:
 
 FEATURES = Column(
     "OPAUC_f", PROJECTED, (HIGH_DIMENSION,), on_features, Cost(row_cost, share=0.75, passes=0.5), GRID,
-    descent_family(average=False), some_features,
+    descent_family(average=False), some_features, about="OPAUC on 1,000 features drawn at random",
 )  # fmt: skip
 PROJECTION = Column(
     "OPAUC_rp", PROJECTED, (HIGH_DIMENSION,), on_projection,
     Cost(row_cost, share=0.65, passes=0.5, mapping=drawing_cost), GRID, descent_family(average=False), projection,
+    about="OPAUC on a Gaussian projection to 1,000 features",
 )  # fmt: skip
 COMPONENTS = Column(
     "OPAUC_pca", PROJECTED, (HIGH_DIMENSION,), on_components,
     Cost(row_cost, share=0.65, passes=0.5, mapping=component_cost), GRID, descent_family(average=False), components,
+    about="OPAUC on the first 1,000 principal components",
 )  # fmt: skip

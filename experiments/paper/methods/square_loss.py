@@ -23,8 +23,14 @@ def rows(setting: Setting, context: Context) -> FittedMethod:  # noqa: ARG001
     return estimator_method("Uni-Squ", BatchUniSqu(**setting))
 
 
-PAIRS = Column("batch LS-SVM", BATCH, (BENCHMARK,), pairs, COST, GRID, exact_family(), most_rows=MOST_ROWS)
-ROWS = Column("batch Uni-Squ", BATCH, (BENCHMARK,), rows, COST, GRID, exact_family(2.0), most_rows=MOST_ROWS)
+PAIRS = Column(
+    "batch LS-SVM", BATCH, (BENCHMARK,), pairs, COST, GRID, exact_family(), most_rows=MOST_ROWS,
+    about="the square loss of all pairs, minimized",
+)  # fmt: skip
+ROWS = Column(
+    "batch Uni-Squ", BATCH, (BENCHMARK,), rows, COST, GRID, exact_family(2.0), most_rows=MOST_ROWS,
+    about="the square loss of single rows, both classes of the same weight, minimized",
+)  # fmt: skip
 ALL_PAIRS = Column(
     "LS-SVM, all rows", OURS, (BENCHMARK,), pairs, COST, GRID, exact_family(), about="the batch method given every row"
 )

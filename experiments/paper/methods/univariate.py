@@ -36,5 +36,11 @@ def path(is_exponential: bool, balanced: bool = True) -> Family:
 
 
 COST = Cost(row_cost, share=0.15)
-EXPONENTIAL = Column("online Uni-Exp", ONLINE, BOTH, exponential, COST, {"eta0": STEPS}, path(True))
-SQUARE = Column("online Uni-Squ", ONLINE, BOTH, square, COST, {"eta0": STEPS}, path(False))
+EXPONENTIAL = Column(
+    "online Uni-Exp", ONLINE, BOTH, exponential, COST, {"eta0": STEPS}, path(True),
+    about="descent on the exponential loss of single rows, both classes of the same weight",
+)  # fmt: skip
+SQUARE = Column(
+    "online Uni-Squ", ONLINE, BOTH, square, COST, {"eta0": STEPS}, path(False),
+    about="descent on the square loss of single rows, both classes of the same weight",
+)  # fmt: skip

@@ -7,12 +7,15 @@ import pytest
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.column import Context, settings_of
 from experiments.paper.data_set import BENCHMARK, HIGH_DIMENSION, Shape, Task
-from experiments.paper.plan import Work
+from experiments.paper.families import unweighted_square_family
+from experiments.paper.plan import Work, planned
 from experiments.paper.protocol import PROFILES, RELUCTANT, RULES, Thinning, estimated_seconds, thinned
 from experiments.paper.trial import ordered, part_of, selection_rows, tuned_method
 from experiments.splits import Split, TunedMethod, compare_on_splits, stratified_folds
 from scipy import sparse
+from sklearn.linear_model import Ridge
 
+from opauc.baselines.fsauc import FSAUCSolver
 from opauc.metrics import FittedMethod, exact_auc
 
 COLUMNS = Catalogue().columns()
@@ -156,3 +159,26 @@ def test_a_rare_class_is_kept_where_rows_are_drawn():
     part = part_of(Task(np.arange(10_000.0)[:, None], labels), 500)
     assert part.labels.sum() == 50
     np.testing.assert_array_equal(labels[part.rows[:, 0].astype(int)], part.labels)
+
+
+def test_least_squares_without_weights_ranks_as_ridge_regression_does():
+    rows, labels = problem()
+    for alpha in (0.01, 1.0):
+        (weights,) = unweighted_square_family([{"alpha": alpha}], rows, labels, Context(BENCHMARK, 0))
+        model = Ridge(alpha=alpha * labels.size).fit(rows, 2.0 * labels - 1.0)
+        np.testing.assert_allclose(weights / np.linalg.norm(weights), model.coef_ / np.linalg.norm(model.coef_))
+
+
+def test_fsauc_knows_how_many_rows_there_are():
+    rows, labels = problem()
+    method = COLUMNS["FSAUC"].made({"eta0": 0.1, "radius": 10.0}, Context(BENCHMARK, 0))
+    method.train(rows, labels)
+    method.finish()
+    solver = FSAUCSolver(eta0=0.1, radius=10.0, n_rows=labels.size)
+    weights = solver.weights(solver.step(solver.start(rows.shape[1]), rows, labels))
+    np.testing.assert_allclose(method.scores(rows), rows @ weights)
+
+
+def test_the_whole_evaluation_takes_at_most_five_hours_on_two_cores():
+    work = planned(PROFILES["paper"], Catalogue())
+    assert sum(one.seconds for one in work) / 2 <= 5 * 3600

@@ -11,7 +11,9 @@ from experiments.paper.__main__ import write_report
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.evidence import Evidence
 from experiments.paper.figures import all_figures
-from experiments.paper.page import render_page, standalone
+from experiments.paper.marks import LOOKS
+from experiments.paper.page import render_page, standalone, title_of
+from experiments.paper.protocol import PROFILES
 from experiments.paper.store import Line, Store
 
 from tests.report.browser import CHROMIUM, FLAGS, Tags, measure, svgs
@@ -49,7 +51,8 @@ def test_the_page_shows_every_part(evidence):
     page = render_page(evidence)
     headings = " | ".join(Tags(page).headings)
     for part in (
-        "Claims",
+        "What the paper says",
+        "What we add",
         "Table 2",
         "Table 3",
         "Table 5",
@@ -63,6 +66,11 @@ def test_the_page_shows_every_part(evidence):
         assert part in headings
     assert '<span class="printed">.9002 ± .0047</span>' in page
     assert "14/2/0 in all" in page
+    assert "The published task" in page
+    assert "Not in the paper" in page
+    assert "Figure 3: step size η, a9a" in headings
+    assert "2⁻¹²" in page
+    assert "Far from print" in headings
     assert "N/A after 900 s of one core" in page
     assert "<sup>a</sup>" in page
 
@@ -80,7 +88,7 @@ def test_the_page_needs_nothing_else_and_obeys_no_store(evidence):
 
 def test_running_times_stand_alone_as_a_drawing(evidence):
     for figure in all_figures(evidence):
-        if figure.wide:
+        if figure.narrow:
             drawn = ElementTree.fromstring(standalone(figure))
             texts = "".join(drawn.itertext())
             assert all(name in texts for name in figure.key)
@@ -102,7 +110,8 @@ def test_nothing_but_tables_scrolls_sideways_and_text_is_readable(tmp_path, evid
     found = measure(tmp_path, render_page(evidence), width)
     assert found["scroll"] <= found["width"] <= width
     assert found["scripts"] == 0
-    assert found["text"] * 400 / 720 >= 11  # the first chart is a wide one
+    heights = [bottom - top for boxes in found["boxes"] for _, left, top, right, bottom in boxes if right > left]
+    assert min(heights) >= 13  # a font of 11 px
 
 
 def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path, evidence):
@@ -121,3 +130,22 @@ def test_it_can_be_printed(tmp_path, evidence):
         [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={printed}", address], capture_output=True, timeout=120, check=True
     )
     assert 3 <= len(re.findall(rb"/Type /Page\b", printed.read_bytes())) <= 20
+
+
+def test_series_differ_by_shape_and_dash_and_not_by_color_alone(evidence):
+    assert len({look.outline for look in LOOKS}) == len({look.dashes for look in LOOKS}) == len(LOOKS)
+    (figure,) = [one for one in all_figures(evidence) if one.title.startswith("Figure 1")]
+    assert "exact" in figure.key
+    shapes = {look.outline for look in LOOKS[: len(figure.key)]}
+    assert shapes == set(re.findall(r'class="point \w+" d="([^"]+)"', figure.drawing))
+
+
+def test_no_drawing_is_wider_than_a_narrow_screen(tmp_path, evidence):
+    found = measure(tmp_path, render_page(evidence), 390)
+    assert found["scroll"] <= 390
+    assert all(right <= 390 for boxes in found["boxes"] for _, _, _, right, _ in boxes)
+
+
+def test_the_title_of_the_quick_profile_says_so():
+    assert "quick" not in title_of(PROFILES["paper"])
+    assert "at most 5,000 rows" in title_of(PROFILES["quick"])

@@ -1,5 +1,7 @@
 """What the committed store says, as far as it goes."""
 
+from pathlib import Path
+
 import pytest
 from experiments.paper.catalogue import Catalogue
 from experiments.paper.evidence import Evidence
@@ -57,3 +59,11 @@ def test_the_closed_form_is_as_good_as_batch_square_loss_given_all_rows(evidence
         pytest.skip(f"not computed on {name} yet: make paper")
     best = max(evidence.auc(name, column) for column in ("LS-SVM, all rows", "Uni-Squ, all rows"))
     assert evidence.auc(name, "exact") >= best - 0.002
+
+
+def test_every_cell_far_from_print_is_listed_in_the_document(evidence):
+    far, n_cells = evidence.far_from_print
+    assert n_cells == 100
+    text = (Path(__file__).parents[3] / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert not [f"{one.set}, {one.method}" for one in far if f"| {one.set} | {one.method} |" not in text]
+    assert not [one for one in far if one.method == "OPAUC"]

@@ -1,0 +1,1 @@
+"""The paper's theory, measured: `python -m experiments.paper.theory` writes docs/research/theory.md."""
