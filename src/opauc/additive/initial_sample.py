@@ -23,7 +23,7 @@ from opauc.types import Array, Arrays, ClassCounts, Floats, Labels, NamedArrays
 SORTED_COLUMNS = 8
 # Tells the hash of a positive row from that of a negative one with the same values.
 POSITIVE_KEY = np.uint64(0x9E3779B97F4A7C15)
-# First bits of a hash by which most rows outside of a sample are told from all rows of it.
+# First bits of a hash by which most rows outside of a sample differ from all rows of it.
 PREFIX_BITS = 20
 PREFIX_SHIFT = np.uint64(64 - PREFIX_BITS)
 
