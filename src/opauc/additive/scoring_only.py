@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import MAX_CODES
+from opauc.additive.constraints import Constraints, SavedConstraints
 from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms
@@ -68,6 +69,7 @@ class ScoringHeader(TypedDict):
     removed_rows: int
     removed_initial_rows: int
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+    constraints: SavedConstraints
     selection: SavedSelection
 
 
@@ -108,7 +110,7 @@ class ScoringOnlyFit(AdditiveFit):
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
-            removed=fit.removed, policy=fit.policy,
+            removed=fit.removed, constraints=fit.constraints, policy=fit.policy,
             weights=fit.final.weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
@@ -126,7 +128,7 @@ class ScoringOnlyFit(AdditiveFit):
         """Raise: the sums were not saved."""
         raise only_scores()
 
-    subtract = merge = empty_copy = update
+    subtract = merge = empty_copy = with_constraints = update
 
     def scoring_only(self) -> ScoringOnlyFit:
         """Return the fit itself."""
@@ -167,6 +169,7 @@ class ScoringOnlyFit(AdditiveFit):
             "settings": settings_to_json(self.settings),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
+            "constraints": self.constraints.to_json(),
             "selection": selection,
         }
         return header, arrays
@@ -183,6 +186,8 @@ class ScoringOnlyFit(AdditiveFit):
         checked = json_as(ScoringHeader, header, "fit")
         settings = from_saved("OnePassGAM", AdditiveSettings, checked["settings"])
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
+        constraints = Constraints.from_json(checked["constraints"])
+        constraints.check_basis(basis)
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_weights - basis.crossed.size, "levels": basis.crossed.size,
@@ -213,6 +218,7 @@ class ScoringOnlyFit(AdditiveFit):
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
+            constraints=constraints,
             weights=np.concatenate([own["weights"][:n_before], effects, leaves]),
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
         )  # fmt: skip
