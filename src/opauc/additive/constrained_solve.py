@@ -178,10 +178,11 @@ class _Problem:
     def solve(self, rows: LinearRows) -> tuple[Minimum, NDArray[np.int64]]:
         """Return the minimum under some of the inequalities, and which of these are active."""
         normals, wanted = self._in_coordinates(rows)
+        before = np.sqrt(np.einsum("ij,ij->j", normals, normals))
         normals = normals - self.equal_basis @ (self.equal_basis.T @ normals)
         wanted = wanted - self._products(rows, self.equal_step)
         sizes = np.sqrt(np.einsum("ij,ij->j", normals, normals))
-        has_size = sizes > self.policy.rank_tolerance * max(float(sizes.max(initial=0.0)), 1e-300)
+        has_size = sizes > self.policy.rank_tolerance * before  # else equalities decide
         if (wanted[~has_size] > self.policy.tolerance).any():
             raise InfeasibleError(self._conflict(rows, np.flatnonzero(~has_size)))
         usable = np.flatnonzero(has_size)

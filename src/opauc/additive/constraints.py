@@ -158,13 +158,11 @@ class Constraints:
                     f"{names[one.input]!r} cannot be both {one.shape} and {OPPOSITE[one.shape]}; take one of them, or ",
                     Parameter("without", [names[one.input]]), " to leave it out",
                 )  # fmt: skip
-        constrained = [("a shape", {shape.input for shape in self.shapes}), ("bounds", {b.input for b in self.bounds})]
-        constrained.append(("a fixed term", {j for term in self.fixed for j in term.inputs}))
-        for what, inputs in constrained:
+        used = {"has a shape": {one.input for one in self.shapes}, "has bounds": {one.input for one in self.bounds}}
+        used["is in a fixed term"] = {j for term in self.fixed for j in term.inputs}
+        for what, inputs in used.items():
             for j in sorted(inputs & set(self.without)):
-                raise ParameterError(
-                    f"{names[j]!r} cannot have {what} and be left out; drop it from ", Parameter("without"), " or there"
-                )
+                raise ParameterError(f"{names[j]!r} {what} and is in ", Parameter("without"), "; drop one of the two")
         for bound in self.bounds:
             if bound.low is not None and bound.high is not None and bound.low > bound.high:
                 raise ParameterError(

@@ -546,7 +546,7 @@ class OnePassGAM(ScoringClassifier):
         for j, column in enumerate([c.name for c in schema.columns for _ in c.inputs] if schema else names):
             parts.setdefault(column, []).append(j)
         categories = [{}] * len(names) if schema is None else schema.category_names()
-        named = NamedBasis(self._fitted.current.basis, names, categories, parts)
+        named = NamedBasis(self._fitted.current.basis, names, categories, self._column_names(), parts)
         return named.resolve(options, self._fitted.final.weights)
 
     def _joined(self, constraints: Constraints) -> Constraints:

@@ -42,12 +42,13 @@ class ConstraintOptions(TypedDict, total=False):
 class NamedBasis:
     """A basis, the names of its inputs, and the categories of each by number.
 
-    `parts` has the inputs of columns that become several, such as dates.
+    `columns` are the names of all columns of the table, `parts` the inputs of those that are used: several of a date.
     """
 
     basis: Basis
     inputs: Sequence[str]
     categories: Sequence[Mapping[int, str]]
+    columns: Sequence[str]
     parts: Mapping[str, Sequence[int]]
 
     def resolve(self, options: ConstraintOptions, weights: Floats) -> Constraints:
@@ -69,14 +70,16 @@ class NamedBasis:
 
     def _find(self, parameter: str, column: object) -> Sequence[int]:
         """Return the inputs of a column."""
-        if is_whole(column):
-            position = int(column)
-            if 0 <= position < len(self.inputs):
-                return (position,)
-        elif column in self.inputs:
+        if is_whole(column) and 0 <= int(column) < len(self.columns):
+            column = self.columns[int(column)]
+        if column in self.inputs:
             return (self.inputs.index(str(column)),)
-        elif column in self.parts:
+        if column in self.parts:
             return self.parts[str(column)]
+        if column in self.columns:
+            raise ParameterError(
+                Parameter(parameter), f": the model does not use {column!r} (`dropped_columns_`); leave it out"
+            )
         names = [*self.parts, *(name for name in self.inputs if name not in self.parts)]
         raise ParameterError(Parameter(parameter), f": {unknown_name('column', column, names)}")
 

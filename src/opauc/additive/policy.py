@@ -357,7 +357,7 @@ class ConstraintPolicy:
     """
 
     tolerance: float = 1e-11  # log-odds, for weights of at most one: some ten times the rounding of their sums
-    rank_tolerance: float = 1e-10  # length of a normal, relative to the longest, below which it is zero
+    rank_tolerance: float = 1e-10  # share of a normal that is independent of the equalities, below which none is
     # Distance of the dual problem from its target, one over the length of the shortest step: with less, none exists.
     infeasible_distance: float = 1e-7
     max_rounds: int = 200  # of adding violated inequalities; 3 to 15 are usual

@@ -101,7 +101,7 @@ def shape_rows(basis: Basis, j: int, shape: str) -> ShapeRows:
     points = breakpoints(basis, j)
     sign = 1.0 if shape in (INCREASING, CONVEX) else -1.0
     slopes = _main_slopes(basis, j, points)
-    pairs = [_pair_slopes(basis, j, number, points) for number in _pairs_of(basis, j)]
+    pairs = [_pair_slopes(basis, j, number, points) for number in _pairs_of(basis, j) if points.size]
     lengths = np.diff(points)
     if shape in (INCREASING, DECREASING):
         scale = sign * lengths

@@ -128,6 +128,8 @@ def command(
     effort: Annotated[
         str, typer.Option(help="How slowly the trees grow: normal or high.", rich_help_panel=TRAINING)
     ] = "normal",
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -194,7 +196,8 @@ def command(
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
         criterion=criterion, one_standard_error=one_standard_error,
-        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
+        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort,
+        increasing=shared.columns(increasing or ""), decreasing=shared.columns(decreasing or ""), random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
         checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
