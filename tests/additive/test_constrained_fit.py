@@ -18,7 +18,9 @@ SETTINGS = AdditiveSettings(max_columns=120, trees=False, random_state=0)
 
 def sample(n_rows=4000, seed=0):
     rng = np.random.default_rng(seed)
-    rows = np.column_stack([rng.normal(size=n_rows), rng.uniform(size=n_rows), rng.integers(0, 3, n_rows)]).astype(float)
+    rows = np.column_stack([rng.normal(size=n_rows), rng.uniform(size=n_rows), rng.integers(0, 3, n_rows)]).astype(
+        float
+    )
     score = rows[:, 0] * (rows[:, 1] - 0.2) + np.sin(2 * rows[:, 0]) + 0.5 * rows[:, 0] * (rows[:, 2] == 1)
     return rows, (rng.logistic(size=n_rows) < score).astype(np.int8)
 
@@ -70,7 +72,9 @@ def test_the_solution_is_that_of_the_program_with_auxiliary_variables_on_the_row
     penalty = Penalties(basis.groups, basis.roughness).matrix(constrained.final.lambdas).toarray()
     hessian = columns.T @ (curvature[:, None] * columns) + penalty
     rhs = columns.T @ (curvature * (columns @ point) + residual)
-    matrix, n_variables = with_auxiliary_variables(basis, [shape for _, shape in BasisConstraints(basis, constraints)._shapes])
+    matrix, n_variables = with_auxiliary_variables(
+        basis, [shape for _, shape in BasisConstraints(basis, constraints)._shapes]
+    )
     padded = sparse.block_diag([hessian, sparse.csr_array((n_variables, n_variables))])
     options = clarabel.DefaultSettings()
     options.verbose, options.tol_gap_abs, options.tol_gap_rel, options.tol_feas = False, 1e-9, 1e-11, 1e-10
@@ -117,7 +121,10 @@ def test_random_effects_of_several_inputs_are_eliminated_exactly():
     penalty = Penalties(basis.groups, basis.roughness).matrix(final.lambdas).toarray()
     lambdas = final.effect_lambdas[basis.random_effects.group_index()]
     everything = np.block(
-        [[sums.full_gram() + penalty, own.products.T], [own.products, own.shared.toarray() + np.diag(own.curvature + lambdas)]]
+        [
+            [sums.full_gram() + penalty, own.products.T],
+            [own.products, own.shared.toarray() + np.diag(own.curvature + lambdas)],
+        ]
     )
     weights = final.weights[: n_columns + size]
     gradient = everything @ weights - np.concatenate([sums.rhs, own.rhs])
