@@ -296,7 +296,7 @@ class OnePassGAM(ScoringClassifier):
         return super().decision_function(X)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose probability is above one half.
+        """Label of each row: the class whose probability is above one half, unless `use_threshold` set a threshold.
 
         Parameters
         ----------
@@ -630,7 +630,8 @@ class OnePassGAM(ScoringClassifier):
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
-        self.__dict__.pop("_reading", None)
+        for name in ("_reading", "_threshold"):
+            self.__dict__.pop(name, None)
 
         def take(numbers: RowNumbers) -> EncodedRows:
             return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
