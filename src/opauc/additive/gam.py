@@ -36,6 +36,7 @@ from opauc.data.options import DEFAULTS
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.types import Array, Floats, Labels, RandomState, random_key
@@ -63,6 +64,7 @@ class EncodedRows(NamedTuple):
 _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
+@own_docstrings("opauc")
 class OnePassGAM(ScoringClassifier):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
