@@ -436,7 +436,7 @@ class OnePassGAM(ScoringClassifier):
         bound leave the model. Trees stay where columns increase or decrease, with
         leaf values in that order; they leave if they split on a column that is
         convex, concave, bounded or left out, and with `pairs`, `no_pairs` and
-        `equal_mean`.
+        `equal_mean`. A threshold of `use_threshold` is not taken over.
 
         Parameters
         ----------
@@ -481,6 +481,7 @@ class OnePassGAM(ScoringClassifier):
             constraints = self._joined(self._resolve(options))
             other = type(self)(**self.get_params(deep=False))
             other.__dict__.update(self.__dict__)
+            other.__dict__.pop("_threshold", None)  # it was chosen for other scores
             other._fitted = self._fitted.with_constraints(constraints, self._input_names())
             other._trim_reading()
             _ = other._fitted.scorer  # constraints that no weights satisfy are an error here

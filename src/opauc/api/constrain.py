@@ -45,7 +45,7 @@ def constrain_file(
     if not resolved:
         raise InputError("no constraint is given: `opauc constrain --help` lists them")
     constrained = estimator.constrain(**constraints)._to_model()
-    result = replace(model, fit=constrained.fit, reading=constrained.reading)
+    result = replace(model, fit=constrained.fit, reading=constrained.reading, threshold=None)
     return ConstrainedModel(result, price(fit, resolved, estimator._input_names(), rows))
 
 
