@@ -114,17 +114,15 @@ def minimize(
     """
     problem = _Problem.of(factorize(lower), rhs, constraints, columns, fixed, policy)
     working = constraints.at_least.take(np.empty(0, np.int64))
-    state = problem.start()
+    step = problem.equal_step
     for _ in range(policy.max_rounds):
-        violated = problem.violated(state.weights)
+        violated = problem.violated(problem.weights_after(step))
         if not violated.values.size:
-            break
+            return problem.minimum(step, working)
         working = working.join(violated)
-        state, kept = problem.solve(working)
+        step, kept = problem.solve(working)
         working = working.take(kept)
-    else:
-        raise StatisticsOverflowError("the constrained weights do not converge: the columns are too similar")
-    return state
+    raise StatisticsOverflowError("the constrained weights do not converge: the columns are too similar")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +155,11 @@ class _Problem:
         problem = cls(upper, free, constraints, columns, policy, no_rows, nothing, np.zeros(columns.size))
         return problem._with_equalities() if constraints.equal.values.size else problem
 
-    def start(self) -> Minimum:
-        """Return the minimum under the equalities alone."""
-        return self._minimum(self.equal_step, self.equal, self.equal.values.size)
+    def weights_after(self, step: Floats) -> Floats:
+        """Return the weights of all columns after a step from the free minimum."""
+        weights = self.free.copy()
+        weights[self.columns] += self._to_weights(step)
+        return weights
 
     def violated(self, weights: Floats) -> LinearRows:
         """Return the inequalities that weights violate: of those of a shape, the worst of each interval."""
@@ -175,8 +175,8 @@ class _Problem:
                 found = found.join(LinearRows(cuts, np.zeros(rows.size), (label,) * rows.size))
         return found
 
-    def solve(self, rows: LinearRows) -> tuple[Minimum, NDArray[np.int64]]:
-        """Return the minimum under some of the inequalities, and which of these are active."""
+    def solve(self, rows: LinearRows) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the step to the minimum under some of the inequalities, and which of these are active."""
         normals, wanted = self._in_coordinates(rows)
         before = np.sqrt(np.einsum("ij,ij->j", normals, normals))
         normals = normals - self.equal_basis @ (self.equal_basis.T @ normals)
@@ -187,9 +187,14 @@ class _Problem:
             raise InfeasibleError(self._conflict(rows, np.flatnonzero(~has_size)))
         usable = np.flatnonzero(has_size)
         step, active = self._shortest(normals[:, usable] / sizes[usable], wanted[usable] / sizes[usable], rows, usable)
-        kept = usable[active]
-        everything = self.equal.join(rows.take(kept))
-        return self._minimum(self.equal_step + step, everything, self.equal.values.size), kept
+        return self.equal_step + step, usable[active]
+
+    def minimum(self, step: Floats, inequalities: LinearRows) -> Minimum:
+        """Return the weights after the last step, and the multipliers of the constraints that are active there."""
+        active = self.equal.join(inequalities)
+        normals = self._in_coordinates(active)[0]
+        multipliers = np.asarray(np.linalg.lstsq(normals, step)[0], np.float64)
+        return Minimum(self.weights_after(step), active.matrix, multipliers, self.equal.values.size)
 
     def _shortest(
         self, normals: Floats, wanted: Floats, rows: LinearRows, usable: NDArray[np.int64]
@@ -239,16 +244,6 @@ class _Problem:
     def _to_weights(self, step: Floats) -> Floats:
         weights: Floats = lapack.dtrtrs(self.upper, step, lower=0)[0]
         return weights
-
-    def _minimum(self, step: Floats, active: LinearRows, n_equal: int) -> Minimum:
-        """Return the weights after a step, and the multipliers of the rows that are active there."""
-        weights = self.free.copy()
-        if not active.values.size:
-            return Minimum(weights, active.matrix, np.empty(0))
-        weights[self.columns] += self._to_weights(step)
-        normals = self._in_coordinates(active)[0]
-        multipliers = np.asarray(np.linalg.lstsq(normals, step)[0], np.float64)
-        return Minimum(weights, active.matrix, multipliers, n_equal)
 
     def _conflict(self, rows: LinearRows, at: NDArray[np.int64]) -> list[str]:
         """Return what a user calls constraints that cannot all hold."""

@@ -774,7 +774,8 @@ class OnePassGAM(ScoringClassifier):
         """Return how the parameters become a fit, where so many rows are known to come."""
         columns, parameters = self._columns, self.get_params(deep=False)
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
-        parameters |= self._constraint_parameters(inputs.names)
+        if self.monotone_constraints is not None or self.interaction_constraints is not None:
+            parameters |= self._constraint_parameters(inputs.names)
         return AdditiveFactory(parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy)
 
     def _constraint_parameters(self, inputs: Sequence[str]) -> dict[str, object]:
