@@ -249,10 +249,8 @@ class StreamingGroupAuc:
 
     def _add(self, keys: GroupKeys, scores: Floats, class_counts: Counts) -> StreamingGroupAuc:
         """Return the state with more entries, of which those of equal group and score are joined."""
-        keys, scores, class_counts = (
-            np.concatenate(parts)
-            for parts in ((self.keys, keys), (self.scores, scores), (self.class_counts, class_counts))
-        )
+        keys, scores = np.concatenate([self.keys, keys]), np.concatenate([self.scores, scores])
+        class_counts = np.concatenate([self.class_counts, class_counts])
         kept = keys < np.uint64(self.end)
         left_out = self.left_out + class_counts[~kept].sum(axis=0)
         keys, scores, class_counts = _join_entries(keys[kept], scores[kept], class_counts[kept])

@@ -183,7 +183,8 @@ def check_level(level: float) -> None:
 def _sums_by_cluster(values: Sequence[Floats], clusters: Sequence[Counts]) -> Floats:
     """Return the sum of the influences of each cluster."""
     numbers = np.concatenate(list(clusters))
-    return np.bincount(numbers, np.concatenate(list(values)), minlength=int(numbers.max(initial=-1)) + 1)
+    sums = np.bincount(numbers, np.concatenate(list(values)), minlength=int(numbers.max(initial=-1)) + 1)
+    return sums.astype(np.float64, copy=False)
 
 
 def _clustered_variance(sums: Floats) -> float:

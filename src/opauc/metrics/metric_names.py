@@ -15,7 +15,7 @@ from opauc.metrics.top_rows import LiftAt, PrecisionAt, RecallAt
 # By name: an example, and the metric of the numbers after "@".
 KINDS: dict[str, tuple[str, Callable[[list[int | float]], RankingMetric]]] = {
     "auc": ("auc", lambda numbers: Auc(*numbers)),
-    "pauc": ("pauc@0.01", lambda numbers: PartialAuc(*numbers)),
+    "pauc": ("pauc@0.01", lambda numbers: PartialAuc(numbers[0], numbers[1] if numbers[1:] else 0.0)),
     "ap": ("ap", lambda numbers: AveragePrecision(*numbers)),
     "precision": ("precision@100", lambda numbers: PrecisionAt(*numbers)),
     "recall": ("recall@0.01", lambda numbers: RecallAt(*numbers)),

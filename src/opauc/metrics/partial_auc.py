@@ -100,15 +100,16 @@ class PartialAuc(RankingMetric):
         of_positives = (_ramp(region, self.max_fpr) - _ramp(region, first)) / largest
         of_positives = of_positives - np.dot(region.heights, of_positives)
         end = max(region.end_height - self.min_tpr, 0.0) / (1.0 - self.min_tpr)
-        n_informative = table.n_negatives * self.max_fpr
+        # Negatives below the threshold are all alike, and so are the positives that make up `min_tpr`.
+        n_informative, n_positives = table.n_negatives * self.max_fpr, table.n_positives * (1.0 - self.min_tpr)
         return TableInfluence(
             of_negatives / table.n_negatives,
             of_positives / table.n_positives,
-            n_trials=min(table.n_positives, n_informative),
+            n_trials=min(n_positives, n_informative),
             largest_of_negatives=(end - share) * (end - self.max_fpr * (end - share)) / n_informative,
             n_informative_negatives=n_informative,
-            largest_of_positives=share * (1.0 - share) / table.n_positives,
-            n_informative_positives=table.n_positives,
+            largest_of_positives=share * (1.0 - share) / n_positives,
+            n_informative_positives=n_positives,
         )
 
     @property

@@ -30,8 +30,8 @@ class ScoreTable:
         """Return the table of scores with the weights of both classes, and the entry of each score."""
         distinct, entries = np.unique(-scores, return_inverse=True)
         table = cls(
-            np.bincount(entries, negatives, minlength=distinct.size),
-            np.bincount(entries, positives, minlength=distinct.size),
+            np.bincount(entries, negatives, minlength=distinct.size).astype(np.float64, copy=False),
+            np.bincount(entries, positives, minlength=distinct.size).astype(np.float64, copy=False),
         )
         filled = table.rows > 0
         if not filled.all():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 
+from opauc.core.parameters import Count, Number, Rule, is_whole
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics.influence import Scale
 from opauc.metrics.ranking_metric import RankingMetric, TableInfluence, check_positives
@@ -27,6 +27,8 @@ class TopRowsPolicy:
 
 
 TOP_ROWS_POLICY = TopRowsPolicy()
+# The two kinds of cuts: a number of rows, or a share of all rows.
+COUNT, SHARE = Count(1), Number(0.0, 1.0, closed="right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class _AtCut(RankingMetric):
     k: int | float = 100
 
     def __post_init__(self) -> None:
-        _check_cut("k", self.k, isinstance(self.k, Integral) and not isinstance(self.k, bool))
+        _check_cut("k", self.k, COUNT if is_whole(self.k) else SHARE)
 
     @property
     def name(self) -> str:
@@ -46,7 +48,7 @@ class _AtCut(RankingMetric):
     @property
     def title(self) -> str:
         """The name in tables."""
-        rows = f"{self.k:,} rows" if isinstance(self.k, Integral) else f"{100 * self.k:g} %"
+        rows = f"{self.k:,} rows" if is_whole(self.k) else f"{100 * self.k:g} %"
         return f"{self._kind} of the top {rows}"
 
     @property
@@ -56,9 +58,9 @@ class _AtCut(RankingMetric):
 
     def _rows(self, table: ScoreTable) -> float:
         """Return k as a number of rows."""
-        if not isinstance(self.k, Integral):
+        if not is_whole(self.k):
             return float(self.k) * table.n_rows
-        if self.k > table.n_rows:
+        if float(self.k) > table.n_rows:
             raise ParameterError(Parameter("k", self.k), f" is more than the {table.n_rows:,.0f} rows")
         return float(self.k)
 
@@ -162,7 +164,7 @@ class LiftAt(RankingMetric):
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        _check_cut("share", self.share, is_count=False)
+        _check_cut("share", self.share, SHARE)
 
     @property
     def name(self) -> str:
@@ -187,19 +189,16 @@ class LiftAt(RankingMetric):
         return _influence_on_recall(table, self.share * table.n_rows, self.name)
 
 
-def _check_cut(name: str, cut: object, is_count: bool) -> None:
-    """Raise unless a cut is a positive number of rows, or a share above 0 and at most 1."""
-    if is_count:
-        valid = int(cut) >= 1  # type: ignore[call-overload]
-    else:
-        valid = isinstance(cut, Real) and not isinstance(cut, bool | np.bool_) and 0.0 < float(cut) <= 1.0
-    if not valid:
-        expected = "a share above 0 and at most 1" if name == "share" else "a number of rows, or a share as a float"
-        raise ParameterError(Parameter(name), f" must be {expected}, got {cut!r}")
+def _check_cut(name: str, cut: object, rule: Rule) -> None:
+    """Raise unless a cut follows its rule."""
+    try:
+        rule.check(cut)
+    except ValueError as expected:
+        raise ParameterError(Parameter(name), f" must be {expected}, got {cut!r}") from None
 
 
 def _shown(cut: float) -> str:
-    return str(cut) if isinstance(cut, Integral) else repr(float(cut))
+    return str(cut) if is_whole(cut) else repr(float(cut))
 
 
 def _taken(table: ScoreTable, k: float) -> Floats:
