@@ -34,9 +34,8 @@ def literal(labels, scores, groups, weight):
         above, below = scores[rows][positive][:, None], scores[rows][~positive]
         aucs.append(np.mean((above > below) + 0.5 * (above == below)))
         n_positives, n_negatives = positive.sum(), (~positive).sum()
-        weights.append(
-            {"equal": 1, "rows": rows.sum(), "positives": n_positives, "pairs": n_positives * n_negatives}[weight]
-        )
+        counts = {"rows": rows.sum(), "positives": n_positives, "pairs": n_positives * n_negatives}
+        weights.append(counts.get(weight, 1))
     return np.average(aucs, weights=weights), np.array(aucs), np.array(weights, float), one_class
 
 
@@ -114,10 +113,9 @@ def test_one_group_is_the_auc_and_paired_tests_compare_groups():
     assert one.high - one.low > 0.9
     noisy = scores + 2 * np.random.default_rng(0).normal(size=2000)
     assert GroupAuc().compare(labels, scores, scores, groups) == (0.0, 0.0, 0.0, 1.0)
-    found = GroupAuc("pairs").compare(labels, scores, noisy, groups)
-    assert_allclose(
-        found.difference, GroupAuc("pairs")(labels, scores, groups) - GroupAuc("pairs")(labels, noisy, groups)
-    )
+    pairs = GroupAuc("pairs")
+    found = pairs.compare(labels, scores, noisy, groups)
+    assert_allclose(found.difference, pairs(labels, scores, groups) - pairs(labels, noisy, groups))
     assert found.p_value < 0.01
     # An offset for each group changes nothing within groups.
     assert GroupAuc().compare(labels, scores, scores + groups, groups).p_value == 1.0
@@ -159,7 +157,8 @@ def test_no_rows_have_no_bounds():
 def test_invalid_arrays_raise_an_error(change, message):
     arrays = {
         "limit": np.array(9), "end": np.array(2**64 - 1, np.uint64), "keys": np.array([1, 2, 2], np.uint64),
-        "scores": np.array([0.5, 0.5, 1.0]), "class_counts": np.array([[1, 0], [0, 2], [1, 1]]), "left_out": np.zeros(2, int),
+        "scores": np.array([0.5, 0.5, 1.0]), "class_counts": np.array([[1, 0], [0, 2], [1, 1]]),
+        "left_out": np.zeros(2, int),
     }  # fmt: skip
     assert StreamingGroupAuc.from_arrays(arrays).aucs().n_one_class == 1
     with pytest.raises(IncompatibleMomentsError, match=message):

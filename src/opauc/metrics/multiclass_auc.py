@@ -22,6 +22,8 @@ from opauc.types import Arrays, Floats
 
 AVERAGES = {"ovo": "Hand and Till's M", "ovr": "one class against the rest"}
 AUC = Auc()
+# Memory grows with the square of the number of classes.
+MAX_CLASSES = 1000
 
 
 class Pair(NamedTuple):
@@ -148,8 +150,9 @@ class StreamingMulticlassAuc:
     @classmethod
     def empty(cls, n_classes: int, size: int = 512) -> StreamingMulticlassAuc:
         """Return the state of no rows; joining neighbors leaves `size` intervals of each column."""
-        if n_classes < 2:
-            raise ParameterError(Parameter("n_classes"), f" must be at least 2, got {n_classes}")
+        if not 2 <= n_classes <= MAX_CLASSES:
+            limit = "at least 2" if n_classes < 2 else f"at most {MAX_CLASSES:,}"
+            raise ParameterError(Parameter("n_classes"), f" must be {limit}, got {n_classes}")
         nothing = np.empty((0, n_classes), np.int64)
         column = ScoreIntervals(check_size(size), np.empty(0), np.empty(0), nothing)
         return cls((column,) * n_classes)
@@ -235,8 +238,8 @@ class StreamingMulticlassAuc:
         """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
         size, ends, lows, highs, counts = copy_arrays(MULTICLASS_SCHEMA, arrays).values()
         n_classes = ends.size - 1
-        if n_classes < 2:
-            raise IncompatibleMomentsError(f"ends: expected at least 3 numbers, got {ends.size}")
+        if not 2 <= n_classes <= MAX_CLASSES:
+            raise IncompatibleMomentsError(f"ends: expected 3 to {MAX_CLASSES + 1:,} numbers, got {ends.size}")
         columns = []
         for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             part = {"size": size, "lows": lows[first:last], "highs": highs[first:last]}
