@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opauc.metrics.intervals import INTERVAL_POLICY
 from opauc.metrics.ranking_metric import RankingMetric, TableInfluence, check_class_weights
 from opauc.metrics.score_table import ScoreTable
 from opauc.metrics.streaming_auc import StreamingAuc
@@ -60,6 +61,7 @@ class Auc(RankingMetric):
             n_informative_negatives=table.n_negatives,
             largest_of_positives=largest / table.n_positives,
             n_informative_positives=table.n_positives,
+            policy=INTERVAL_POLICY,
         )
 
     def bounds(self, stream: StreamingAuc) -> tuple[float, float]:

@@ -57,6 +57,8 @@ class AveragePrecision(RankingMetric):
             n_trials=n_positives,
             largest_of_positives=value * (1.0 - value) / n_positives,
             n_informative_positives=n_positives,
+            # A single positive at the top adds 1 / n_positives, whatever the precision of the others.
+            skewed=True,
         )
 
     def bounds(self, stream: StreamingAuc) -> tuple[float, float]:

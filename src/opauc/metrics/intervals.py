@@ -95,11 +95,16 @@ class PlacementVariances(NamedTuple):
 
 
 def wilson_limits(
-    shares: ArrayLike, counts: ArrayLike, level: float = 0.95, quantile: float | None = None
+    shares: ArrayLike,
+    counts: ArrayLike,
+    level: float = 0.95,
+    quantile: float | None = None,
+    fixed_variance: float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Return the limits of Wilson's score intervals of proportions; counts need not be integers.
 
-    `quantile` replaces the normal quantile of the level, for example by that of Student's t.
+    `quantile` replaces the normal quantile of the level, for example by that of Student's t. To the variance of a
+    proportion p, p (1 - p) / count, `fixed_variance` is added, which does not depend on p.
 
     Examples
     --------
@@ -110,7 +115,8 @@ def wilson_limits(
     quantile = ndtri((1 + level) / 2) if quantile is None else quantile
     share, excess = np.asarray(shares), quantile**2 / np.asarray(counts)
     middle = (share + excess / 2) / (1 + excess)
-    reach = np.sqrt(excess * (share * (1 - share) + excess / 4)) / (1 + excess)
+    fixed = quantile**2 * fixed_variance * (1 + excess)
+    reach = np.sqrt(excess * (share * (1 - share) + excess / 4) + fixed) / (1 + excess)
     # At shares 0 and 1 one limit is the share itself; rounding must not cross it.
     return np.minimum(np.maximum(middle - reach, 0.0), share), np.maximum(np.minimum(middle + reach, 1.0), share)
 

@@ -15,7 +15,7 @@ from opauc.errors import IncompatibleMomentsError, Parameter, ParameterError, un
 from opauc.metrics.auc import Auc
 from opauc.metrics.exact_auc import Counts, auc_of_counts, exact_auc
 from opauc.metrics.influence import Influence, MetricInterval, Part, check_level, excess_variance, share_interval
-from opauc.metrics.intervals import AucDifference
+from opauc.metrics.intervals import INTERVAL_POLICY, AucDifference
 from opauc.metrics.score_intervals import ScoreIntervals, check_size
 from opauc.metrics.score_table import Indices, ScoreTable
 from opauc.types import Arrays, Floats
@@ -125,7 +125,8 @@ class MulticlassAuc:
             Part(values[rows], np.ones(rows.size), _largest_variance(value, n_classes, rows.size), float(rows.size))
             for rows in rows_of
         ]
-        return Influence(value, parts, float(min(rows.size for rows in rows_of)))
+        n_trials = float(min(rows.size for rows in rows_of))
+        return Influence(value, parts, n_trials, policy=INTERVAL_POLICY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

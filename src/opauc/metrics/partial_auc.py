@@ -110,6 +110,8 @@ class PartialAuc(RankingMetric):
             n_informative_negatives=n_informative,
             largest_of_positives=share * (1.0 - share) / n_positives,
             n_informative_positives=n_positives,
+            # The threshold of few negatives is a maximum over them, and a corner's area is quadratic in its reach.
+            skewed=self.max_fpr < 1.0 or self.min_tpr > 0.0,
         )
 
     @property

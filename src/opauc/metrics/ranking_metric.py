@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from opauc.core.group_keys import group_numbers
 from opauc.metrics.exact_auc import Counts, Flags, check_scores, check_weights
-from opauc.metrics.influence import Influence, MetricInterval, Part, Scale
-from opauc.metrics.intervals import AucDifference
+from opauc.metrics.influence import METRIC_POLICY, Influence, MetricInterval, Part, Scale
+from opauc.metrics.intervals import AucDifference, IntervalPolicy
 from opauc.metrics.score_table import Indices, ScoreTable
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Floats
@@ -28,6 +28,9 @@ class TableInfluence(NamedTuple):
     n_informative_negatives: float = 0.0
     largest_of_positives: float = 0.0
     n_informative_positives: float = 0.0
+    skewed: bool = False
+    fixed_share: float = 0.0
+    policy: IntervalPolicy = METRIC_POLICY
 
     def of_table(self, value: float, table: ScoreTable, scale: Scale) -> Influence:
         """Return the influences of the entries of a table, each with its number of rows."""
@@ -45,7 +48,7 @@ class TableInfluence(NamedTuple):
             Part(*negatives, self.largest_of_negatives, self.n_informative_negatives),
             Part(*positives, self.largest_of_positives, self.n_informative_positives),
         ]
-        return Influence(value, parts, self.n_trials, scale)
+        return Influence(value, parts, self.n_trials, scale, self.skewed, self.fixed_share, self.policy)
 
 
 class RankingMetric(ABC):

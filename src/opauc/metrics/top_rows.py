@@ -22,7 +22,7 @@ class TopRowsPolicy:
     A cut at rank k moves with the sample; how much that matters depends on the positives next to it.
     """
 
-    window: float = 0.25  # ranks on either side of k, as a share of k; experiments/metric_coverage.py, 2026-11
+    window: float = 0.1  # ranks on either side of k, as a share of k; experiments/metric_coverage.py, 2026-11
     min_window: float = 5.0  # and at least so many rows
 
 
@@ -101,7 +101,15 @@ class PrecisionAt(_AtCut):
         k = self._rows(table)
         taken, at_cut, precision = _taken(table, k), _share_at_cut(table, k), self.of_table(table)
         mean = (precision - at_cut) * k / table.n_rows
-        return TableInfluence(-(taken * at_cut + mean) / k, (taken * (1.0 - at_cut) - mean) / k, n_trials=k)
+        # The variance is that of a proportion of k rows, and that of where the cut is.
+        of_cut = (1.0 - k / table.n_rows) * (precision - at_cut) ** 2
+        whole = precision * (1.0 - precision) + of_cut
+        return TableInfluence(
+            -(taken * at_cut + mean) / k,
+            (taken * (1.0 - at_cut) - mean) / k,
+            n_trials=k,
+            fixed_share=of_cut / whole if whole > 0.0 else 0.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
