@@ -187,7 +187,7 @@ def test_clusters_of_one_row_change_the_error_little_and_repeated_rows_are_no_in
         metric = type(metric)(metric.k / 600)
     whole, clustered = metric.interval(labels, scores), metric.interval(*thrice, groups=np.repeat(np.arange(600), 3))
     assert_allclose(clustered.value, whole.value, rtol=0.05)
-    assert_allclose(clustered.standard_error, whole.standard_error, rtol=0.05)
+    assert_allclose(clustered.standard_error, whole.standard_error, rtol=0.1)
     assert metric.interval(*thrice).standard_error < 0.7 * clustered.standard_error
 
 

@@ -21,8 +21,8 @@ MULTICLASS = {f"auc_{average}": MulticlassAuc(average) for average in AVERAGES}
 def metric_scorer(metric: str | RankingMetric | MulticlassAuc | GroupAuc) -> Any:
     """Return a scorer for `cross_val_score`, `GridSearchCV` and whatever else of scikit-learn takes a `scoring`.
 
-    Rows are ranked by `decision_function`, or by `predict_proba` of estimators without one. The positive class is the
-    last of `classes_`, in sorted order.
+    Rows are ranked by `decision_function`, or by `predict_proba` of estimators without one; those of several classes
+    by `predict_proba` first, as in scikit-learn. The positive class is the last of `classes_`, in sorted order.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def metric_scorer(metric: str | RankingMetric | MulticlassAuc | GroupAuc) -> Any
         metric = MULTICLASS.get(metric) or ranking_metric(metric)
     if isinstance(metric, GroupAuc):
         return make_scorer(_score_groups, response_method=("decision_function", "predict_proba"), metric=metric)
-    score = _score_classes if isinstance(metric, MulticlassAuc) else _score_ranking
-    return make_scorer(score, response_method=("decision_function", "predict_proba"), metric=metric)
+    if isinstance(metric, MulticlassAuc):
+        return make_scorer(_score_classes, response_method=("predict_proba", "decision_function"), metric=metric)
+    return make_scorer(_score_ranking, response_method=("decision_function", "predict_proba"), metric=metric)
 
 
 def _score_ranking(

@@ -35,7 +35,7 @@ ROUNDING = 1e-12
 # Parts of a ranking say less of their variance than the whole: the prior is larger and counts more than for the AUC.
 # The smallest steps of .1 and 2 that cover .93 of partial AUCs of 20 positives with exponential scores;
 # experiments/metric_coverage.py, 2026-11.
-METRIC_POLICY = IntervalPolicy(prior_variance=0.5, prior_errors=4.0)
+METRIC_POLICY = IntervalPolicy(prior_variance=0.5, prior_errors=4.0, student=True)
 
 
 class MetricInterval(NamedTuple):
@@ -122,17 +122,18 @@ class Influence:
         """Return the confidence limits; `clusters` are numbers from 0, one for each influence of each part."""
         check_level(level)
         share, variance, n_trials = self.scale.share(self.value), self.variance(), self.n_trials
-        excess, quantile = sum(part.excess(share, self.policy) for part in self.parts), None
+        excess = sum(part.excess(share, self.policy) for part in self.parts)
+        freedom = n_trials - 1.0 if self.policy.student else np.inf
         if clusters is not None:
             sums = _sums_by_cluster([part.values for part in self.parts], clusters)
             n_trials = min(n_trials, sums.size)
             if sums.size > 1:
                 variance = _clustered_variance(sums)
-                quantile = float(stdtrit(sums.size - 1, (1.0 + level) / 2.0))
+                freedom = min(freedom, sums.size - 1.0)
+        quantile = _quantile(level, freedom)
         limits = share_interval(share, variance, excess, n_trials, level, quantile, self.fixed_share)
         lowest = limits.low
         if self.skewed and share > ROUNDING:
-            quantile = float(ndtri((1.0 + level) / 2.0)) if quantile is None else quantile
             root = np.sqrt(share)
             lowest = min(lowest, max(root - quantile * np.sqrt(variance + excess) / (2.0 * root), 0.0) ** 2)
         low, high = sorted((self.scale.value(lowest), self.scale.value(limits.high)))
@@ -164,6 +165,12 @@ class Influence:
         error = factor * float(np.sqrt(variance))
         z = difference / error
         return AucDifference(difference, error, z, float(2.0 * stdtr(freedom, -abs(z))))
+
+
+def _quantile(level: float, freedom: float) -> float:
+    """Return the two-sided quantile of Student's t, with at least one degree of freedom; normal for infinitely many."""
+    upper = (1.0 + level) / 2.0
+    return float(ndtri(upper) if np.isinf(freedom) else stdtrit(max(freedom, 1.0), upper))
 
 
 def share_interval(

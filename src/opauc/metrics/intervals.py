@@ -40,6 +40,8 @@ class IntervalPolicy:
     prior_variance: float = 0.4
     # Weight of the prior, in badly placed rows: those that n rows have at this AUC.
     prior_errors: float = 2.0
+    # Whether limits are from Student's t, with a degree of freedom for each independent trial but one.
+    student: bool = False
 
 
 INTERVAL_POLICY = IntervalPolicy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from opauc.errors import Parameter, ParameterError, unknown_name
+from opauc.errors import Parameter, ParameterError, nearest_first
 from opauc.metrics.auc import Auc
 from opauc.metrics.average_precision import AveragePrecision
 from opauc.metrics.partial_auc import PartialAuc
@@ -55,8 +55,8 @@ def ranking_metric(name: str) -> RankingMetric:
     """
     kind, at, text = name.strip().partition("@")
     if kind not in KINDS:
-        examples = [example for example, _ in KINDS.values()]
-        raise ParameterError(Parameter("metrics"), f": {unknown_name('metric', name.strip(), examples)}")
+        examples = ", ".join(KINDS[near][0] for near in nearest_first(kind, KINDS))
+        raise ParameterError(Parameter("metrics"), f": unknown metric {name.strip()!r}; expected one of {examples}")
     example, of_numbers = KINDS[kind]
     fewest, most = N_NUMBERS.get(kind, (0, 0))
     numbers = [_number(part) for part in text.split(":")] if at else []
