@@ -195,7 +195,7 @@ def report(name: str, methods: Sequence[str], seeds: Sequence[int], n_points: in
             print(f"# {name} split {seed} {method} {auc:.4f} ({seconds:.1f} s)", flush=True)
             if n_points and seed == seeds[0] and method in ("constrained", "monotone"):
                 wrong = count_violations(fitted, test, directions, n_points)
-                lines.append(f"# {name} {method}: {wrong} of {n_points:,} pairs rank wrongly")
+                print(f"# {name} {method}: {wrong} of {n_points:,} pairs rank wrongly", flush=True)
     means = {method: np.mean([outcome.auc for outcome in of]) for method, of in outcomes.items()}
     for method, of in outcomes.items():
         seconds, free = np.mean([outcome.seconds for outcome in of]), FREE[method]
