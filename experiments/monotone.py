@@ -4,11 +4,11 @@
 
 Each set has columns in which the field expects the odds to go one way; they were written down before any model was
 fitted under them. Tables and splits are those of `experiments.tables`. Of each method the AUC on the held-out fifth is
-printed, and what the constraints change. "leaving" is "constrained" without its trees. "constrained" is `OnePassGAM().fit(...).constrain(...)`, "monotone" is
-`OnePassGAM(monotone_constraints=...)`; LightGBM has its default method of constraints and its "advanced" one; EBM takes
-them while fitting, or afterwards by `monotonize`. With `--points`, so many pairs of rows that differ in one constrained
-column only are scored by the constrained models of the first split, and it is counted how often a score goes the wrong
-way by more than rounding.
+printed, and what the constraints change. "constrained" is `OnePassGAM().fit(...).constrain(...)`, "leaving" the same
+without its trees, "monotone" `OnePassGAM(monotone_constraints=...)`; LightGBM has its default method of constraints and
+its "advanced" one; EBM takes them while fitting, or afterwards by `monotonize`. With `--points`, so many pairs of rows
+that differ in one constrained column only are scored by the constrained models of the first split, and it is counted
+how often a score goes the wrong way by more than rounding.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def constrained(table: Table, labels: Labels, directions: dict[int, int]) -> Fit
 
 
 def leaving(table: Table, labels: Labels, directions: dict[int, int]) -> Fitted:
-    """Return OnePassGAM constrained after the fit, with bounds so wide that they do nothing but make its trees leave."""
+    """Return OnePassGAM constrained after the fit, with bounds so wide that only its trees leave."""
     model = OnePassGAM(random_state=0, n_jobs=1).fit(table.frame, labels)
     up, down = (names_of(table, directions, sign) for sign in (1, -1))
     wide = {name: {0.0: (-1e6, 1e6)} for name in (*up, *down)}
