@@ -6,11 +6,13 @@
 - `MulticlassAuc`, `GroupAuc`: the same for several classes, and within groups of rows.
 - `StreamingAuc`, `StreamingMulticlassAuc`, `StreamingGroupAuc`, `CalibrationBins`: mergeable statistics of a stream in
   fixed memory.
+- `choose_threshold`: where to cut scores, for costs, a false positive rate, a precision or a recall.
 - `ProgressiveAuc`: progressive validation, the AUC of rows scored before training on them.
 - `Ranking`, `ScoreHistogram`: the summary of scores that the report shows.
 - `compare_on_stream`: train and evaluate methods on the same rows.
 """
 
+from opauc.core.threshold import Rate, Threshold
 from opauc.metrics.auc import Auc
 from opauc.metrics.average_precision import AveragePrecision
 from opauc.metrics.calibration import CalibrationBins, Reliability
@@ -30,6 +32,7 @@ from opauc.metrics.runner import FittedMethod, HeldOut, Method, NumberedRows, co
 from opauc.metrics.score_histogram import ScoreHistogram
 from opauc.metrics.splits import held_out
 from opauc.metrics.streaming_auc import StreamingAuc
+from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.metrics.top_rows import LiftAt, PrecisionAt, RecallAt
 
 __all__ = [
@@ -56,6 +59,7 @@ __all__ = [
     "ProgressiveAuc",
     "Ranking",
     "RankingMetric",
+    "Rate",
     "RecallAt",
     "Reliability",
     "RocCurve",
@@ -64,7 +68,10 @@ __all__ = [
     "StreamingAuc",
     "StreamingGroupAuc",
     "StreamingMulticlassAuc",
+    "Threshold",
+    "ThresholdRule",
     "auc_interval",
+    "choose_threshold",
     "compare_aucs",
     "compare_on_stream",
     "exact_auc",
