@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import FeatureDrift, find_drift
+from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
@@ -128,6 +129,8 @@ class OnePassGAM(ScoringClassifier):
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
         for each of its two columns. All add up to the sum of `term_importances_`.
+    edits_ : list of TermEdit
+        The ledger of `edit` and `remove`, the oldest edit first: who, when, why, and the values before and after.
     forget_report_ : ForgetReport
         How many rows `forget` has removed (`rows`), and how many of them the basis was fitted to (`initial_rows`): what
         these contributed to its structure stays.
@@ -395,6 +398,118 @@ class OnePassGAM(ScoringClassifier):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
+
+    def edit(
+        self,
+        term: str,
+        points: Sequence[tuple[float, float]] | Mapping[str, float],
+        *,
+        missing: float | None = None,
+        who: str = "",
+        why: str = "",
+    ) -> OnePassGAM:
+        """Return a model in which a term is what you say, and all others are the optimum given that.
+
+        The term stays as it is when the model learns, merges or forgets rows; the others go on learning. Their
+        weights are computed from the sums, without the rows. Values are what `terms_` shows afterwards, also where
+        pairs or trees do something by the same column alone: it is taken off. A term that is set is not centered.
+        The basis is fixed from then on. What the splits of trees on the column do in addition is a term of its own,
+        "age (trees)", which `remove` takes away.
+
+        Parameters
+        ----------
+        term : str
+            The name of a main effect in `terms_`, such as "age", or of single values, such as "shop (categorical)".
+        points : list of (value, contribution) pairs, or dict of level to contribution
+            For a number the points of a curve, which is linear between them and constant beyond: its values at the
+            knots of the basis are taken. A number without a curve has two values. For levels their contributions;
+            levels that are not given keep theirs. "(others)" are all that have no level of their own.
+        missing : float, default=None
+            The contribution of a missing value; None keeps it.
+        who : str, default=""
+            Who edits, for the ledger.
+        why : str, default=""
+            The reason, for the ledger.
+
+        Returns
+        -------
+        model : OnePassGAM
+            A new model; this one stays as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such term or level.
+        ParameterError
+            If the points are not finite, or not those of such a term.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> edited = model.edit("x0", [(0, -1), (4, 1)], who="ann", why="must rise evenly")
+        >>> [term.value.tolist() for term in edited.terms_ if term.name == "x0"]
+        [[-1.0, -0.5, 0.0, 1.0]]
+        """
+        with reading(self), self._threads():
+            other = self._with_basis()
+            other._fitted = edit_term(other._terms(), term, points, missing, who, why)
+            return other
+
+    def remove(self, term: str, *, who: str = "", why: str = "") -> OnePassGAM:
+        """Return a model without a term, in which all others are the optimum given that.
+
+        Any term can be removed: a main effect, a pair, combinations, and the share of a column in the trees. It
+        contributes nothing to any score. Where the share of a column in the trees is removed, its curve keeps what
+        the splits do by it alone.
+
+        Parameters
+        ----------
+        term : str
+            The name of a term in `terms_`.
+        who : str, default=""
+            Who removes it, for the ledger.
+        why : str, default=""
+            The reason, for the ledger.
+
+        Returns
+        -------
+        model : OnePassGAM
+            A new model; this one stays as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such term.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30).remove("x1", why="not known in advance")
+        >>> model.explain(rows).contributions[:, 1].tolist()
+        [0.0, 0.0, 0.0, 0.0]
+        """
+        with reading(self), self._threads():
+            other = self._with_basis()
+            other._fitted = remove_term(other._terms(), term, who, why)
+            return other
+
+    @property
+    def edits_(self) -> list[TermEdit]:
+        """The ledger: every edit with who, when, why, and the values of the term before and after."""
+        with reading(self):
+            return list_edits(self._terms())
+
+    def _with_basis(self) -> OnePassGAM:
+        """Return a copy whose basis is fixed."""
+        check_is_fitted(self)
+        other = type(self)(**self.get_params(deep=False))
+        other.__dict__.update(self.__dict__)
+        other._fitted = self._fitted.with_basis()
+        other._trim_reading()
+        return other
 
     def empty_copy(self) -> OnePassGAM:
         """Return a model with the same basis and no rows: shards that begin with it can be merged.

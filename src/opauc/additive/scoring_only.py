@@ -13,6 +13,7 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import MAX_CODES
 from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
+from opauc.additive.edits import Edits, SavedEdit
 from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_sample import WarmUpBuffer
@@ -21,11 +22,11 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.state import AdditiveFit, ForgetReport, settings_to_json
+from opauc.additive.state import EDITS, AdditiveFit, ForgetReport, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
 from opauc.additive.tree_terms import TreeTerms
-from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as
 from opauc.core.parameters import from_saved
@@ -49,6 +50,8 @@ SCHEMA = {
     "terms.baseline": ArrayRule("float64"),
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
+    "terms.mean_contributions": ArrayRule("float64", "terms"),
+    "terms.extremes": ArrayRule("float64", "2 terms"),
     "trees.values": ArrayRule("float64", "splits", optional=True),
     "trees.main": ArrayRule("float64", f"coded {MAX_CODES}", optional=True),
 }
@@ -67,6 +70,7 @@ class ScoringHeader(TypedDict):
 
     removed_rows: int
     removed_initial_rows: int
+    edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
     selection: SavedSelection
 
@@ -103,12 +107,13 @@ class ScoringOnlyFit(AdditiveFit):
         values, errors = terms.numbers.along(terms.grid_rows)
         numbers = terms.numbers
         saved = SavedTerms(
-            numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors, numbers.trees
-        )
+            numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors, numbers.trees,
+            numbers.mean_contributions, numbers.extremes(terms.grid_rows),
+        )  # fmt: skip
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
-            removed=fit.removed, policy=fit.policy,
+            removed=fit.removed, policy=fit.policy, edits=fit.edits,
             weights=fit.final.weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
@@ -156,6 +161,9 @@ class ScoringOnlyFit(AdditiveFit):
             "terms.baseline": np.array(saved.baseline),
             "terms.values": saved.values.copy(),
             "terms.errors": saved.errors.copy(),
+            "terms.mean_contributions": saved.mean_contributions.copy(),
+            "terms.extremes": saved.limits.copy(),
+            **add_prefix(EDITS, self.edits.to_arrays()),
         }
         if saved.trees is not None:
             n_splits = saved.trees.ensemble.splits.columns.size  # the values of leaves are their weights
@@ -165,6 +173,7 @@ class ScoringOnlyFit(AdditiveFit):
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
         header = {
             "settings": settings_to_json(self.settings),
+            "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
             "selection": selection,
@@ -189,7 +198,8 @@ class ScoringOnlyFit(AdditiveFit):
             "coded": 0 if basis.trees is None else basis.trees.codes.n_coded,
             "splits": 0 if basis.trees is None else basis.trees.splits.columns.size,
         }  # fmt: skip
-        own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
+        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, EDITS))}
+        edits = Edits.from_parts(basis, checked["edits"], with_prefix(EDITS, arrays))
         sizes = check_arrays(SCHEMA, own, known)
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
         if not is_known or len(selection["rows"]) != N_CLASSES:
@@ -205,7 +215,7 @@ class ScoringOnlyFit(AdditiveFit):
             trees = TreeTerms(basis.trees, np.concatenate([own["trees.values"], leaves]), own["trees.main"])
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
-            own["terms.values"], own["terms.errors"], trees,
+            own["terms.values"], own["terms.errors"], trees, own["terms.mean_contributions"], own["terms.extremes"],
         )  # fmt: skip
         counts = BinCounts(own["bin_counts.first"], own["bin_counts.later"])
         negative, positive = selection["rows"]
@@ -214,7 +224,7 @@ class ScoringOnlyFit(AdditiveFit):
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
             weights=np.concatenate([own["weights"][:n_before], effects, leaves]),
-            selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
+            selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)), edits=edits,
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
         if (len(terms.term_columns), terms.n_points) != (sizes["terms"], sizes["points"]):
