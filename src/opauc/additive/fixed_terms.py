@@ -93,33 +93,34 @@ class FixedTerms:
 
     @cached_property
     def tree_parts(self) -> dict[int, MainWeights]:
-        """What trees do by single inputs alone, of inputs whose main effects are fixed or whose splits are removed."""
-        trees = self._trees
-        if trees is None:
-            return {}
-        asked = [*self.mains, *self._removed_splits]
-        return {j: self._part_of_trees(trees, j) for j in asked if (j,) in self.basis.effects}
+        """What the trees do by the inputs alone whose main effects are fixed."""
+        return {} if self._trees is None else {j: self._part_of(self._cut, j) for j in self.mains}
 
-    def _part_of_trees(self, trees: TreeTerms, j: int) -> MainWeights:
-        numbers = main_grid(self.basis, j)
-        codes = trees.ensemble.codes.of_rows(rows_along(self.basis, j, numbers))
+    def _part_of(self, trees: TreeTerms, j: int) -> MainWeights:
+        """Return what trees do by an input alone, interpolated between the knots of its curve."""
+        codes = trees.ensemble.codes.of_rows(rows_along(self.basis, j, main_grid(self.basis, j)))
         values = trees.main_shares(codes, self.basis.n_inputs)[:, j]
         part = MainWeights.of_values(self.basis, j, interpolate_knots(self.basis, j, values))
         return part._replace(effects=np.zeros_like(part.effects))
 
     @cached_property
     def _trees(self) -> TreeTerms | None:
-        """The trees with the leaf weights that they have without edits; None where there are none."""
-        leaves, blend = self._reduced_final.weights[self._n_reduced :], self.fitted.model.blend
-        if blend is None or not leaves.any():
-            return None
-        has_main_effect = np.array([(j,) in self.basis.effects for j in range(self.basis.n_inputs)])
-        return TreeTerms.of(blend.ensemble, leaves, blend.kept, has_main_effect)
+        """The trees without edits; None where there are none."""
+        leaves = self._reduced_final.weights[self._n_reduced :]
+        return self._with_leaves(leaves) if leaves.any() else None
 
     @cached_property
-    def _removed_splits(self) -> list[int]:
-        """Inputs whose splits are removed from the trees."""
-        return [key.inputs[0] for key in self.values if key.kind == TREES]
+    def _cut(self) -> TreeTerms:
+        """The trees without the splits on inputs whose share is removed, and what is below them."""
+        assert self._trees is not None, "asked for where there are trees"
+        removed = [key.inputs[0] for key in self.values if key.kind == TREES]
+        return self._with_leaves(cut_trees(self._trees, removed)) if removed else self._trees
+
+    def _with_leaves(self, leaves: Floats) -> TreeTerms:
+        blend = self.fitted.model.blend
+        assert blend is not None, "asked for where there are trees"
+        has_main_effect = np.array([(j,) in self.basis.effects for j in range(self.basis.n_inputs)])
+        return TreeTerms.of(blend.ensemble, leaves, blend.kept, has_main_effect)
 
     @cached_property
     def _fixed(self) -> NDArray[np.int64]:
@@ -250,15 +251,17 @@ class FixedTerms:
         if self._trees is not None:
             # The blend weighs the additive part by `scale`; a fixed term counts as it is, with the same mean.
             columns[0] -= (1.0 - reduced.scale) * self._mean(self._targets, self._target_effects)
-            leaves = of_leaves - leaf_shares(self._trees, self._removed_splits)
-            for j, part in self.tree_parts.items():
+            leaves = self._cut.values[self._cut.ensemble.splits.columns.size :]
+            for j, part in self.tree_parts.items():  # a fixed curve has that already
                 own = basis.effects[(j,)]
-                if j not in self.mains:  # its splits are removed: the curve keeps what they do by the input alone
-                    columns[own] += part.columns
-                    columns[0] += part.intercept
-                elif j not in self._removed_splits:  # a fixed curve has that already
-                    columns[own] -= part.columns
-                    columns[0] += self._mean(part.columns, no_effects, own)
+                columns[own] -= part.columns
+                columns[0] += self._mean(part.columns, no_effects, own)
+            if self._cut is not self._trees:  # curves keep what the splits did that are cut off
+                for j in self._trees.ensemble.inputs.tolist():
+                    if (j,) in basis.effects and j not in self.mains:
+                        was, now = self._part_of(self._trees, j), self._part_of(self._cut, j)
+                        columns[basis.effects[(j,)]] += was.columns - now.columns
+                        columns[0] += was.intercept - now.intercept
         if reduced.selection.model == SAMPLE:  # no solution: the intercept keeps the mean score
             change = columns - model.initial_weights()[: basis.n_columns]
             columns[0] -= self._mean(change[fixed], no_effects, fixed)
@@ -275,19 +278,20 @@ class FixedTerms:
         return float(model.sums.gram[of, 0] @ weights + model.random_effects.curvature @ effects) / total
 
 
-def leaf_shares(trees: TreeTerms, inputs: list[int]) -> Floats:
-    """Return what the splits on some inputs add to each leaf, along its path from the root.
+def cut_trees(trees: TreeTerms, inputs: list[int]) -> Floats:
+    """Return the leaf weights with which splits on some inputs make no difference.
 
-    A split adds the difference between the value of the child and its own. Without these shares the values of the
-    nodes are those of trees in which the splits on the inputs make no difference.
+    All leaves below such a split have the value of its node, which is their mean: subtrees on its two sides differ, so
+    that anything below would depend on the input too. All nodes above keep their values.
     """
     splits, n_splits = trees.ensemble.splits, trees.ensemble.splits.columns.size
-    is_removed = np.isin(trees.ensemble.codes.sources[splits.columns], inputs)
-    shares, nodes = np.zeros(trees.values.size), splits.roots
+    is_cut = np.isin(trees.ensemble.codes.sources[splits.columns], inputs)
+    values, is_below, nodes = trees.values.copy(), np.zeros(trees.values.size, np.bool_), splits.roots
     while nodes.size:
         children = splits.children[nodes]
-        below = np.where(children >= 0, children, n_splits + ~children)
-        parts = np.where(is_removed[nodes, None], trees.values[below] - trees.values[nodes, None], 0.0)
-        shares[below] = shares[nodes, None] + parts
+        nodes_below = np.where(children >= 0, children, n_splits + ~children)
+        stops = is_cut[nodes] | is_below[nodes]
+        is_below[nodes_below] = stops[:, None]
+        values[nodes_below] = np.where(stops[:, None], values[nodes, None], values[nodes_below])
         nodes = children[children >= 0]
-    return shares[n_splits:]
+    return values[n_splits:]

@@ -22,6 +22,7 @@ from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit, ForgetReport
@@ -399,6 +400,64 @@ class OnePassGAM(ScoringClassifier):
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
 
+    def reasons(
+        self,
+        X: ArrayLike,
+        k: int = 4,
+        *,
+        reference: str | ArrayLike = "mean",
+        direction: str = "lower",
+        by: str = "term",
+    ) -> Reasons:
+        """Return the k terms that lower, or raise, the score of each row most against a reference.
+
+        These are the reasons that a lender states for an adverse action, or a clinician asks for: what sets this row
+        apart from the average row, from the best possible one, or from another row.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows as for `predict`.
+        k : int, default=4
+            How many reasons for each row, at most: a term that does not lower (raise) the score is none.
+        reference : {"mean", "best"} or one row, default="mean"
+            What contributions are compared with: their mean over the training rows; the highest value of each term,
+            the lowest where reasons are those that raise the score; or the contributions to a row.
+        direction : {"lower", "raise"}, default="lower"
+            Whether reasons lower or raise the score, which is that of the second class.
+        by : {"term", "feature"}, default="term"
+            Whether a reason is a term, such as "age", "age × fare" or "age (trees)", or a column: the sum over its
+            terms, where the columns of a pair or a combination share it evenly.
+
+        Returns
+        -------
+        reasons : Reasons
+            The names of the reasons of each row, the strongest first, and the differences in log-odds.
+
+        Raises
+        ------
+        ValueError
+            If k is below one, or a name is none of those above.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM(interactions=0).fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> [reason.name for reason in model.reasons([[0.0, 5.0]], reference="best")[0]]
+        ['x0', 'x1']
+        """
+        with reading(self), self._threads():
+            check_is_fitted(self)
+            k = check_reasons(k, reference, direction, by)
+            rows, _ = next_rows(self, X, self._columns, learn=False)
+            if not isinstance(reference, str):
+                reference, _ = next_rows(self, reference, self._columns, learn=False)
+                if len(reference) != 1:
+                    raise ValueError(f"The 'reference' parameter of reasons must be one row. Got {len(reference)} rows.")
+            features = input_features(self._columns, self._column_names()) if by == FEATURE else None
+            return find_reasons(self._terms(), rows, k, reference, direction, features)
+
     def edit(
         self,
         term: str,
@@ -461,8 +520,9 @@ class OnePassGAM(ScoringClassifier):
         """Return a model without a term, in which all others are the optimum given that.
 
         Any term can be removed: a main effect, a pair, combinations, and the share of a column in the trees. It
-        contributes nothing to any score. Where the share of a column in the trees is removed, its curve keeps what
-        the splits do by it alone.
+        contributes nothing to any score. Where the share of a column in the trees is removed, the trees end at the
+        splits on it, and curves keep what the splits that are cut off did by single columns. A score does not depend
+        on a column all of whose terms are removed.
 
         Parameters
         ----------
@@ -648,12 +708,9 @@ class OnePassGAM(ScoringClassifier):
     def feature_importances_(self) -> Floats:
         """Importance of each column of X: the sum of those of its terms, each of a pair having one half."""
         with reading(self):
-            importances, schema, names = self._terms().input_importances(), self._columns, self._column_names()
-        if schema is None:
-            return importances
+            importances, names = self._terms().input_importances(), self._column_names()
         of_columns = dict.fromkeys(names, 0.0)
-        inputs = [column.name for column in schema.columns for _ in column.inputs]
-        for name, importance in zip(inputs, importances.tolist(), strict=True):
+        for name, importance in zip(input_features(self._columns, names), importances.tolist(), strict=True):
             of_columns[name] += importance
         return np.array(list(of_columns.values()))
 
