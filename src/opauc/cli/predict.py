@@ -6,12 +6,11 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from opauc.api.predict import check_response
-from opauc.api.reasons import ReasonOptions, RowReasons
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, json_line, number_of, shown_text
@@ -19,6 +18,9 @@ from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.scorer import Scorer
 from opauc.types import Floats
+
+if TYPE_CHECKING:  # scores without reasons need no terms
+    from opauc.api.reasons import RowReasons
 
 # Endings of files of JSON lines.
 JSON_LINES = (".jsonl", ".ndjson")
@@ -69,12 +71,12 @@ def command(
 ) -> int:
     """Score rows with a model; labels in the data are ignored and need not be there."""
     check_response(response)
-    passthrough, options = shared.names(keep), None
-    if reasons is not None:
-        options = ReasonOptions(reasons, reference, direction, reasons_by)
-        options.check()
+    passthrough, found = shared.names(keep), None
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough)
-    found = None if options is None else RowReasons.of(scored.model, options)
+    if reasons is not None:
+        from opauc.api.reasons import ReasonOptions, RowReasons
+
+        found = RowReasons.of(scored.model, ReasonOptions(reasons, reference, direction, reasons_by))
     if output is None:
         write(scored, response, json, sys.stdout, passthrough, found)
     else:
