@@ -88,7 +88,11 @@ def points_of(term):
     """What a user passes to set the values of a term."""
     at, has_missing = term.at[0], term.at[0][-1] == "missing"
     n = len(at) - has_missing
-    points = dict(zip(at[:n], term.value[:n])) if isinstance(at[0], str) else list(zip(at[:n], term.value[:n]))
+    points = (
+        dict(zip(at[:n], term.value[:n], strict=True))
+        if isinstance(at[0], str)
+        else list(zip(at[:n], term.value[:n], strict=True))
+    )
     return points, {"missing": float(term.value[-1])} if has_missing else {}
 
 
@@ -142,7 +146,7 @@ def literal(model, names_fixed):
     full[n:, n:] = np.diag(effects.curvature) + effects.shared.toarray()
     rhs, penalty = np.concatenate([sums.rhs, effects.rhs]), np.zeros_like(full)
     groups, roughness = basis.groups, basis.roughness
-    for number, (start, size) in enumerate(zip(groups.starts, groups.sizes)):
+    for number, (start, size) in enumerate(zip(groups.starts, groups.sizes, strict=True)):
         part = slice(start, start + size)
         matrix = np.eye(size) if roughness[number] is None else roughness[number]
         penalty[part, part] = (number > 0) * final.lambdas[number] * matrix
@@ -198,7 +202,7 @@ def test_all_other_weights_are_the_optimum_given_the_fixed_ones(plain):
     assert np.abs(left).max() <= 1e-8 * np.abs(rhs).max()
 
 
-def test_the_kkt_residual_of_columns_alone_is_rounding(plain):
+def test_the_kkt_residual_of_columns_alone_is_rounding():
     model = OnePassGAM(init_size=4000, random_state=0, trees=False)
     model._policy = POLICY
     frame = FRAME[["age", "pay", "member", "x"]]
@@ -214,7 +218,9 @@ def test_the_kkt_residual_of_columns_alone_is_rounding(plain):
 def test_an_edit_stays_while_the_model_learns_merges_and_forgets(model):
     edited = model.edit("age", [(20.0, -1.0), (80.0, 2.0)], who="ann").remove("job")
     shown, before = term_of(edited, "age").value, edited.decision_function(TEST)
-    shards = [edited.empty_copy().partial_fit(FRAME[part], LABELS[part]) for part in (slice(7000, 8000), slice(8000, None))]
+    shards = [
+        edited.empty_copy().partial_fit(FRAME[part], LABELS[part]) for part in (slice(7000, 8000), slice(8000, None))
+    ]
     merged = edited.edit("age", [(20.0, -1.0), (80.0, 2.0)]).merge(shards[0]).merge(shards[1])
     learned = edited.remove("job").partial_fit(FRAME[7000:], LABELS[7000:])
     for after in (merged, learned):

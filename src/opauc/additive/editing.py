@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opauc.additive.edits import CODES, CROSSED, EDIT, MAIN, REMOVE, SETTABLE, TREES, LedgerEntry, TermKey
+from opauc.additive.edits import CODES, CROSSED, EDIT, MAIN, REMOVE, SETTABLE, TREES, LedgerEntry
 from opauc.additive.explain import MISSING_NAME, TermColumns, Terms
 from opauc.additive.kernels.rows import CATEGORICAL
 from opauc.additive.state import AdditiveFit
@@ -180,4 +180,3 @@ def _contribution(name: str, where: object, value: object) -> float:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-

@@ -156,4 +156,3 @@ def check_key(basis: Basis, key: TermKey, values: Floats) -> None:
 def edits_from_json(saved: Sequence[Json]) -> list[SavedEdit]:
     """Return the edits of a header, checked."""
     return [json_as(SavedEdit, dict(one), "edits") for one in saved]
-

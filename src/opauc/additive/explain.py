@@ -410,7 +410,9 @@ class TermSums:
         if model.blend is None or not leaf_weights.any():
             return None
         fixed = () if self._fixed is None else self._fixed.mains
-        has_main_effect = np.array([(j,) in self._basis.effects and j not in fixed for j in range(self._basis.n_inputs)])
+        has_main_effect = np.array(
+            [(j,) in self._basis.effects and j not in fixed for j in range(self._basis.n_inputs)]
+        )
         return TreeTerms.of(model.blend.ensemble, leaf_weights, model.blend.kept, has_main_effect)
 
     @cached_property
@@ -454,7 +456,8 @@ class TermSums:
             return np.empty(0)
         if (code := self.terms[number].crossed) is not None:
             _, _, effects, _ = self._basis.split_weights(self.solution.final.weights)
-            return self._basis.crossed.contributions(rows, effects)[:, code] - self.means[number]
+            of_levels: Floats = self._basis.crossed.contributions(rows, effects)[:, code] - self.means[number]
+            return of_levels
         term, columns = self.terms[number], self._basis.rows(rows).toarray()
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
@@ -471,11 +474,13 @@ class TermSums:
         term = self.terms[number]
         if term.crossed is not None:
             crossed, sums = self._basis.crossed, self.solution.current.model.crossed
-            return np.sqrt(crossed.contributions(rows, sums.variances(crossed))[:, term.crossed])
+            of_levels: Floats = crossed.contributions(rows, sums.variances(crossed))[:, term.crossed]
+            return np.sqrt(of_levels)
         # The error of the centered term: the intercept has the rest.
         variance = self._variances(number, self._basis.rows(rows).toarray() - self._column_means, covariance)
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
-        return np.sqrt(np.maximum(variance + levels @ level_variances[term.levels], 0.0))
+        errors: Floats = np.sqrt(np.maximum(variance + levels @ level_variances[term.levels], 0.0))
+        return errors
 
     def _variances(self, number: int, columns: Floats, covariance: Floats) -> Floats:
         """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""

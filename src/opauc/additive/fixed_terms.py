@@ -134,42 +134,36 @@ class FixedTerms:
 
     @cached_property
     def _targets(self) -> Floats:
-        """The weights of all columns, those of fixed terms only: zero for the others, and for pairs that are removed."""
+        """The weights of fixed columns among all: zero for free ones, and for pairs, which can only be removed."""
         targets = np.zeros(self.basis.n_columns)
         for j, main in self.mains.items():
             targets[self.basis.effects[(j,)]] = main.columns
         return targets
 
     @cached_property
-    def _fixed_effects(self) -> NDArray[np.bool_]:
-        """Which random effects are fixed."""
-        fixed = np.zeros(self.basis.random_effects.size, np.bool_)
-        for j in (key.inputs[0] for key in self.values if key.kind in (MAIN, CODES)):
-            coded = TermKey(CODES, (j,)) in self.values
-            if coded or j not in self.basis.coded_inputs():
-                fixed[self.basis.random_effects.of_input(j)] = True
-        return fixed
+    def _set_effects(self) -> dict[int, Floats]:
+        """The random effects that are fixed, by inputs: those of categories, or of single values of a number."""
+        effects = {j: main.effects for j, main in self.mains.items() if main.effects.size}
+        return effects | {key.inputs[0]: values for key, values in self.values.items() if key.kind == CODES}
 
     @cached_property
     def _free_effects(self) -> NDArray[np.int64]:
-        return np.flatnonzero(~self._fixed_effects)
+        is_free = np.ones(self.basis.random_effects.size, np.bool_)
+        for j in self._set_effects:
+            is_free[self.basis.random_effects.of_input(j)] = False
+        return np.flatnonzero(is_free)
 
     @cached_property
     def _target_effects(self) -> Floats:
-        """The random effects, zero where they are free."""
+        """The random effects that are fixed among all, zero for the others."""
         effects = np.zeros(self.basis.random_effects.size)
-        for key, values in self.values.items():
-            if key.kind in (MAIN, CODES):
-                j = key.inputs[0]
-                if key.kind == CODES:
-                    effects[self.basis.random_effects.of_input(j)] = values
-                elif j not in self.basis.coded_inputs():
-                    effects[self.basis.random_effects.of_input(j)] = self.mains[j].effects
+        for j, values in self._set_effects.items():
+            effects[self.basis.random_effects.of_input(j)] = values
         return effects
 
     @cached_property
     def _moved(self) -> Floats:
-        """What pairs do by fixed inputs alone, of shape (n_fixed, n_free): weights of pairs to those of main effects."""
+        """What pairs do by inputs with fixed curves alone: a map of free weights to fixed ones, (n_fixed, n_free)."""
         moved = np.zeros((self._fixed.size, self.basis.n_columns))
         for inputs in self.basis.effects:
             is_pair = len(inputs) == 2 and all((j,) in self.basis.effects for j in inputs)
@@ -242,12 +236,13 @@ class FixedTerms:
         model, basis, free, fixed = self.fitted.model, self.basis, self._free, self._fixed
         ends = np.cumsum([free.size, self._free_effects.size, basis.crossed.size])
         of_columns, of_effects, of_levels, of_leaves = np.split(reduced.weights, ends)
-        columns, effects, levels, leaves = self._targets.copy(), self._target_effects.copy(), of_levels.copy(), of_leaves
+        columns, effects = self._targets.copy(), self._target_effects.copy()
+        levels, leaves = of_levels.copy(), of_leaves
         columns[free], effects[self._free_effects], no_effects = of_columns, of_effects, np.zeros(effects.size)
         columns[fixed] -= self._moved @ of_columns
-        for code, part in zip(basis.crossed.codes, basis.crossed.parts(), strict=True):
+        for code, its_levels in zip(basis.crossed.codes, basis.crossed.parts(), strict=True):
             if TermKey(CROSSED, code.inputs) in self.values:
-                levels[part] = 0.0
+                levels[its_levels] = 0.0
         if self._trees is not None:
             # The blend weighs the additive part by `scale`; a fixed term counts as it is, with the same mean.
             columns[0] -= (1.0 - reduced.scale) * self._mean(self._targets, self._target_effects)

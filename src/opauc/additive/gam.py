@@ -445,7 +445,7 @@ class OnePassGAM(ScoringClassifier):
         >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
         >>> model = OnePassGAM(interactions=0).fit(rows * 30, [0, 0, 1, 1] * 30)
         >>> [reason.name for reason in model.reasons([[0.0, 5.0]], reference="best")[0]]
-        ['x0', 'x1']
+        ['x0']
         """
         with reading(self), self._threads():
             check_is_fitted(self)
@@ -454,7 +454,9 @@ class OnePassGAM(ScoringClassifier):
             if not isinstance(reference, str):
                 reference, _ = next_rows(self, reference, self._columns, learn=False)
                 if len(reference) != 1:
-                    raise ValueError(f"The 'reference' parameter of reasons must be one row. Got {len(reference)} rows.")
+                    raise ValueError(
+                        f"The 'reference' parameter of reasons must be one row. Got {len(reference)} rows."
+                    )
             features = input_features(self._columns, self._column_names()) if by == FEATURE else None
             return find_reasons(self._terms(), rows, k, reference, direction, features)
 

@@ -112,19 +112,19 @@ def find_reasons(
     order, values = np.take_along_axis(order, ranks, axis=1), np.take_along_axis(values, ranks, axis=1)
     is_reason = values < 0.0
     sign = -1.0 if direction == RAISE else 1.0
-    return Reasons(
-        names, np.where(is_reason, order, NO_REASON), np.where(is_reason, sign * values, 0.0), of_reference
-    )
+    return Reasons(names, np.where(is_reason, order, NO_REASON), np.where(is_reason, sign * values, 0.0), of_reference)
 
 
 def _reference(terms: Terms, reference: str | Floats, direction: str) -> Floats:
     """Return the contributions of the reference: of the mean, of the best value of each term, or of a row."""
     if not isinstance(reference, str):
-        return terms.explain(reference).contributions[0]
+        of_row: Floats = terms.explain(reference).contributions[0]
+        return of_row
     if reference == MEAN:
         return terms.numbers.mean_contributions
-    lowest, highest = terms.numbers.extremes(terms.grid_rows)
-    return highest if direction == LOWER else lowest
+    extremes = terms.numbers.extremes(terms.grid_rows)
+    best: Floats = extremes[int(direction == LOWER)]
+    return best
 
 
 def _by_feature(terms: Terms, features: Sequence[str]) -> tuple[tuple[str, ...], Floats]:

@@ -185,7 +185,9 @@ class AdditiveFit(Fit):
     def random_effect_variances(self) -> Floats:
         """Return the variance of each random effect, given all other weights."""
         fixed = self.fixed_terms
-        return self.current.model.random_effect_variances(self.final) if fixed is None else fixed.random_effect_variances()
+        return (
+            self.current.model.random_effect_variances(self.final) if fixed is None else fixed.random_effect_variances()
+        )
 
     @cached_property
     def scorer(self) -> MappedScorer:

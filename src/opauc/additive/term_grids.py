@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LINEAR, LOW, MISSING, NUMERIC
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, HIGH, LOW, MISSING, NUMERIC
 from opauc.types import Floats
 
 # A category number that no category has: its rows belong to the pooled categories.
@@ -105,7 +105,11 @@ class MainWeights(NamedTuple):
             effects = present[n_levels:] - present[n_levels - 1]
         elif kind == NUMERIC and tables.columns[j, FIRST] >= 0:
             numbers, knots = main_grid(basis, j)[: present.size], knots_of(basis, j)
-            rows, curve, at = own_columns(basis, j, numbers), slice(first, first + knots.size), numbers.searchsorted(knots)
+            rows, curve, at = (
+                own_columns(basis, j, numbers),
+                slice(first, first + knots.size),
+                numbers.searchsorted(knots),
+            )
             line = rows[:, linear]
             beyond, bend = (part - rows[:, curve] @ part[at] for part in (present, line))
             size = float(bend @ bend)

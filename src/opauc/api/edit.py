@@ -7,7 +7,7 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -27,14 +27,19 @@ from opauc.report.editing import PATCH_FORMAT, PATCH_VERSION, EditableTerm, Edit
 from opauc.report.inputs import ShownTerm
 
 
-class PatchEdit(TypedDict):
-    """An edit of a patch: a term is set to points or levels, or removed."""
+class EditedTerm(TypedDict):
+    """The term of an edit."""
 
     term: str
-    points: NotRequired[list[list[float]]]
-    levels: NotRequired[dict[str, float]]
-    missing: NotRequired[float]
-    remove: NotRequired[bool]
+
+
+class PatchEdit(EditedTerm, total=False):
+    """An edit of a patch: a term is set to points or levels, or removed."""
+
+    points: list[list[float]]
+    levels: dict[str, float]
+    missing: float
+    remove: bool
 
 
 class Patch(TypedDict):
@@ -100,8 +105,8 @@ def read_patch(path: str | os.PathLike[str], model: Model) -> Patch:
     return patch
 
 
-def apply_patch(model: Model, path: str | os.PathLike[str], who: str = "", why: str = "") -> Model:
-    """Return the model with the edits of a patch, which is checked, and a ledger of them."""
+def apply_patch(model: Model, path: str | os.PathLike[str], who: str = "", why: str = "") -> tuple[Model, int]:
+    """Return the model with the edits of a patch, which is checked, and how many these are."""
     terms, patch = _editable(model), read_patch(path, model)
     if not patch["edits"]:
         raise InputError(f"{path}: has no edits")
@@ -112,7 +117,7 @@ def apply_patch(model: Model, path: str | os.PathLike[str], who: str = "", why: 
         except OpaucError as error:
             raise InputError(f"{path}: ", *error.parts) from error
     _, reading = fit.finish(model.reading) if model.reading is not None else (fit, None)
-    return replace(model, fit=fit, reading=reading)
+    return replace(model, fit=fit, reading=reading), len(patch["edits"])
 
 
 def _apply(terms: Terms, edit: PatchEdit, who: str, why: str) -> AdditiveFit:
@@ -159,6 +164,4 @@ def _editable_term(terms: Terms, number: int, term: TermColumns, shown: ShownTer
     values = own_columns(basis, j, grid) @ weights
     offsets = (values - interpolate_knots(basis, j, values))[: numbers.size]
     is_knot = np.isin(numbers, knots_of(basis, j))
-    return EditableTerm(
-        term=shown, numbers=numbers, knots=is_knot, offsets=offsets, missing=missing, edited=edited
-    )
+    return EditableTerm(term=shown, numbers=numbers, knots=is_knot, offsets=offsets, missing=missing, edited=edited)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from opauc.additive.explain import Terms
 from opauc.additive.reasons import ATTRIBUTIONS, DIRECTIONS, FEATURE, REFERENCES, find_reasons, input_features
 from opauc.additive.state import AdditiveFit
@@ -11,7 +13,7 @@ from opauc.api.describe import input_names, terms_of
 from opauc.core.model import Model
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.errors import Parameter, ParameterError, UnsupportedOperationError, unknown_name
-from opauc.types import Floats
+from opauc.types import Rows
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,10 @@ class RowReasons:
         features = input_features(columns, input_names(model)) if options.by == FEATURE else None
         return cls(terms_of(model), options, features)
 
-    def column_values(self, rows: Floats) -> list[list[str | None]]:
+    def column_values(self, rows: Rows) -> list[list[str | None]]:
         """Return the names of the first reason of each row, of the second, and so on; None where there are fewer."""
         options = self.options
-        found = find_reasons(self.terms, rows, options.k, options.reference, options.direction, self.features)
+        numbers = np.asarray(rows, np.float64)
+        found = find_reasons(self.terms, numbers, options.k, options.reference, options.direction, self.features)
         columns = [list(names) for names in zip(*found.names_of_rows(), strict=True)]
-        return columns + [[None] * len(rows)] * (options.k - len(columns))
+        return columns + [[None] * len(numbers)] * (options.k - len(columns))

@@ -23,8 +23,13 @@ def command(
     model: shared.Model,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False,
-                     help="File to write: the page, by default edit.html in this folder, or with --apply the new model."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="File to write: the page, by default edit.html in this folder, or with --apply the new model.",
+        ),
     ] = None,
     apply: Annotated[
         Path | None,
@@ -57,11 +62,11 @@ def command(
         reporter.say("page", f"{target}: open it in a browser, edit, and download the patch", page=str(target))
         return 0
     if output is None:
-        raise ParameterError(Parameter("apply", ...), " needs the name of the new model (", Parameter("output", ...), ")")
+        raise ParameterError(
+            Parameter("apply", ...), " needs the name of the new model (", Parameter("output", ...), ")"
+        )
     check_writable(output)
-    before = load_model(model)
-    edited = apply_patch(before, apply, getuser() if who is None else who, why)
+    edited, n_edits = apply_patch(load_model(model), apply, getuser() if who is None else who, why)
     save_model(edited, output)
-    n_edits = len(edited.fit.edits.entries) - len(before.fit.edits.entries)
     reporter.say("edited", f"{output}: {number_of(n_edits, 'edit')} applied", model=str(output), edits=n_edits)
     return 0

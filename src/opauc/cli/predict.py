@@ -17,7 +17,7 @@ from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.scorer import Scorer
-from opauc.types import Floats
+from opauc.types import Floats, Json
 
 if TYPE_CHECKING:  # scores without reasons need no terms
     from opauc.api.reasons import RowReasons
@@ -49,20 +49,30 @@ def command(
     ] = "score",
     reasons: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="Write the names of the K terms that lower the score of a row most, as "
-                     "columns reason_1 and so on; for additive models. Text is then CSV with a header.",
-                     rich_help_panel=REASONS),
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Write the names of the K terms that lower the score of a row most, as "
+            "columns reason_1 and so on; for additive models. Text is then CSV with a header.",
+            rich_help_panel=REASONS,
+        ),
     ] = None,
     reference: Annotated[
-        str, typer.Option(help="What a row is compared with: mean (of the training rows) or best (the highest value of "
-                          "each term).", rich_help_panel=REASONS)
+        str,
+        typer.Option(
+            help="What a row is compared with: mean (of the training rows) or best (the highest value of each term).",
+            rich_help_panel=REASONS,
+        ),
     ] = "mean",
     direction: Annotated[
         str, typer.Option(help="Whether reasons lower the score, or raise it: lower or raise.", rich_help_panel=REASONS)
     ] = "lower",
     reasons_by: Annotated[
-        str, typer.Option(help="What a reason is: term, or feature (a column, with its part of pairs and trees).",
-                          rich_help_panel=REASONS)
+        str,
+        typer.Option(
+            help="What a reason is: term, or feature (a column, with its part of pairs and trees).",
+            rich_help_panel=REASONS,
+        ),
     ] = "term",
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
@@ -132,7 +142,10 @@ def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowR
 
     scorer, classes = scored.model.scorer, scored.model.classes
     more = [] if reasons is None else reasons.options.columns
-    types = [(response, pa.array(classes if response == "label" else [0.0]).type), *((name, pa.string()) for name in more)]
+    types = [
+        (response, pa.array(classes if response == "label" else [0.0]).type),
+        *((name, pa.string()) for name in more),
+    ]
     schema, writer = pa.schema(types), None
     try:
         for part in scored.score():
@@ -160,11 +173,10 @@ def json_lines(
     probabilities, columns = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
-        facts = (
-            {"kept": {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}} if names else {}
-        )
+        facts: Json = {name: column[i] for name, column in reasons.items()}
+        if names:
+            facts["kept"] = {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}
         label = classes[int(score > 0)]
-        facts |= {name: column[i] for name, column in reasons.items()}
         yield json_line("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 
 

@@ -159,4 +159,3 @@ def _numbers(numbers: Floats | None) -> list[str]:
 def _text(text: str) -> str:
     """Return text without lone surrogates: the script never takes it for markup."""
     return text.encode("utf-8", "replace").decode("utf-8")
-

@@ -28,7 +28,18 @@ from opauc.report.charts import (
     size_bar,
     weight_bar,
 )
-from opauc.report.inputs import CURVE, LEVELS, PAIR, TREES, EditRow, PenaltyChoice, Report, ShownTerm, TermsSection, WeightRow
+from opauc.report.inputs import (
+    CURVE,
+    LEVELS,
+    PAIR,
+    TREES,
+    EditRow,
+    PenaltyChoice,
+    Report,
+    ShownTerm,
+    TermsSection,
+    WeightRow,
+)
 from opauc.report.style import style_sheet
 from opauc.report.term_charts import (
     curve_chart,

@@ -94,6 +94,7 @@ def positive_points(points: Floats) -> Floats:
 
 
 def value_axis(points: Floats, logarithmic: bool) -> Axis:
+    """Return an axis for the values of a feature."""
     if not logarithmic:
         axis = Axis.fitting(float(points[0]), float(points[-1]))
         return axis if (points % 1.0).any() else axis.whole()
