@@ -297,7 +297,7 @@
       const input = html("input", "number", line);
       input.type = "number";
       input.step = "any";
-      input.value = String(Number(value.toPrecision(4)));
+      input.value = String(Number(value.toFixed(4)));
       input.id = `level-${index}`;
       label.htmlFor = input.id;
       input.addEventListener("change", () => {
@@ -366,7 +366,7 @@
     input.step = "any";
     input.id = "value";
     label.htmlFor = "value";
-    input.value = String(Number(value.toPrecision(4)));
+    input.value = String(Number(value.toFixed(4)));
     html("span", "soft", panel, "log-odds");
     input.addEventListener("change", () => {
       const number = Number(input.value), index = selected;
