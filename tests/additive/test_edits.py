@@ -247,10 +247,11 @@ def test_files_keep_edits_and_ledger(model, tmp_path):
     loaded._policy = POLICY
     opauc.save(edited, tmp_path / "small", scoring_only=True)
     small = opauc.load(tmp_path / "small")
-    for other in (loaded, small):
-        assert np.array_equal(other.decision_function(TEST), edited.decision_function(TEST))
+    assert np.array_equal(loaded.decision_function(TEST), edited.decision_function(TEST))
+    for other in (loaded, small):  # leaf weights are float32 in a file for scoring only
+        assert_allclose(other.decision_function(TEST), edited.decision_function(TEST), atol=1e-6, rtol=0)
         found, expected = other.explain(TEST), edited.explain(TEST)
-        assert_allclose(found.contributions, expected.contributions, atol=1e-12, rtol=0)
+        assert_allclose(found.contributions, expected.contributions, atol=1e-6, rtol=0)
         adds_up(other)
         for one, same in zip(other.edits_, edited.edits_, strict=True):
             assert (one.term, one.action, one.who, one.when, one.why) == (
