@@ -11,12 +11,11 @@ import numpy as np
 from opauc.additive.basis.basis import Basis
 from opauc.additive.term_grids import grid_size
 from opauc.core.array_schema import ArrayRule, check_arrays
-from opauc.core.json_schema import json_as
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, Json, NamedArrays
 
 # Kinds of terms: curves and levels, surfaces, single values of a number, combinations of values, shares in trees.
-MAIN, PAIR, CODES, CROSSED, TREES = KINDS = ("main", "pair", "codes", "crossed", "trees")
+MAIN, PAIR, CODES, CROSSED, TREES = ("main", "pair", "codes", "crossed", "trees")
 EDIT, REMOVE = ACTIONS = ("edit", "remove")
 EDITS_SCHEMA = {
     "ends": ArrayRule("int64", "edits+1", ends="points"),
@@ -151,8 +150,3 @@ def check_key(basis: Basis, key: TermKey, values: Floats) -> None:
     }
     if sizes.get(kind) != values.size:
         raise ValueError(f"edits: the basis has no {kind!r} term of inputs {list(inputs)} with {values.size} values")
-
-
-def edits_from_json(saved: Sequence[Json]) -> list[SavedEdit]:
-    """Return the edits of a header, checked."""
-    return [json_as(SavedEdit, dict(one), "edits") for one in saved]

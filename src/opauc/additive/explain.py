@@ -28,7 +28,7 @@ from opauc.additive.fixed_terms import FixedTerms
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, NUMERIC
 from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
-from opauc.additive.term_grids import column_numbers, has_missing, knots_of, main_grid, pair_grid
+from opauc.additive.term_grids import columns_of, has_missing, knots_of, main_grid, pair_grid
 from opauc.additive.terms import Explanation, SavedTerms, Term
 from opauc.additive.tree_terms import TreeTerms
 from opauc.core.threads import work_in_order
@@ -166,7 +166,7 @@ class Terms:
             has_levels = len(inputs) == 1 and inputs[0] not in coded
             levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_LEVELS
             key = TermKey(MAIN if len(inputs) == 1 else PAIR, inputs)
-            terms.append(TermColumns(self.name_of(key), inputs, inputs, column_numbers(self.basis, inputs), levels))
+            terms.append(TermColumns(self.name_of(key), inputs, inputs, columns_of(self.basis, inputs), levels))
         for j in coded:
             levels = self.basis.random_effects.of_input(j)
             terms.append(TermColumns(self.name_of(TermKey(CODES, (j,))), (j,), (j,), none, levels))
@@ -320,7 +320,7 @@ class TermSums:
         if self._fixed is not None:
             shares = {term.inputs[0]: number for number, term in enumerate(self.terms) if term.key.kind == TREES}
             for j, main in self._fixed.mains.items():
-                columns = np.append(0, column_numbers(self._basis, (j,)))
+                columns = np.append(0, columns_of(self._basis, (j,)))
                 parts[main_effects[j]] = [(columns, np.append(main.intercept, main.columns))]
                 if j in shares and j in self._fixed.tree_parts:  # the curve has it, the trees do it
                     of_trees = self._fixed.tree_parts[j]

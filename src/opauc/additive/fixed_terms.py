@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.edits import CODES, CROSSED, MAIN, PAIR, TREES, TermKey
 from opauc.additive.initial_fit import BasisModel
-from opauc.additive.model import AdditiveLogistic, BasisColumns, FinalWeights
+from opauc.additive.model import AdditiveLogistic, FinalWeights
 from opauc.additive.policy import AdditivePolicy
 from opauc.additive.purify import find_main_part
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import SAMPLE
 from opauc.additive.sums import LinearizedSums
-from opauc.additive.term_grids import MainWeights, column_numbers, interpolate_knots, main_grid, rows_along
+from opauc.additive.term_grids import MainWeights, columns_of, interpolate_knots, main_grid, rows_along
 from opauc.additive.tree_terms import TreeTerms
 from opauc.types import Floats
 
@@ -125,7 +125,7 @@ class FixedTerms:
     @cached_property
     def _fixed(self) -> NDArray[np.int64]:
         """The columns of fixed terms, in ascending order."""
-        parts = [column_numbers(self.basis, key.inputs) for key in self.values if key.kind in (MAIN, PAIR)]
+        parts = [columns_of(self.basis, key.inputs) for key in self.values if key.kind in (MAIN, PAIR)]
         return np.sort(np.concatenate([NOTHING, *parts]))
 
     @cached_property
@@ -169,7 +169,7 @@ class FixedTerms:
             is_pair = len(inputs) == 2 and all((j,) in self.basis.effects for j in inputs)
             if not is_pair or TermKey(PAIR, inputs) in self.values or not set(inputs) & set(self.mains):
                 continue
-            columns = column_numbers(self.basis, inputs)
+            columns = columns_of(self.basis, inputs)
             part = find_main_part(self.basis, self.fitted.model.sums.gram, inputs, columns)
             for j, at, matrix in zip(*part, strict=True):
                 if j in self.mains:  # the first of `at` is the intercept, which is free
@@ -203,13 +203,11 @@ class FixedTerms:
         of_all = np.concatenate(
             [free, n_before + kept, np.arange(n_before + self.basis.random_effects.size, n_additive)]
         )
-        reduced_columns = BasisColumns(
-            columns.penalties.restrict(self._free_groups),
-            int(np.count_nonzero(free < columns.main)),
-            int(np.count_nonzero(free < columns.certain)),
-            np.unique(groups, return_inverse=True)[1].astype(np.int64) if groups.size else NOTHING,
-            columns.trees,
-            columns.crossed,
+        reduced_columns = columns._replace(
+            penalties=columns.penalties.restrict(self._free_groups),
+            main=int(np.count_nonzero(free < columns.main)),
+            certain=int(np.count_nonzero(free < columns.certain)),
+            group_index=np.unique(groups, return_inverse=True)[1].astype(np.int64) if groups.size else NOTHING,
         )
         blend = None if model.blend is None else replace(model.blend, additive=model.blend.additive[of_all])
         return replace(

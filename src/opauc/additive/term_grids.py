@@ -163,7 +163,7 @@ def grid_size(basis: Basis, inputs: tuple[int, ...]) -> int:
     return int(np.prod([pair_grid(basis, j).size for j in inputs]))
 
 
-def column_numbers(basis: Basis, inputs: tuple[int, ...]) -> NDArray[np.int64]:
+def columns_of(basis: Basis, inputs: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the columns of a main effect or a pair."""
     part = basis.effects[inputs]
     return np.arange(part.start, part.stop)

@@ -58,6 +58,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
+# What edits do, as the page says it.
+ACTIONS = {"edit": "set", "remove": "removed"}
 # Terms that the model selection left out have no importance and are not drawn.
 MIN_IMPORTANCE = 1e-9
 
@@ -268,10 +270,24 @@ def _terms_context(section: TermsSection) -> dict[str, object]:
         ],
         "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
         "edits": [
-            (edit.term, edit.action, edit_range(edit), edit.who, edit.when[:16].replace("T", " "), edit.why)
+            (edit.term, ACTIONS.get(edit.action, edit.action), edit_range(edit), edit.why, who_and_when(edit))
             for edit in section.edits
         ],
     }
+
+
+def who_and_when(edit: EditRow) -> str:
+    """Return who made an edit, if that is known, and when, to the minute.
+
+    Examples
+    --------
+    >>> from opauc.report import EditRow
+    >>> from opauc.report.page import who_and_when
+    >>> who_and_when(EditRow("age", "edit", "ann", "2026-11-18T12:00:00+00:00", "", None, None))
+    'ann, 2026-11-18 12:00'
+    """
+    time = edit.when[:16].replace("T", " ")
+    return f"{edit.who}, {time}" if edit.who else time
 
 
 def edit_range(edit: EditRow) -> str:
