@@ -125,8 +125,10 @@ class Edits:
         for one, (before, after) in zip(saved, values, strict=True):
             key = TermKey(one["kind"], tuple(one["inputs"]))
             check_key(basis, key, after)
-            if one["action"] not in ACTIONS or (after.any() and (one["action"] == REMOVE or key.kind not in SETTABLE)):
+            if one["action"] not in ACTIONS:
                 raise ValueError(f"edits: expected one of {', '.join(ACTIONS)}, got {one['action']!r}")
+            if after.any() and (one["action"] == REMOVE or key.kind not in SETTABLE):
+                raise ValueError("edits: expected values of zero after a term is removed")
             entries.append(LedgerEntry(key, one["action"], one["who"], one["when"], one["why"], before, after))
         return cls(tuple(entries))
 
