@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.edits import NO_EDITS, Edits, LedgerEntry, SavedEdit
+from opauc.additive.fixed_terms import FixedTerms
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
@@ -19,7 +21,7 @@ from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.terms import SavedTerms
-from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.blas import one_blas_thread
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
@@ -36,6 +38,8 @@ SCHEMA = {
     "sampled": ArrayRule("uint64", "keys", rising=True, optional=True),
     "initial": ArrayRule("uint64", "initial_rows"),
 }
+# The arrays of edits begin with this name.
+EDITS = "edits."
 
 
 class AdditiveHeader(TypedDict):
@@ -43,6 +47,7 @@ class AdditiveHeader(TypedDict):
 
     removed_rows: int
     removed_initial_rows: int
+    edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
 
 
@@ -105,6 +110,7 @@ class AdditiveFit(Fit):
     initial: InitialRows = field(default_factory=InitialRows.empty)
     removed: ForgetReport = field(default_factory=ForgetReport)
     policy: AdditivePolicy = ADDITIVE_POLICY
+    edits: Edits = NO_EDITS  # of a fixed basis
 
     @classmethod
     def start(
@@ -164,7 +170,24 @@ class AdditiveFit(Fit):
     def final(self) -> FinalWeights:
         """The weights of the columns."""
         with one_blas_thread():
-            return self.current.model.solve(self.policy)
+            return self.current.model.solve(self.policy) if self.fixed_terms is None else self.fixed_terms.final
+
+    @cached_property
+    def fixed_terms(self) -> FixedTerms | None:
+        """The terms that users have set or removed, and the weights given these; None where there are none."""
+        return FixedTerms(self.current, self.edits.in_force, self.policy) if self.edits.entries else None
+
+    def covariance(self) -> Floats:
+        """Return the covariance matrix of the column weights, with both triangles."""
+        fixed = self.fixed_terms
+        return self.current.model.covariance(self.final) if fixed is None else fixed.covariance()
+
+    def random_effect_variances(self) -> Floats:
+        """Return the variance of each random effect, given all other weights."""
+        fixed = self.fixed_terms
+        return (
+            self.current.model.random_effect_variances(self.final) if fixed is None else fixed.random_effect_variances()
+        )
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -242,6 +265,10 @@ class AdditiveFit(Fit):
         rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
         return replace(self, settings=replace(settings, init_size=rows))
 
+    def with_edit(self, entry: LedgerEntry) -> AdditiveFit:
+        """Return the fit with one more edit; its basis must be fixed."""
+        return replace(self, edits=self.edits.after(entry))
+
     def with_basis(self) -> AdditiveFit:
         """Return what is known with the basis fixed now, whatever waits."""
         if self.fixed is not None:
@@ -305,6 +332,7 @@ class AdditiveFit(Fit):
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
             raise different_bases()
+        self.edits.check_same(other.edits)
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
         return replace(self, fixed=fixed, initial=initial, removed=self.removed.merge(other.removed))
@@ -325,8 +353,10 @@ class AdditiveFit(Fit):
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
+        arrays |= add_prefix(EDITS, self.edits.to_arrays())
         header = {
             "settings": settings_to_json(self.settings),
+            "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
         }
@@ -355,9 +385,11 @@ class AdditiveFit(Fit):
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
         initial = InitialRows(np.sort(own["initial"]))
+        edited = with_prefix(EDITS, arrays)
+        edits = Edits.from_parts(None if fixed is None else fixed.basis, checked["edits"], edited)
         return cls(
             settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
-            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
+            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), edits=edits,
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:

@@ -110,6 +110,18 @@ class CandidateRow(NamedTuple):
     selected: bool
 
 
+class EditRow(NamedTuple):
+    """An edit of a term: what was done, by whom, when and why, and the range of its values before and after."""
+
+    term: str
+    action: str
+    who: str
+    when: str
+    why: str
+    before: tuple[float, float] | None
+    after: tuple[float, float] | None
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TermsSection:
     """The part of the page about an additive model.
@@ -118,7 +130,8 @@ class TermsSection:
     importance. `selection` says which candidate model was selected and why. `drift`
     lists the features whose later values differ from the initial sample, with their
     population stability index; `drift_checked` says whether any were compared. `leaks`
-    lists the features that alone rank nearly all rows rightly, with their AUC.
+    lists the features that alone rank nearly all rows rightly, with their AUC, `edits`
+    the terms that users have set or removed, the oldest edit first.
     """
 
     terms: Sequence[ShownTerm]
@@ -129,6 +142,7 @@ class TermsSection:
     drift: Sequence[tuple[str, float]] = ()
     drift_checked: bool = False
     leaks: Sequence[tuple[str, float]] = ()
+    edits: Sequence[EditRow] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
