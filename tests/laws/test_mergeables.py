@@ -27,6 +27,7 @@ from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.features import FeatureMoments
 from opauc.linear.moments.folds import FoldMoments
+from opauc.linear.moments.linearized import Expansion, LinearizedMoments
 from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.metrics import CalibrationBins, StreamingAuc
 from tests.problems import problem
@@ -86,6 +87,14 @@ def device_shards(seed):
 
 def linearized_shards(seed):
     start = LinearizedSums.at(np.random.default_rng(seed).normal(size=3))
+    return [start.update(rows, labels) for rows, labels in parts_of(seed)]
+
+
+def logistic_shards(seed):
+    random = np.random.default_rng(seed)
+    row_weights = np.array([[1.0, 1.0, 0.0, 0.0, 1.0], [1.0, 0.5, 2.0, 0.3, 0.1]])
+    expansion = Expansion(random.normal(size=3), random.normal(size=(2, 3)), random.normal(size=2), row_weights)
+    start = LinearizedMoments.empty(3, n_losses=2).with_expansion(expansion)
     return [start.update(rows, labels) for rows, labels in parts_of(seed)]
 
 
@@ -159,6 +168,11 @@ CASES = {
     # The stream to which later rows are added is that of the left operand.
     "ClassSketch": Case(sketch_shards, left_out=("keys", "stream")),
     "LinearizedSums": Case(linearized_shards),
+    "LinearizedMoments": Case(logistic_shards),
+    "LossSums": Case(lambda seed: [state.losses[1] for state in logistic_shards(seed)]),
+    "LinearizedMoments, first rows": Case(
+        updated(LinearizedMoments.empty), left_out=("rounding", "rows", "weights", "numbers")
+    ),
     "RandomEffectSums": Case(random_effect_shards),
     "CrossedSums": Case(crossed_shards),
     "CandidateModels": Case(candidate_shards),

@@ -22,7 +22,7 @@ SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
 # Options of linear solvers only: one of them selects a linear model.
 LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
-    "criterion", "one_standard_error",
+    "criterion", "one_standard_error", "loss",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
@@ -48,6 +48,8 @@ class TrainOptions:
         As in `OPAUC`.
     cv, criterion, one_standard_error
         As in `OPAUCCV`, with alpha="auto".
+    loss : {"square", "logistic", "balanced_logistic"}
+        As in `OPAUC`; the penalty of a logistic loss is always chosen inside the pass.
     init_size : "auto" or int
         Rows of the initial sample of "gam".
     trees : bool
@@ -98,6 +100,7 @@ class TrainOptions:
     cv: int = 5
     criterion: str = "pair_loss"
     one_standard_error: bool = False
+    loss: str = "square"
     init_size: str | int = AUTO
     trees: bool = True
     effort: str = "normal"
@@ -183,6 +186,8 @@ class TrainOptions:
             )  # fmt: skip
         if self.alpha == AUTO:
             return self._choosing(solver, given)
+        if self.loss != "square" and "alpha" in given:
+            raise ParameterError(Parameter("alpha"), " is chosen inside the pass with ", Parameter("loss", self.loss))
         self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
         if "groups" in given:
             raise ParameterError(Parameter("groups"), " is for a penalty to be chosen; add ", Parameter("alpha", AUTO))
@@ -191,6 +196,7 @@ class TrainOptions:
             "learning_rate": self.learning_rate, "average": self.average, "standardize": self.standardize,
             "forgetting_factor": self.forgetting_factor, "n_jobs": self.n_jobs,
             **({"horizon": self.horizon} if self.forgetting_factor == AUTO else {}),
+            **({} if self.loss == "square" else {"loss": self.loss}),
             "random_state": self.random_state,
         }  # fmt: skip
         return self._on_device("OPAUC", of_linear)
@@ -207,6 +213,7 @@ class TrainOptions:
         solver = "sgd" if solver == "sgd" else "exact"
         parameters: Json = {"solver": solver, "alphas": None, "rank": None if self.rank == AUTO else self.rank}
         parameters["n_jobs"] = self.n_jobs
+        parameters |= {} if self.loss == "square" else {"loss": self.loss}
         if solver == "exact":
             if self.rank not in (AUTO, None):
                 raise ParameterError(

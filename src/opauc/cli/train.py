@@ -112,6 +112,14 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = False,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Loss of linear models: square (of pairs), logistic or balanced_logistic, whose penalty is chosen in "
+            "the same pass.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "square",
     init_size: Annotated[
         int | None,
         typer.Option(
@@ -193,7 +201,7 @@ def command(
         solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
-        criterion=criterion, one_standard_error=one_standard_error,
+        criterion=criterion, one_standard_error=one_standard_error, loss=loss,
         init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,

@@ -100,6 +100,10 @@ DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
 }  # fmt: skip
 
 
+# Of criteria of a penalty: what they are called, and the sign of what is reported.
+CRITERIA = {"pair_loss": ("pair loss", -1.0), "log_loss": ("log loss", -1.0), "auc": ("AUC", 1.0)}
+
+
 def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
     """Report the chosen penalty, with alpha=`auto`."""
     if selection is None:
@@ -111,7 +115,8 @@ def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
         )
         return
     score = selection.means()[selection.chosen]
-    name, score = ("pair loss", -score) if selection.criterion == "pair_loss" else ("AUC", score)
+    name, sign = CRITERIA[selection.criterion]
+    score *= sign
     reporter.say(
         "chosen",
         f"chose alpha {selection.alpha:.3g} of {selection.alphas.size} between {selection.alphas.min():.2g} and "

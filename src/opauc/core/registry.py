@@ -61,6 +61,7 @@ SOLVERS = Registry(
         "sketched_grid": "opauc.linear.sketch_grid:SketchedGridSGD",
         "descent_grid": "opauc.linear.grid:GridSGD",
         "exact_cv": "opauc.linear.exact_cv:ExactCV",
+        "logistic": "opauc.linear.logistic:Logistic",
         "drifting": "opauc.linear.drift:DriftingExact",
         "mean_difference": "opauc.baselines.mean_difference:MeanDifferenceSolver",
         "oam": "opauc.baselines.oam:OAMSolver",
@@ -83,6 +84,7 @@ STATISTICS = Registry(
         "FeatureMoments": "opauc.linear.moments.features:FeatureMoments",
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
+        "LinearizedMoments": "opauc.linear.moments.linearized:LinearizedMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
     },
 )

@@ -257,6 +257,33 @@ class SumsClassifier(StreamClassifier):
         """
         return self._forget(X, y, sample_weight, row_numbers)
 
+    def empty_copy(self) -> Self:
+        """Model that has no rows and merges with this one, whatever its first rows fixed.
+
+        With loss="logistic" models can be merged only where they have the same
+        expansion point: train the others from empty copies of the first.
+
+        Returns
+        -------
+        copy : object
+            A new estimator with the same parameters, classes and features.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> X, y = [[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]
+        >>> one = OPAUC(loss="logistic").fit(X, y)
+        >>> other = one.empty_copy().partial_fit([[3.0], [-1.0]], [1, 0])
+        >>> one.merge(other).moments_.counts
+        ClassCounts(negative=3.0, positive=3.0)
+        """
+        with reading(self):
+            check_is_fitted(self)
+            model = self._to_model()
+            copy = type(self)(**self.get_params(deep=False))
+            copy._adopt(replace(model, fit=cast(LinearFit, model.fit).empty_copy()))
+        return copy
+
     def path(self, alphas: Sequence[float]) -> Floats:
         """Weights for many values of alpha, at the price of little more than one.
 

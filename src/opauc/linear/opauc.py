@@ -1,4 +1,4 @@
-"""`OPAUC`: the estimator for both solvers of the square pair loss."""
+"""`OPAUC`: the estimator for both solvers of the square pair loss, and for the logistic loss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from opauc.core.transaction import reading
 from opauc.linear.drift import DriftingExact
 from opauc.linear.estimator import SumsClassifier
+from opauc.linear.exact_cv import Selection
 from opauc.linear.progressive_selection import ProgressiveSelection, SelectionLeaderboard
 from opauc.linear.resolve import LinearFactory, opauc_factory
 from opauc.types import RandomState
@@ -69,6 +70,18 @@ class OPAUC(SumsClassifier):
         best to forget.
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
+    loss : {"square", "logistic", "balanced_logistic"}, default="square"
+        "square" is the pair loss above. "logistic" is the mean logistic loss of
+        single rows, plain or with equally weighted classes: each row is
+        linearized once, at the minimizer of the first rows, so that this too is
+        a set of sums in one pass. Its penalty is chosen by five-fold
+        cross-validation inside the pass (`OPAUCCV` has its settings); alpha and
+        the step sizes play no part in it. It takes 15 covariance matrices: up to
+        4,230 features.
+    init_size : int, default=16384
+        With loss="logistic": first rows that are kept until the expansion point
+        is fixed; up to eight times as many (128 MiB at most) while the rarer class
+        has less than a sixteenth of this number. They should be in random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the random codes of a sketch; shards to be merged need different ones.
     device : str, default=None
@@ -89,9 +102,11 @@ class OPAUC(SumsClassifier):
     moments_ : ClassMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
-    selection_ : SelectionLeaderboard
+    selection_ : SelectionLeaderboard or Selection
         With solver="progressive_selection": the candidates, the progressive
-        AUC of each and the number of the one taken.
+        AUC of each and the number of the one taken. With loss="logistic": the
+        penalties, the held-out loss of each, negated, and the number of the one
+        taken.
     forgetting_factor_ : float
         The factor in use, which "auto" may change with every batch.
     solver_, rank_ : str, int or None
@@ -148,6 +163,8 @@ class OPAUC(SumsClassifier):
         standardize: bool = True,
         forgetting_factor: float | str = 1.0,
         horizon: int = 1000,
+        loss: str = "square",
+        init_size: int = 16_384,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         device: str | None = None,
@@ -161,17 +178,21 @@ class OPAUC(SumsClassifier):
         self.standardize = standardize
         self.forgetting_factor = forgetting_factor
         self.horizon = horizon
+        self.loss = loss
+        self.init_size = init_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.device = device
 
     @property
-    def selection_(self) -> SelectionLeaderboard:
-        """How the candidates of progressive selection stand."""
+    def selection_(self) -> SelectionLeaderboard | Selection:
+        """The candidates of progressive selection or the penalties of the logistic loss, and which was taken."""
         with reading(self):
             learner = self._fitted.solver
             if isinstance(learner, ProgressiveSelection):
                 return learner.leaderboard(self._fitted.state)
+            if (chosen := self._fitted.selection) is not None:
+                return chosen
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     @property

@@ -22,6 +22,7 @@ from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
+from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.types import Rows, Settings
@@ -36,6 +37,12 @@ SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "curvature", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
+    "loss": "square", "init_size": 16_384,
+}  # fmt: skip
+LOSS_OPTION = Option(("square", LOGISTIC, BALANCED))
+# What the logistic loss needs of other parameters; the last value is named in the message.
+LOGISTIC_NEEDS: dict[str, tuple[object, ...]] = {
+    "solver": ("auto", "exact"), "rank": ("auto", None), "forgetting_factor": (1.0,), "criterion": ("pair_loss",),
 }  # fmt: skip
 CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": GridSGD}
 
@@ -171,6 +178,9 @@ def _resolve_kind(
 def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:
     """Return the solver and rank that the parameters of `OPAUC` ask for, or that suit the number of features."""
     given = {**DEFAULTS, **parameters}
+    if check_param(estimator, "loss", given["loss"], LOSS_OPTION) != "square":
+        return _resolve_logistic(estimator, given, n_features)
+    from_params(estimator, Logistic, {"init_size": given["init_size"]})
     asked = check_param(estimator, "solver", given["solver"], SOLVER_OPTION)
     rank = _rank(estimator, given["rank"], asked, n_features)
     solver = _solver_name(asked, given["rank"], rank)
@@ -195,6 +205,8 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
 def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
     """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
     solver = check_param(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
+    if check_param(estimator, "loss", parameters.get("loss", "square"), LOSS_OPTION) != "square":
+        return _resolve_logistic(estimator, parameters, n_features)
     solvers = {name: from_params(estimator, kind, parameters) for name, kind in CV_SOLVERS.items()}
     rank = parameters["rank"]
     if rank is None:
@@ -216,6 +228,20 @@ def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtyp
             f"uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB. Give fewer etas or alphas, or a smaller rank."
         )
     return Resolved(sketched, attributes={"solver_": solver, "rank_": int(rank)})
+
+
+def _resolve_logistic(estimator: str, given: Settings, n_features: int) -> Resolved:
+    """Return the solver of the logistic loss; raise where other parameters ask for what only the square loss has."""
+    for name, allowed in LOGISTIC_NEEDS.items():
+        value = given.get(name, allowed[0])
+        if value not in allowed:
+            raise ValueError(
+                f"loss={given['loss']!r} needs {name}={allowed[-1]!r}, here it is {value!r}; or set loss='square'"
+            )
+    solver = from_params(estimator, Logistic, given)
+    advice = ". Set loss='square' and rank to 0 or a small int, or solver='progressive_selection'."
+    check_covariance_size(f"loss={given['loss']!r}", n_features, advice, solver.n_covariances)
+    return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
 
 
 def _rank(estimator: str, rank: object, solver: str, n_features: int) -> int | None:
@@ -263,6 +289,8 @@ def _registered_name(solver: str, rank: int | None) -> str:
 def _on_device(resolved: Resolved, device: str) -> Resolved:
     """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
     solver, attributes = resolved.solver, resolved.attributes or {}
+    if solver.name == Logistic.name:
+        raise ParameterError(Parameter("device", device), " needs loss='square'; the logistic loss is for this machine")
     if solver.name not in DEVICE_SOLVERS:
         needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"
         raise ParameterError(
@@ -282,7 +310,7 @@ def shard_solver(resolved: Resolved) -> MergeableSolver[Any]:
             f"{name!r} processes rows one after the other, here they are processed in shards; that takes solver='exact'"
         )
     if not solver.shards_merge:
-        raise UnsupportedOperationError("rows processed in shards cannot fade: forgetting_factor must be 1.0")
+        raise UnsupportedOperationError(solver.shards_refusal)
     return solver
 
 
