@@ -228,9 +228,9 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
     ) -> Expansion:
         """Return the expansion at the minimizer of one penalized loss of the first rows, by Newton steps.
 
-        The penalty is chosen at zero weights, where no row has had a say yet, and
-        as the largest within one standard error of the best: at weights that
-        separate the first rows the curvature of all others would be next to nothing.
+        The penalty is chosen at zero weights, where no row has had a say yet. Chosen
+        again where the rows held out had theirs, it leads to weights that separate
+        few first rows, and the curvature of all later rows would be next to nothing.
         """
         labels = first.numbers % 2
         classes = ClassMoments.of(first.rows, labels, first.weights)
@@ -249,8 +249,7 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
         for _ in range(policy.max_steps):
             sums = LossSums.of(point, loss, first.rows, first.numbers, first.weights, self.cv, self.n_jobs)
             if alpha is None:
-                chosen = self.select(sums, folds, point, loss, scale)
-                alpha = float(chosen.alphas[chosen.within_one_error()])
+                alpha = self.select(sums, folds, point, loss, scale).alpha
             found = _minimizers(*sums.total(list(range(self.cv))), total, point, loss, scale, [alpha])
             before, length = value(point, alpha), 1.0
             while (after := value(_moved(point, loss, found, length), alpha)) > before:
