@@ -34,6 +34,7 @@ class ExpansionPolicy:
     max_bytes: int = 2**27  # ... and no more than these bytes
     max_steps: int = 10  # Newton steps; each costs a Gram matrix of the first rows
     min_step: float = 0.03  # shortest share of a step that is tried, for the penalized loss to fall
+    rows_per_feature: float = 10.0  # of the rarer class; with fewer the penalty is one standard error larger
     min_gain: float = 1e-4  # share of the penalized loss by which a step must lower it for another to follow
 
 
@@ -228,9 +229,10 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
     ) -> Expansion:
         """Return the expansion at the minimizer of one penalized loss of the first rows, by Newton steps.
 
-        The penalty is chosen at zero weights, where no row has had a say yet. Chosen
-        again where the rows held out had theirs, it leads to weights that separate
-        few first rows, and the curvature of all later rows would be next to nothing.
+        The penalty is chosen at zero weights, where no row has had a say yet; where
+        rows are few, as the largest within one standard error of the best. Weights
+        that separate few first rows would leave most later rows without curvature,
+        and one step from there can end anywhere.
         """
         labels = first.numbers % 2
         classes = ClassMoments.of(first.rows, labels, first.weights)
@@ -249,7 +251,9 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
         for _ in range(policy.max_steps):
             sums = LossSums.of(point, loss, first.rows, first.numbers, first.weights, self.cv, self.n_jobs)
             if alpha is None:
-                alpha = self.select(sums, folds, point, loss, scale).alpha
+                chosen = self.select(sums, folds, point, loss, scale)
+                few = min(np.bincount(labels)) < policy.rows_per_feature * scale.size
+                alpha = float(chosen.alphas[chosen.within_one_error()]) if few else chosen.alpha
             found = _minimizers(*sums.total(list(range(self.cv))), total, point, loss, scale, [alpha])
             before, length = value(point, alpha), 1.0
             while (after := value(_moved(point, loss, found, length), alpha)) > before:
