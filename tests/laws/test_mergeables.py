@@ -29,6 +29,7 @@ from opauc.linear.moments.features import FeatureMoments
 from opauc.linear.moments.folds import FoldMoments
 from opauc.linear.moments.linearized import Expansion, LinearizedMoments
 from opauc.linear.moments.sketch import ClassSketch, SignStream
+from opauc.linear.moments.within_groups import WithinGroupMoments
 from opauc.metrics import CalibrationBins, StreamingAuc
 from tests.problems import problem
 
@@ -96,6 +97,11 @@ def logistic_shards(seed):
     expansion = Expansion(random.normal(size=3), random.normal(size=(2, 3)), random.normal(size=2), row_weights)
     start = LinearizedMoments.empty(3, n_losses=2).with_expansion(expansion)
     return [start.update(rows, labels) for rows, labels in parts_of(seed)]
+
+
+def within_group_shards(seed):
+    groups = (np.arange(30) // 4).astype(np.uint64)
+    return [WithinGroupMoments.empty(3).update(*part, groups=groups) for part in parts_of(seed)]
 
 
 def random_effect_shards(seed):
@@ -168,6 +174,7 @@ CASES = {
     # The stream to which later rows are added is that of the left operand.
     "ClassSketch": Case(sketch_shards, left_out=("keys", "stream")),
     "LinearizedSums": Case(linearized_shards),
+    "WithinGroupMoments": Case(within_group_shards, left_out=("rounding", "rows", "labels", "weights", "keys", "ages")),
     "LinearizedMoments": Case(logistic_shards),
     "LossSums": Case(lambda seed: [state.losses[1] for state in logistic_shards(seed)]),
     "LinearizedMoments, first rows": Case(

@@ -22,7 +22,8 @@ SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
 # Options of linear solvers only: one of them selects a linear model.
 LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
-    "criterion", "one_standard_error", "loss",
+    "criterion", "one_standard_error", "loss", "pairs",
+    "group_weight", "max_gap",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
@@ -48,6 +49,8 @@ class TrainOptions:
         As in `OPAUC`.
     cv, criterion, one_standard_error
         As in `OPAUCCV`, with alpha="auto".
+    pairs, group_weight, max_gap
+        As in `OPAUC`, with the column `groups`.
     loss : {"square", "logistic", "balanced_logistic"}
         As in `OPAUC`; the penalty of a logistic loss is always chosen inside the pass.
     init_size : "auto" or int
@@ -101,6 +104,9 @@ class TrainOptions:
     criterion: str = "pair_loss"
     one_standard_error: bool = False
     loss: str = "square"
+    pairs: str = "all"
+    group_weight: str = "equal"
+    max_gap: int = 10_000
     init_size: str | int = AUTO
     trees: bool = True
     effort: str = "normal"
@@ -184,12 +190,22 @@ class TrainOptions:
                 Parameter("standardize"), " is for full covariance; a sketch and progressive selection train in the "
                 "units of the data",
             )  # fmt: skip
+        within = self.pairs != "all"
+        if within and "groups" not in given:
+            raise ParameterError(
+                Parameter("pairs", self.pairs), " needs the column of groups: ", Parameter("groups", ...)
+            )
+        for name in ("group_weight", "max_gap"):
+            if name in self.given() and not within:
+                raise ParameterError(Parameter(name), " is for ", Parameter("pairs", "within_groups"))
         if self.alpha == AUTO:
+            if within:
+                raise ParameterError(Parameter("pairs", self.pairs), " takes a number as ", Parameter("alpha"))
             return self._choosing(solver, given)
         if self.loss != "square" and "alpha" in given:
             raise ParameterError(Parameter("alpha"), " is chosen inside the pass with ", Parameter("loss", self.loss))
         self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
-        if "groups" in given:
+        if "groups" in given and not within:
             raise ParameterError(Parameter("groups"), " is for a penalty to be chosen; add ", Parameter("alpha", AUTO))
         of_linear: Json = {
             "alpha": self.alpha, "solver": solver, "rank": self.rank, "eta0": self.eta0,
@@ -197,6 +213,7 @@ class TrainOptions:
             "forgetting_factor": self.forgetting_factor, "n_jobs": self.n_jobs,
             **({"horizon": self.horizon} if self.forgetting_factor == AUTO else {}),
             **({} if self.loss == "square" else {"loss": self.loss}),
+            **({name: getattr(self, name) for name in ("pairs", "group_weight", "max_gap")} if within else {}),
             "random_state": self.random_state,
         }  # fmt: skip
         return self._on_device("OPAUC", of_linear)

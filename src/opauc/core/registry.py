@@ -62,6 +62,7 @@ SOLVERS = Registry(
         "descent_grid": "opauc.linear.grid:GridSGD",
         "exact_cv": "opauc.linear.exact_cv:ExactCV",
         "logistic": "opauc.linear.logistic:Logistic",
+        "within_groups": "opauc.linear.within_groups:WithinGroups",
         "drifting": "opauc.linear.drift:DriftingExact",
         "mean_difference": "opauc.baselines.mean_difference:MeanDifferenceSolver",
         "oam": "opauc.baselines.oam:OAMSolver",
@@ -85,6 +86,7 @@ STATISTICS = Registry(
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
         "LinearizedMoments": "opauc.linear.moments.linearized:LinearizedMoments",
+        "WithinGroupMoments": "opauc.linear.moments.within_groups:WithinGroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
     },
 )

@@ -139,12 +139,17 @@ class StreamClassifier(LinearClassifier):
         raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+        groups_together: bool = False,
     ) -> Self:
-        """Do as `fit`, with the groups of the rows where the learner keeps those together."""
+        """Do as `fit`, with the groups of the rows where the learner has a use for them."""
         with changing(self) as transaction:
             batch = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
-            self._train(batch, None, transaction)
+            self._train(batch.sorted_by_group() if groups_together else batch, None, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "

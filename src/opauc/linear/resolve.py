@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -25,6 +25,7 @@ from opauc.linear.grid import GridSGD
 from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
+from opauc.linear.within_groups import WithinGroups
 from opauc.types import Rows, Settings
 
 # The covariance matrices of one model may take this much memory.
@@ -37,8 +38,9 @@ SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "curvature", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
-    "loss": "square", "init_size": 16_384,
+    "loss": "square", "init_size": 16_384, "pairs": "all", "group_weight": "equal", "max_gap": 10_000,
 }  # fmt: skip
+PAIRS_OPTION = Option(("all", WithinGroups.name))
 LOSS_OPTION = Option(("square", LOGISTIC, BALANCED))
 # What the logistic loss needs of other parameters; the last value is named in the message.
 LOGISTIC_NEEDS: dict[str, tuple[object, ...]] = {
@@ -178,6 +180,13 @@ def _resolve_kind(
 def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:
     """Return the solver and rank that the parameters of `OPAUC` ask for, or that suit the number of features."""
     given = {**DEFAULTS, **parameters}
+    # Parameters of what is not asked for must be right all the same.
+    within = from_params(estimator, WithinGroups, given)
+    if check_param(estimator, "pairs", given["pairs"], PAIRS_OPTION) == WithinGroups.name:
+        _check_needs(given, {**LOGISTIC_NEEDS, "loss": ("square",)}, "pairs", "all")
+        advice = ". Set pairs='all' and rank to 0 or a small int."
+        check_covariance_size("pairs='within_groups'", n_features, advice, within.n_covariances)
+        return Resolved(within, attributes={"solver_": within.name, "rank_": None})
     if check_param(estimator, "loss", given["loss"], LOSS_OPTION) != "square":
         return _resolve_logistic(estimator, given, n_features)
     from_params(estimator, Logistic, {"init_size": given["init_size"]})
@@ -187,7 +196,6 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
     check_param(estimator, "n_jobs", given["n_jobs"], Threads())
     check_param(estimator, "horizon", given["horizon"], Count())
     drifts = given["forgetting_factor"] == "auto"
-    # Parameters that the solver does not use must be right all the same.
     descent = from_params(estimator, SGD, {**given, "forgetting_factor": 1.0} if drifts else given)
     if drifts and solver != "exact":
         raise ValueError(f"forgetting_factor='auto' needs solver='exact'; here the solver is {solver!r}")
@@ -232,16 +240,21 @@ def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtyp
 
 def _resolve_logistic(estimator: str, given: Settings, n_features: int) -> Resolved:
     """Return the solver of the logistic loss; raise where other parameters ask for what only the square loss has."""
-    for name, allowed in LOGISTIC_NEEDS.items():
-        value = given.get(name, allowed[0])
-        if value not in allowed:
-            raise ValueError(
-                f"loss={given['loss']!r} needs {name}={allowed[-1]!r}, here it is {value!r}; or set loss='square'"
-            )
+    _check_needs(given, LOGISTIC_NEEDS, "loss", "square")
     solver = from_params(estimator, Logistic, given)
     advice = ". Set loss='square' and rank to 0 or a small int, or solver='progressive_selection'."
     check_covariance_size(f"loss={given['loss']!r}", n_features, advice, solver.n_covariances)
     return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
+
+
+def _check_needs(given: Settings, needs: Mapping[str, tuple[object, ...]], name: str, default: str) -> None:
+    """Raise where other parameters have values that the parameter `name` has no use for."""
+    for other, allowed in needs.items():
+        value = given.get(other, allowed[0])
+        if value not in allowed:
+            raise ValueError(
+                f"{name}={given[name]!r} needs {other}={allowed[-1]!r}, here it is {value!r}; or set {name}={default!r}"
+            )
 
 
 def _rank(estimator: str, rank: object, solver: str, n_features: int) -> int | None:
@@ -289,8 +302,9 @@ def _registered_name(solver: str, rank: int | None) -> str:
 def _on_device(resolved: Resolved, device: str) -> Resolved:
     """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
     solver, attributes = resolved.solver, resolved.attributes or {}
-    if solver.name == Logistic.name:
-        raise ParameterError(Parameter("device", device), " needs loss='square'; the logistic loss is for this machine")
+    if isinstance(solver, Logistic | WithinGroups):
+        needed = "loss='square'" if isinstance(solver, Logistic) else "pairs='all'"
+        raise ParameterError(Parameter("device", device), f" needs {needed}; leave it None otherwise")
     if solver.name not in DEVICE_SOLVERS:
         needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"
         raise ParameterError(
