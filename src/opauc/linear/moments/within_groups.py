@@ -58,7 +58,13 @@ class PairSums(NamedTuple):
 
     def plus(self, other: PairSums, sign: int = 1) -> PairSums:
         """Return the sums of both, or without the groups of the other."""
-        return PairSums(*(mine + sign * its for mine, its in zip(self, other, strict=True)))
+        return PairSums(
+            self.scatter + sign * other.scatter,
+            self.difference + sign * other.difference,
+            self.weight + sign * other.weight,
+            self.ranked + sign * other.ranked,
+            self.one_class + sign * other.one_class,
+        )
 
 
 class OpenRows(NamedTuple):
@@ -82,11 +88,19 @@ class OpenRows(NamedTuple):
 
     def plus(self, other: OpenRows) -> OpenRows:
         """Return the rows of both."""
-        return OpenRows(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        return OpenRows(
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.ages, other.ages]),
+        )
 
     def at(self, places: NDArray[np.bool_] | NDArray[np.int64]) -> OpenRows:
         """Return some of the rows."""
-        return OpenRows(*(part[places] for part in self))
+        return OpenRows(
+            self.rows[places], self.labels[places], self.weights[places], self.keys[places], self.ages[places]
+        )
 
 
 # Rows, their labels and their weights, which may be negative.
@@ -309,7 +323,7 @@ def sum_groups(parts: Weighted, groups: NDArray[np.int64], n_groups: int, group_
     counts, means = _cell_means(rows - center, weights, cells, 2 * n_groups)
     by_class = counts.reshape(-1, 2)
     present = by_class > 0.0
-    ranked = present.all(axis=1)
+    ranked = np.logical_and(present[:, 0], present[:, 1])
     weight = {
         EQUAL: np.ones(n_groups), PAIRS: by_class.prod(axis=1), ROWS: by_class.sum(axis=1)
     }[group_weight] * ranked  # fmt: skip
@@ -319,14 +333,15 @@ def sum_groups(parts: Weighted, groups: NDArray[np.int64], n_groups: int, group_
     differences = np.where(ranked[:, None], means[1::2] - means[::2], 0.0)
     return PairSums(
         scatter + _gram(differences, weight), weight @ differences, float(weight.sum()), int(ranked.sum()),
-        int((present.any(axis=1) & ~ranked).sum()),
+        int((np.logical_xor(present[:, 0], present[:, 1])).sum()),
     )  # fmt: skip
 
 
 def _cell_means(rows: Floats, weights: Floats, cells: NDArray[np.int64], n_cells: int) -> tuple[Floats, Floats]:
     """Return the weight and the mean of the rows of each cell; what rounding leaves of a weight is zero."""
     members = csr_array((weights, (cells, np.arange(cells.size))), shape=(n_cells, cells.size))
-    counts, size = np.bincount(cells, weights, n_cells), np.bincount(cells, np.abs(weights), n_cells)
+    size = np.bincount(cells, np.abs(weights), n_cells)
+    counts = np.asarray(np.bincount(cells, weights, n_cells), np.float64)
     counts[counts <= ROUNDING * size] = 0.0
     means: Floats = (members @ rows) / np.where(counts > 0.0, counts, 1.0)[:, None]
     return counts, means
