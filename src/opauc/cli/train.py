@@ -134,6 +134,19 @@ def command(
             min=0,
         ),
     ] = 10_000,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What a linear model is chosen by: auc, or pauc, the partial AUC up to --max-fpr.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "auc",
+    max_fpr: Annotated[
+        float,
+        typer.Option(
+            help="With --objective pauc: largest false-positive rate, above 0, at most 1.", rich_help_panel=LINEAR
+        ),
+    ] = 0.01,
     loss: Annotated[
         str,
         typer.Option(
@@ -228,6 +241,7 @@ def command(
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
         criterion=criterion, one_standard_error=one_standard_error, loss=loss,
+        objective=objective, max_fpr=max_fpr,
         pairs="all" if within is None else "within_groups", group_weight=group_weight, max_gap=max_gap,
         init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
         n_jobs=n_jobs, positive=positive,

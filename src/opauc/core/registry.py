@@ -62,6 +62,7 @@ SOLVERS = Registry(
         "descent_grid": "opauc.linear.grid:GridSGD",
         "exact_cv": "opauc.linear.exact_cv:ExactCV",
         "logistic": "opauc.linear.logistic:Logistic",
+        "partial_auc": "opauc.linear.partial_auc:PartialAuc",
         "within_groups": "opauc.linear.within_groups:WithinGroups",
         "drifting": "opauc.linear.drift:DriftingExact",
         "mean_difference": "opauc.baselines.mean_difference:MeanDifferenceSolver",

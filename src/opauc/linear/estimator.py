@@ -21,6 +21,7 @@ from opauc.estimators.input_checks import CheckedBatch, check_classes
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
+from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
 from opauc.linear.resolve import LinearFactory, solver_factory
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Array, Floats
@@ -288,6 +289,16 @@ class SumsClassifier(StreamClassifier):
             copy = type(self)(**self.get_params(deep=False))
             copy._adopt(replace(model, fit=cast(LinearFit, model.fit).empty_copy()))
         return copy
+
+    @property
+    def objective_selection_(self) -> ObjectiveSelection:
+        """The candidates for a partial AUC, what each reached on rows held out, and the one taken."""
+        with reading(self):
+            check_is_fitted(self)
+            solver = self._fitted.solver
+            if isinstance(solver, PartialAuc):
+                return solver.objective_selection(self._fitted.state)
+        raise AttributeError("objective_selection_ needs objective='pauc'")
 
     def path(self, alphas: Sequence[float]) -> Floats:
         """Weights for many values of alpha, at the price of little more than one.

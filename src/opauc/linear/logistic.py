@@ -295,7 +295,7 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
             part = rows if start == labels.size else rows[:start]
             state = state.with_rows(part, numbers[:start], None if weight is None else weight[:start])
             if is_enough:
-                state = state.with_expansion(self.expand(state.first), self.n_jobs)
+                state = self.fix(state)
         if start < labels.size:
             part = rows if start == 0 else rows[start:]
             state = state.with_rows(part, numbers[start:], None if weight is None else weight[start:], self.n_jobs)
@@ -315,11 +315,16 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
         self, state: LinearizedMoments, rows: Rows, numbers: Labels, weight: Floats | None, folds: FoldMoments
     ) -> LinearizedMoments:
         """Return the state without rows whose numbers are known; `folds` are the class statistics without them."""
-        if not state.fixed:
-            return replace(state, folds=folds, first=state.first.without(FirstRows.of(rows, weight, numbers)))
-        taken = LossSums.all_of(state.expansion, rows, numbers, weight, self.cv, self.n_jobs)
-        pairs = zip(state.losses, taken, strict=True)
-        return replace(state, folds=folds, losses=tuple(before.subtract(part) for before, part in pairs))
+        return replace(state.without_rows(rows, numbers, weight, self.n_jobs), folds=folds)
+
+    def minimize_folds(
+        self, state: LinearizedMoments, folds: list[int], loss: int, scale: Floats, alpha: float
+    ) -> Floats:
+        """Return the minimizer of one loss of the rows of some folds."""
+        total = sum(sum(state.folds.fold(k).counts) for k in folds)
+        found = _minimizers(*state.losses[loss].total(folds), total, state.expansion, loss, scale, [alpha])
+        weights: Floats = found.weights[0]
+        return weights
 
     def _minimize(self, state: LinearizedMoments, loss: int, alphas: Sequence[float]) -> Floats:
         """Return the minimizer of one loss of all rows for each alpha, one per row."""

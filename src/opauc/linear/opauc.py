@@ -74,6 +74,16 @@ class OPAUC(SumsClassifier):
         best to forget.
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
+    objective : {"auc", "pauc"}, default="auc"
+        "pauc" is the partial AUC up to the false-positive rate `max_fpr`. The
+        candidates are the square loss, the logistic loss and two mixtures that
+        give a share of the weight of the negatives to those with the highest
+        scores, all as sums of one pass. The partial AUC of rows held out chooses
+        among them. Expansion point and threshold are fixed by the first rows, as
+        with loss="logistic", which says what else holds; it takes 25 covariance
+        matrices, up to 3,276 features.
+    max_fpr : float, default=0.01
+        With objective="pauc": largest false-positive rate, in (0, 1].
     loss : {"square", "logistic", "balanced_logistic"}, default="square"
         "square" is the pair loss above. "logistic" is the mean logistic loss of
         single rows, plain or with equally weighted classes: each row is
@@ -108,6 +118,9 @@ class OPAUC(SumsClassifier):
 
     Attributes
     ----------
+    objective_selection_ : ObjectiveSelection
+        With objective="pauc": the candidates, the partial AUC of each on rows held
+        out, McClish-standardized, and the number of the one taken.
     classes_ : ndarray of shape (2,)
         The class labels; the second is the positive class.
     coef_ : ndarray of shape (1, n_features)
@@ -182,6 +195,8 @@ class OPAUC(SumsClassifier):
         standardize: bool = True,
         forgetting_factor: float | str = 1.0,
         horizon: int = 1000,
+        objective: str = "auc",
+        max_fpr: float = 0.01,
         loss: str = "square",
         pairs: str = "all",
         group_weight: str = "equal",
@@ -200,6 +215,8 @@ class OPAUC(SumsClassifier):
         self.standardize = standardize
         self.forgetting_factor = forgetting_factor
         self.horizon = horizon
+        self.objective = objective
+        self.max_fpr = max_fpr
         self.loss = loss
         self.pairs = pairs
         self.group_weight = group_weight

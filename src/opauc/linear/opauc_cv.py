@@ -61,6 +61,8 @@ class OPAUCCV(SumsClassifier):
     standardize : bool, default=True
         Let the ridge act on features of unit variance, so that their units
         play no part. Weights are in the units of the features either way.
+    objective, max_fpr
+        As in `OPAUC`; "pauc" needs solver="exact".
     loss : {"square", "logistic", "balanced_logistic"}, default="square"
         As in `OPAUC`. The logistic losses need solver="exact"; they are judged
         on the fold held out by the loss itself, whatever the criterion.
@@ -89,6 +91,9 @@ class OPAUCCV(SumsClassifier):
         Weights of all rows for each penalty; with "sgd", for each pair.
     moments_ : FoldMoments, ClassMoments or ClassSketch
         Class statistics, of every fold where there are folds.
+    objective_selection_ : ObjectiveSelection
+        With objective="pauc": the candidates, the partial AUC of each on rows held
+        out, McClish-standardized, and the number of the one taken.
     classes_ : ndarray of shape (2,)
         The class labels, the positive class last.
     coef_ : ndarray of shape (1, n_features)
@@ -124,6 +129,8 @@ class OPAUCCV(SumsClassifier):
         criterion: str = "pair_loss",
         one_standard_error: bool = False,
         standardize: bool = True,
+        objective: str = "auc",
+        max_fpr: float = 0.01,
         loss: str = "square",
         init_size: int = 16_384,
         n_jobs: int | None = None,
@@ -139,6 +146,8 @@ class OPAUCCV(SumsClassifier):
         self.criterion = criterion
         self.one_standard_error = one_standard_error
         self.standardize = standardize
+        self.objective = objective
+        self.max_fpr = max_fpr
         self.loss = loss
         self.init_size = init_size
         self.n_jobs = n_jobs

@@ -23,6 +23,7 @@ from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
 from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
+from opauc.linear.partial_auc import PartialAuc
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.within_groups import WithinGroups
@@ -39,8 +40,10 @@ DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "curvature", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
     "loss": "square", "init_size": 16_384, "pairs": "all", "group_weight": "equal", "max_gap": 10_000,
+    "objective": "auc", "max_fpr": 0.01,
 }  # fmt: skip
 PAIRS_OPTION = Option(("all", WithinGroups.name))
+OBJECTIVE_OPTION = Option(("auc", "pauc"))
 LOSS_OPTION = Option(("square", LOGISTIC, BALANCED))
 # What the logistic loss needs of other parameters; the last value is named in the message.
 LOGISTIC_NEEDS: dict[str, tuple[object, ...]] = {
@@ -182,6 +185,9 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
     given = {**DEFAULTS, **parameters}
     # Parameters of what is not asked for must be right all the same.
     within = from_params(estimator, WithinGroups, given)
+    from_params(estimator, PartialAuc, {name: given[name] for name in ("max_fpr", "init_size")})
+    if check_param(estimator, "objective", given["objective"], OBJECTIVE_OPTION) == "pauc":
+        return _resolve_partial_auc(estimator, given, n_features)
     if check_param(estimator, "pairs", given["pairs"], PAIRS_OPTION) == WithinGroups.name:
         _check_needs(given, {**LOGISTIC_NEEDS, "loss": ("square",)}, "pairs", "all")
         advice = ". Set pairs='all' and rank to 0 or a small int."
@@ -189,7 +195,6 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
         return Resolved(within, attributes={"solver_": within.name, "rank_": None})
     if check_param(estimator, "loss", given["loss"], LOSS_OPTION) != "square":
         return _resolve_logistic(estimator, given, n_features)
-    from_params(estimator, Logistic, {"init_size": given["init_size"]})
     asked = check_param(estimator, "solver", given["solver"], SOLVER_OPTION)
     rank = _rank(estimator, given["rank"], asked, n_features)
     solver = _solver_name(asked, given["rank"], rank)
@@ -213,6 +218,8 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
 def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
     """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
     solver = check_param(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
+    if check_param(estimator, "objective", parameters.get("objective", "auc"), OBJECTIVE_OPTION) == "pauc":
+        return _resolve_partial_auc(estimator, parameters, n_features)
     if check_param(estimator, "loss", parameters.get("loss", "square"), LOSS_OPTION) != "square":
         return _resolve_logistic(estimator, parameters, n_features)
     solvers = {name: from_params(estimator, kind, parameters) for name, kind in CV_SOLVERS.items()}
@@ -244,6 +251,16 @@ def _resolve_logistic(estimator: str, given: Settings, n_features: int) -> Resol
     solver = from_params(estimator, Logistic, given)
     advice = ". Set loss='square' and rank to 0 or a small int, or solver='progressive_selection'."
     check_covariance_size(f"loss={given['loss']!r}", n_features, advice, solver.n_covariances)
+    return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
+
+
+def _resolve_partial_auc(estimator: str, given: Settings, n_features: int) -> Resolved:
+    """Return the solver of a partial AUC, which chooses the loss."""
+    needs = {**LOGISTIC_NEEDS, "loss": ("square",), "pairs": ("all",)}
+    _check_needs(given, needs, "objective", "auc")
+    solver = from_params(estimator, PartialAuc, {name: value for name, value in given.items() if name != "loss"})
+    advice = ". Set objective='auc'."
+    check_covariance_size("objective='pauc'", n_features, advice, solver.n_covariances)
     return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
 
 
@@ -303,7 +320,7 @@ def _on_device(resolved: Resolved, device: str) -> Resolved:
     """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
     solver, attributes = resolved.solver, resolved.attributes or {}
     if isinstance(solver, Logistic | WithinGroups):
-        needed = "loss='square'" if isinstance(solver, Logistic) else "pairs='all'"
+        needed = {"logistic": "loss='square'", "partial_auc": "objective='auc'"}.get(solver.name, "pairs='all'")
         raise ParameterError(Parameter("device", device), f" needs {needed}; leave it None otherwise")
     if solver.name not in DEVICE_SOLVERS:
         needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"

@@ -17,6 +17,7 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.folds import FoldMoments
+from opauc.linear.moments.held_out_scores import HeldOutScores
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
 
 # Rows linearized at a time.
@@ -243,25 +244,29 @@ class LinearizedMoments(Statistic):
     expansion: Expansion
     losses: tuple[LossSums, ...]
     first: FirstRows
+    scores: HeldOutScores  # of candidate scorers, where the solver has any
     fixed: bool = False
 
     optional_arrays: ClassVar[tuple[str, ...]] = FoldMoments.optional_arrays
 
     @classmethod
-    def empty(cls, n_features: int, n_folds: int = 5, n_losses: int = 1) -> LinearizedMoments:
+    def empty(cls, n_features: int, n_folds: int = 5, n_losses: int = 1, n_candidates: int = 0) -> LinearizedMoments:
         """Return the statistics of no rows, with no expansion yet."""
-        return cls._start(FoldMoments.empty(n_features, n_folds), Expansion.zero(n_features, n_losses))
+        scores = HeldOutScores.empty(n_features, n_folds, n_candidates)
+        return cls._start(FoldMoments.empty(n_features, n_folds), Expansion.zero(n_features, n_losses), scores)
 
     @classmethod
-    def _start(cls, folds: FoldMoments, expansion: Expansion, fixed: bool = False) -> LinearizedMoments:
+    def _start(
+        cls, folds: FoldMoments, expansion: Expansion, scores: HeldOutScores, fixed: bool = False
+    ) -> LinearizedMoments:
         width = folds.n_features
         losses = tuple(LossSums.empty(width, folds.n_folds) for _ in expansion.intercepts)
         none = FirstRows(np.empty((0, width)), np.empty(0), np.empty(0, np.int8))
-        return cls(folds, expansion, losses, none, fixed)
+        return cls(folds, expansion, losses, none, scores, fixed)
 
     def empty_copy(self) -> LinearizedMoments:
         """Return the statistics of no rows with the same expansion."""
-        return self._start(self.folds.empty_copy(), self.expansion, self.fixed)
+        return self._start(self.folds.empty_copy(), self.expansion, self.scores.empty_copy(), self.fixed)
 
     def numbered_from(self, first_row: int) -> LinearizedMoments:
         """Return the statistics of no rows, where the next row will have this number."""
@@ -291,11 +296,23 @@ class LinearizedMoments(Statistic):
             return replace(self, first=FirstRows.join([self.first, FirstRows.of(rows, weight, numbers)]))
         fresh = LossSums.all_of(self.expansion, rows, numbers, weight, self.folds.n_folds, n_jobs)
         pairs = zip(self.losses, fresh, strict=True)
-        return replace(self, losses=tuple(before.merge(new) for before, new in pairs))
+        losses = tuple(before.merge(new) for before, new in pairs)
+        return replace(self, losses=losses, scores=self.scores.update(rows, numbers, weight))
 
-    def with_expansion(self, expansion: Expansion, n_jobs: int = 1) -> LinearizedMoments:
+    def without_rows(self, rows: Rows, numbers: Labels, weight: Floats | None, n_jobs: int = 1) -> LinearizedMoments:
+        """Return the statistics with rows taken out of where `with_rows` put them."""
+        if not self.fixed:
+            return replace(self, first=self.first.without(FirstRows.of(rows, weight, numbers)))
+        taken = LossSums.all_of(self.expansion, rows, numbers, weight, self.folds.n_folds, n_jobs)
+        losses = tuple(before.subtract(part) for before, part in zip(self.losses, taken, strict=True))
+        scores = self.scores.subtract(self.scores.empty_copy().update(rows, numbers, weight))
+        return replace(self, losses=losses, scores=scores)
+
+    def with_expansion(
+        self, expansion: Expansion, n_jobs: int = 1, scores: HeldOutScores | None = None
+    ) -> LinearizedMoments:
         """Return the statistics with the losses of all rows linearized there, once and for all."""
-        begun = self._start(self.folds, expansion, fixed=True)
+        begun = self._start(self.folds, expansion, self.scores if scores is None else scores, fixed=True)
         return begun.with_rows(self.first.rows, self.first.numbers, self.first.weights, n_jobs)
 
     def merge(self, other: LinearizedMoments) -> LinearizedMoments:
@@ -303,8 +320,7 @@ class LinearizedMoments(Statistic):
         if len(self.losses) != len(other.losses):
             raise IncompatibleMomentsError("statistics of different losses cannot be merged")
         if not self.fixed and other.fixed:
-            mine = replace(self.with_expansion(other._widest(self.n_features)), folds=self.folds)
-            return mine.merge(other)
+            return self.with_expansion(other.expansion, scores=other.scores.empty_copy()).merge(other)
         folds = self.folds.merge(other.folds)
         if not self.fixed:
             return replace(self, folds=folds, first=FirstRows.join([self.first, other.first]))
@@ -312,7 +328,8 @@ class LinearizedMoments(Statistic):
             return replace(self.with_rows(other.first.rows, other.first.numbers, other.first.weights), folds=folds)
         self._check_same_expansion(other)
         pairs = zip(self.losses, other.losses, strict=True)
-        return replace(self, folds=folds, losses=tuple(mine.merge(its) for mine, its in pairs))
+        losses = tuple(mine.merge(its) for mine, its in pairs)
+        return replace(self, folds=folds, losses=losses, scores=self.scores.merge(other.scores))
 
     def subtract(self, other: LinearizedMoments) -> LinearizedMoments:
         """Return the statistics of the rows that are not in `other`."""
@@ -321,10 +338,11 @@ class LinearizedMoments(Statistic):
             if other.fixed:
                 raise IncompatibleMomentsError("cannot take out sums of rows while the rows themselves are still kept")
             return replace(self, folds=folds, first=self.first.without(other.first))
-        taken = other if other.fixed else other.with_expansion(self.expansion)
+        taken = other if other.fixed else other.with_expansion(self.expansion, scores=self.scores.empty_copy())
         self._check_same_expansion(taken)
         pairs = zip(self.losses, taken.losses, strict=True)
-        return replace(self, folds=folds, losses=tuple(mine.subtract(its) for mine, its in pairs))
+        losses = tuple(mine.subtract(its) for mine, its in pairs)
+        return replace(self, folds=folds, losses=losses, scores=self.scores.subtract(taken.scores))
 
     def restrict(self, features: ArrayLike) -> LinearizedMoments:
         """Return the statistics of the given features only, in the given order."""
@@ -332,13 +350,16 @@ class LinearizedMoments(Statistic):
         expansion = self.expansion._replace(center=self.expansion.center[at], weights=self.expansion.weights[:, at])
         losses = tuple(loss.restrict(at) for loss in self.losses)
         first = self.first._replace(rows=np.ascontiguousarray(self.first.rows[:, at]))
-        return LinearizedMoments(self.folds.restrict(at), expansion, losses, first, self.fixed)
+        scores = self.scores.restrict(at)
+        return LinearizedMoments(self.folds.restrict(at), expansion, losses, first, scores, self.fixed)
 
     def widen(self, n_features: int) -> LinearizedMoments:
         """Return the statistics with more features, which are zero in all rows so far."""
         first = self.first._replace(rows=_padded(self.first.rows, n_features))
         losses = tuple(loss.widen(n_features) for loss in self.losses)
-        return LinearizedMoments(self.folds.widen(n_features), self._widest(n_features), losses, first, self.fixed)
+        scores, point = self.scores.widen(n_features), self.expansion
+        point = point._replace(center=_padded(point.center, n_features), weights=_padded(point.weights, n_features))
+        return LinearizedMoments(self.folds.widen(n_features), point, losses, first, scores, self.fixed)
 
     def whole(self) -> ClassMoments:
         """Return the class statistics of all rows."""
@@ -362,6 +383,7 @@ class LinearizedMoments(Statistic):
         arrays |= {f"folds.{name}": part for name, part in self.folds.to_arrays().items()}
         arrays |= {f"expansion.{name}": part.copy() for name, part in self.expansion._asdict().items()}
         arrays |= {f"first.{name}": part.copy() for name, part in self.first._asdict().items()}
+        arrays |= {f"scores.{name}": part for name, part in self.scores.to_arrays().items()}
         for number, loss in enumerate(self.losses):
             arrays |= {f"loss{number}.{name}": part for name, part in loss.to_arrays().items()}
         return arrays
@@ -369,7 +391,7 @@ class LinearizedMoments(Statistic):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays) -> LinearizedMoments:
         """Return the statistics from the arrays of `to_arrays`, checked."""
-        rest = {name: part for name, part in arrays.items() if not name.startswith(("folds.", "loss"))}
+        rest = {name: part for name, part in arrays.items() if not name.startswith(("folds.", "loss", "scores."))}
         sizes = check_arrays(SCHEMA, rest)
         folds = FoldMoments.from_arrays(with_prefix("folds.", arrays))
         names = [f"loss{number}." for number in range(sizes["losses"])]
@@ -382,12 +404,10 @@ class LinearizedMoments(Statistic):
             raise IncompatibleMomentsError("expected sums and first rows of the same features and folds")
         if (expansion.row_weights[:, WIDTH] <= 0.0).any() or (expansion.row_weights[:, :THRESHOLD] < 0.0).any():
             raise IncompatibleMomentsError("row_weights: expected weights that are not negative, and positive widths")
-        return cls(folds, expansion, losses, first, bool(arrays[FIXED]))
-
-    def _widest(self, n_features: int) -> Expansion:
-        """Return the expansion for at least so many features."""
-        point, width = self.expansion, max(n_features, self.n_features)
-        return point._replace(center=_padded(point.center, width), weights=_padded(point.weights, width))
+        scores = HeldOutScores.from_arrays(with_prefix("scores.", arrays))
+        if scores.weights.shape[1:] != (folds.n_folds, folds.n_features):
+            raise IncompatibleMomentsError(f"scores: expected scorers of {folds.n_folds} folds")
+        return cls(folds, expansion, losses, first, scores, bool(arrays[FIXED]))
 
     def _check_same_expansion(self, other: LinearizedMoments) -> None:
         """Raise unless both have the same expansion."""
