@@ -17,6 +17,7 @@ from opauc.types import Arrays, Floats, Labels, NamedArrays, Rows
 NEGATIVE_EDGES, POSITIVE_EDGES = 128, 64
 N_EDGES = NEGATIVE_EDGES + POSITIVE_EDGES
 ROWS_PER_BLOCK = 8192
+EDGE_SHIFT = 1e-9  # share of an edge by which it lies above the score it was taken from
 
 SCHEMA = {
     "weights": ArrayRule("float64", "candidates folds features"),
@@ -70,7 +71,9 @@ class HeldOutScores(Mergeable):
             np.quantile(scores[members], at, axis=0) if members.any() else np.zeros((at.size, len(weights)))
             for members, at in ((~is_positive, 1.0 - tails), (is_positive, shares))
         ]
-        return replace(begun, edges=np.ascontiguousarray(np.sort(np.concatenate(parts), axis=0).T))
+        edges = np.sort(np.concatenate(parts), axis=0).T
+        # A score that is an edge must not change its bin with the rounding of another block of rows.
+        return replace(begun, edges=np.ascontiguousarray(edges + EDGE_SHIFT * np.abs(edges)))
 
     @classmethod
     def _of(cls, weights: Floats, offsets: Floats, edges: Floats) -> HeldOutScores:
