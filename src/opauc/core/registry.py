@@ -89,6 +89,9 @@ STATISTICS = Registry(
         "LinearizedMoments": "opauc.linear.moments.linearized:LinearizedMoments",
         "WithinGroupMoments": "opauc.linear.moments.within_groups:WithinGroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
+        "StreamingAuc": "opauc.metrics.streaming_auc:StreamingAuc",
+        "StreamingGroupAuc": "opauc.metrics.group_auc:StreamingGroupAuc",
+        "StreamingMulticlassAuc": "opauc.metrics.multiclass_auc:StreamingMulticlassAuc",
     },
 )
 
