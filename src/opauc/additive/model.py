@@ -41,8 +41,9 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums, linearize
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
+from opauc.core.logistic import linearize
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 NO_GROUPS = np.empty(0, np.int64)

@@ -186,7 +186,7 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
     effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
-    sign = -1.0 if selection.criterion == "pair_loss" else 1.0
+    sign = 1.0 if selection.criterion == "auc" else -1.0
     return PenaltyChoice(
         alphas=selection.alphas,
         criterion=selection.criterion,

@@ -149,8 +149,8 @@ class TermsSection:
 class PenaltyChoice:
     """The cross-validation of the penalty, and the regularization path.
 
-    `means` and `errors` are the mean over the folds of the `criterion` ("pair_loss" or
-    "auc") of each penalty, and its standard error. `chosen` is the index of the penalty in
+    `means` and `errors` are the mean over the folds of the `criterion` ("pair_loss",
+    "log_loss" or "auc") of each penalty, and its standard error. `chosen` is the index of the penalty in
     use, `one_standard_error` that of the largest penalty within one standard error of the
     best. `standardized_weights` has a row per penalty and a column per feature in `names`:
     weight × standard deviation. `n_folds` is 0 if no fold had both classes, and `names` is

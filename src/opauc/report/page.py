@@ -178,7 +178,7 @@ def _histogram_legend(ranking: Ranking) -> str:
 
 def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
     if choice.n_folds:
-        is_loss = choice.criterion == "pair_loss"
+        is_loss = choice.criterion != "auc"
         better = "lower is better" if is_loss else "estimated from normal scores, higher is better"
         note = f"Mean of {choice.n_folds} held-out folds, {better}; band: one standard error"
         yield Figure("Penalty selection", note, criterion_chart(choice), criterion_legend(choice))
