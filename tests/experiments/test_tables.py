@@ -37,7 +37,7 @@ def test_strings_become_categories_and_dates_their_parts():
     np.testing.assert_array_equal(rows[:, 2:7], [[2024, 3, 1, 4, 10], [2023, 12, 31, 6, 0], [np.nan] * 5])
 
 
-@pytest.mark.parametrize("method", ["gam", "logistic", "lightgbm", "early31", "catboost", "xgboost"])
+@pytest.mark.parametrize("method", ["gam", "logistic", "lightgbm", "early31", "catboost", "xgboost", "histgradient"])
 def test_every_method_uses_categories_and_numbers(method):
     if method in ("catboost", "xgboost"):
         pytest.importorskip(method)

@@ -644,8 +644,11 @@ class OnePassGAM(ScoringClassifier):
         rows = take(np.arange(n_rows))
         self._set_columns(rows.schema)
         start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
-        self._fitted = start.of_first_rows(rows.rows, rows.labels, rows.weight) if rows.labels.size else start
-        if rows.labels.size > self._policy.sample.max_buffered_rows and self._fitted.counts.both:
+        forgets_rows = rows.labels.size > self._policy.sample.max_buffered_rows and np.unique(rows.labels).size > 1
+        if rows.labels.size:
+            start = start.of_first_rows(rows.rows, rows.labels, rows.weight, copied=not forgets_rows)
+        self._fitted = start
+        if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
 
