@@ -76,7 +76,9 @@ def grow_ensemble(
     }  # fmt: skip
     usual = most_frequent_codes(rows.codes)
     data = lightgbm.Dataset(relative_codes(rows.codes, usual), rows.labels, weight=rows.weight, params=parameters)
-    held_out = data.create_valid(relative_codes(validation.codes, usual), validation.labels, weight=validation.weight)
+    held_out = data.create_valid(
+        relative_codes(validation.codes, usual), validation.labels, weight=validation.weight, params=parameters
+    )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
     best_size = _boost(booster, max(1, max_leaves // n_leaves), growth)
     text = booster.model_to_string(num_iteration=best_size)
