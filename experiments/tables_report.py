@@ -24,7 +24,7 @@ from experiments.tables import Store, Trial
 EARLY_SETTINGS, EARLY = ("early31", "early63"), "early stop"
 PEERS = ("lightgbm", EARLY, "catboost", "xgboost", "histgradient", "logistic")
 TITLES = {
-    "gam": "OnePassGAM", "high": 'OnePassGAM, effort="high"', "lightgbm": "LightGBM", EARLY: "LightGBM, early stop",
+    "gam": "OnePassGAM", "lightgbm": "LightGBM", EARLY: "LightGBM, early stop",
     "catboost": "CatBoost", "xgboost": "XGBoost", "histgradient": "HistGradientBoosting",
     "logistic": "logistic regression",
 }  # fmt: skip
@@ -93,13 +93,14 @@ def signed(number: float | None) -> str:
     return f"{'−' if number < 0.0 else '+'}{without_zero(abs(number))}"
 
 
-def print_ranking(found: Mapping[str, Mapping[str, Trials]], names: Sequence[str], sizes: Mapping[str, str]) -> None:
+def print_ranking(found: Mapping[str, Mapping[str, Trials]], names: Sequence[str]) -> None:
     """Print AUC and CPU seconds of every method."""
-    print(_line(["set", *sizes.values(), "OnePassGAM", *(TITLES[peer] for peer in PEERS)]))
+    shown = ("gam", *(peer for peer in PEERS if any(peer in found[name] for name in names)))
+    print(_line(["set", *(TITLES[method] for method in shown)]))
+    print(_line(["---"] * (1 + len(shown))))
     for name in names:
         methods = found[name]
-        n_splits = len(methods["gam"])
-        print(_line([name, *(_cell(methods.get(method, {}), n_splits) for method in ("gam", *PEERS))]))
+        print(_line([name, *(_cell(methods.get(method, {}), len(methods["gam"])) for method in shown)]))
 
 
 def print_differences(found: Mapping[str, Mapping[str, Trials]], names: Sequence[str]) -> None:
@@ -111,10 +112,7 @@ def print_differences(found: Mapping[str, Mapping[str, Trials]], names: Sequence
             continue
         values = np.array(list(less.values()))
         behind = sorted((value, name) for name, value in less.items() if value < -LEVEL)
-        ratios = {
-            name: _mean(found[name]["gam"], "fit") / _mean(found[name][peer], "fit")
-            for name in less
-        }  # fmt: skip
+        ratios = {name: _mean(found[name]["gam"], "fit") / _mean(found[name][peer], "fit") for name in less}
         print(
             f"{TITLES[peer]}: {values.size} sets, mean {signed(float(values.mean()))}, "
             f"{np.count_nonzero(values > LEVEL)} / {np.count_nonzero(np.abs(values) <= LEVEL)} / {len(behind)}; "
@@ -150,7 +148,7 @@ def main() -> None:
     given = parser.parse_args()
     found = read_trials(Store(given.store), given.rows, given.threads)
     names = [name for name in [*available(), *raw_available()] if "gam" in found[name]]
-    print_ranking(found, names, {})
+    print_ranking(found, names)
     print_differences(found, names)
     print_calibration(found, names)
 

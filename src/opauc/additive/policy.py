@@ -204,9 +204,11 @@ class Growth:
     Few, large trees cost less per scored row than many small ones, and rank as well.
     """
 
-    learning_rate: float = 0.15
-    rows_per_leaf: int = 400
-    rare_rows_per_leaf: int = 16
+    learning_rate: float = 0.1
+    rate_of_many_rows: float = 0.15  # the same from `many_rows` on: a third fewer trees rank as well there
+    many_rows: int = 32_768
+    rows_per_leaf: int = 200
+    rare_rows_per_leaf: int = 16  # of the rarer class
     min_leaves: int = 31
     max_leaves: int = 1023
     min_leaf_rows: int = 20
@@ -224,12 +226,16 @@ class Growth:
         wanted = min(n_rows // self.rows_per_leaf, n_rare // self.rare_rows_per_leaf)
         return min(max(wanted, self.min_leaves), self.max_leaves)
 
+    def rate_for(self, n_rows: int) -> float:
+        """Return the learning rate of trees grown on so many rows."""
+        return self.learning_rate if n_rows < self.many_rows else self.rate_of_many_rows
+
     def input_share_of(self, n_inputs: int) -> float:
         """Return the share of so many inputs that a tree may split on."""
         return max(self.input_share, min(1.0, self.min_inputs / max(1, n_inputs)))
 
 
-SLOW_GROWTH = Growth(learning_rate=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0)
+SLOW_GROWTH = Growth(learning_rate=0.03, rate_of_many_rows=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0)
 RANDOM_GROWTH = replace(SLOW_GROWTH, min_leaves=16, random_splits=True)
 NORMAL, HIGH = EFFORTS = ("normal", "high")
 
@@ -267,7 +273,7 @@ class TreePolicy:
     # One ensemble per growth; `high_growths` are those of effort="high", of few rows and of many.
     growth: Growth = Growth()
     high_growths: tuple[Growth, ...] = (SLOW_GROWTH, RANDOM_GROWTH)
-    high_growths_of_many: tuple[Growth, ...] = (replace(SLOW_GROWTH, learning_rate=0.05),)
+    high_growths_of_many: tuple[Growth, ...] = (replace(SLOW_GROWTH, learning_rate=0.05, rate_of_many_rows=0.05),)
     # Codes of categories.
     min_category_rows: float = 10.0  # rows of a category that has its own code
     category_prior: float = 20.0  # rows with the share of all rows that are added to those of a category
@@ -339,8 +345,8 @@ class CrossedPolicy:
     max_inputs: int = 24  # codes and binned numbers, those of the most values first; tests grow with their square
     max_extended_pairs: int = 8  # pairs of the largest z-scores, which every third input extends to a triple
     # When a code joins.
-    # z-score on residuals of the fit itself, before folds are fitted; tables on which codes pay had 7.9 and more
-    screening_z: float = 7.0
+    # z-score on residuals of the fit itself, before folds are fitted: tables on which codes pay had 5.8 and more
+    screening_z: float = 5.5
     min_z: float = 5.0  # z-score of the products of out-of-fold residuals
     min_gain_z: float = 2.0  # standard errors of the log loss gained on rows held out
     n_folds: int = 5  # of the initial sample, each held out in turn

@@ -66,7 +66,7 @@ def grow_ensemble(
         return None
     n_leaves = growth.leaves_for(rows.labels.size, int(np.bincount(rows.labels, minlength=2).min()))
     parameters = {
-        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.learning_rate,
+        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.rate_for(rows.labels.size),
         "lambda_l2": growth.ridge, "feature_fraction": growth.input_share_of(rows.codes.shape[1]),
         "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
