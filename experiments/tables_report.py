@@ -130,7 +130,9 @@ def print_calibration(found: Mapping[str, Mapping[str, Trials]], names: Sequence
         cells = []
         for method in methods:
             trials = found[name].get(method, {})
-            parts = [_mean(trials, field) for field in ("log_loss", "calibration_error", "rate_ratio")] if trials else []
+            parts = (
+                [_mean(trials, field) for field in ("log_loss", "calibration_error", "rate_ratio")] if trials else []
+            )
             cells.append(f"{without_zero(parts[0])}, {without_zero(parts[1])}, {parts[2]:.3f}" if parts else "—")
         print(_line([name, *cells]))
 

@@ -235,7 +235,9 @@ class Growth:
         return max(self.input_share, min(1.0, self.min_inputs / max(1, n_inputs)))
 
 
-SLOW_GROWTH = Growth(learning_rate=0.03, rate_of_many_rows=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0)
+SLOW_GROWTH = Growth(
+    learning_rate=0.03, rate_of_many_rows=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0
+)
 RANDOM_GROWTH = replace(SLOW_GROWTH, min_leaves=16, random_splits=True)
 NORMAL, HIGH = EFFORTS = ("normal", "high")
 

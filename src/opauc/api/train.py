@@ -28,6 +28,7 @@ from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
 from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
 from opauc.core.threads import use_threads
+from opauc.core.threshold import Threshold
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
@@ -145,7 +146,16 @@ def _train_table(
     observer: Observer,
 ) -> Any:
     """Train on a table in memory: an additive model by its `fit`, a linear one batch by batch as from a file."""
-    for name in ("engine", "scheduler", "checkpoint", "checkpoint_every", "resume", "max_seconds", "basis_from", "format"):
+    for name in (
+        "engine",
+        "scheduler",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
+        "max_seconds",
+        "basis_from",
+        "format",
+    ):
         if name in given:
             raise ParameterError(Parameter(name), " is for files; this is a table in memory")
     if options.is_additive_table(given):
@@ -247,11 +257,13 @@ def train_in_order(
     observer: Observer,
     seconds: Callable[[], float],
     before: Settings = MappingProxyType({}),
+    threshold: Threshold | None = None,
     max_seconds: float | None = None,
 ) -> Training:
-    """Train on the rows of files in order and write the model; `before` is the provenance of its earlier rows.
+    """Train on the rows of files in order and write the model with a threshold.
 
-    After `max_seconds` the model is that of the rows so far, and the checkpoint stays.
+    `before` is the provenance of its earlier rows. After `max_seconds` the model is that of the rows so far, and the
+    checkpoint stays.
     """
     stream = start.reading.training_stream(paths, trainer.position, bad_rows)
     out_of_time = False
@@ -265,7 +277,7 @@ def train_in_order(
         return Training(None, trainer.rows, begun=trainer.begun)
     if not trainer.position.records and not trainer.pending.rows and not out_of_time:
         raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
-    model = trainer.finish(start.reading, provenance_of(trainer, before))
+    model = replace(trainer.finish(start.reading, provenance_of(trainer, before)), threshold=threshold)
     if target is not None:
         save_model(model, target)
     if checkpoints is not None and not out_of_time:
