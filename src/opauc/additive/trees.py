@@ -17,7 +17,6 @@ from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
 
-
 # Rows by which the most frequent code of a column is found, and the share of other codes below which rows are sparse.
 MODE_ROWS, SPARSE_SHARE = 2048, 0.2
 
@@ -66,9 +65,9 @@ def grow_ensemble(
         return None
     n_leaves = growth.leaves_for(rows.labels.size, int(np.bincount(rows.labels, minlength=2).min()))
     parameters = {
-        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.rate_for(rows.labels.size),
-        "lambda_l2": growth.ridge, "feature_fraction": growth.input_share_of(rows.codes.shape[1]),
-        "min_data_in_leaf": growth.min_leaf_rows,
+        "objective": "binary", "metric": "auc", "num_leaves": n_leaves,
+        "learning_rate": growth.rate_for(rows.labels.size), "lambda_l2": growth.ridge,
+        "feature_fraction": growth.input_share_of(rows.codes.shape[1]), "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
         "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,
@@ -200,7 +199,8 @@ def load_lightgbm() -> ModuleType | None:
 def read_trees(text: str, codes: ValueCodes, usual: NDArray[np.uint8]) -> TreeEnsemble | None:
     """Return the trees of a LightGBM model in its text form; None if no tree has a split.
 
-    It was grown on codes less those that are `usual` in each column. The value of trees without a split is added to the leaves of the first tree.
+    It was grown on codes less those that are `usual` in each column. The value of trees without a split is added to the
+    leaves of the first tree.
     """
     parts: list[tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32], Floats]] = []
     constant, n_splits, n_leaves, roots = 0.0, 0, 0, []
