@@ -88,7 +88,7 @@ def test_a_time_budget_gives_the_model_of_the_rows_so_far_and_a_checkpoint_to_go
     monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
     data = write_csv(tmp_path / "rows.csv", raw_table(6000)[["age", "income", "grade", "bought"]])
     model, whole = tmp_path / "model", tmp_path / "whole"
-    options = [*OPTIONS, "--solver", solver, *(["--init-size", "1500"] if solver == "gam" else [])]
+    options = [*OPTIONS, "--solver", solver, *(["--init-size", "1500"] if solver == "gam" else ["--missing", "mean"])]
     assert opauc("train", data, *options, "-o", whole).code == 0
     stopped = opauc("train", data, *options, "-o", model, "--max-seconds", "1e-9")
     assert stopped.code == 0

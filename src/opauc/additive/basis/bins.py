@@ -83,7 +83,7 @@ class ValueCodes:
         pooled = np.zeros(categorical.size, np.uint8)
         every = slice(None, None, max(1, len(sample) // QUANTILE_ROWS))
         some = np.ascontiguousarray(sample[every].T)
-        is_missing = np.isnan(some).any(axis=1)
+        is_missing = np.asarray(np.isnan(some).any(axis=1))
         for j, is_categorical in enumerate(categorical.tolist()):
             if is_categorical:
                 category_codes[j], pooled[j] = _code_categories(sample[:, j], labels, weight, policy)
