@@ -82,7 +82,8 @@ class OnePassGAM(ScoringClassifier):
     Parameters
     ----------
     max_columns : int, default=1500
-        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve.
+        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve. Pairs
+        have at most 600 of them where trees may join.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may interact, or which: pairs of names or positions. With anything but "auto"
         neither trees nor effects of combinations of columns (crossed codes) join the model.
