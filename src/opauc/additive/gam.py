@@ -84,7 +84,8 @@ class OnePassGAM(ScoringClassifier):
     Parameters
     ----------
     max_columns : int, default=1500
-        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve.
+        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve. Pairs
+        have at most 600 of them where trees may join.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may interact, or which: pairs of names or positions. With anything but "auto"
         neither trees nor effects of combinations of columns (crossed codes) join the model.
@@ -821,8 +822,11 @@ class OnePassGAM(ScoringClassifier):
         rows = take(np.arange(n_rows))
         self._set_columns(rows.schema)
         start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
-        self._fitted = start.of_first_rows(rows.rows, rows.labels, rows.weight) if rows.labels.size else start
-        if rows.labels.size > self._policy.sample.max_buffered_rows and self._fitted.counts.both:
+        forgets_rows = rows.labels.size > self._policy.sample.max_buffered_rows and np.unique(rows.labels).size > 1
+        if rows.labels.size:
+            start = start.of_first_rows(rows.rows, rows.labels, rows.weight, copied=not forgets_rows)
+        self._fitted = start
+        if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
 

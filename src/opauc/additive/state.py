@@ -283,9 +283,11 @@ class AdditiveFit(Fit):
         pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
         return replace(start, sampled=RowFingerprints.of(pooled), initial=InitialRows.of(pooled, labels))
 
-    def of_first_rows(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
+    def of_first_rows(
+        self, rows: Floats, labels: Labels, weight: Floats | None = None, copied: bool = True
+    ) -> AdditiveFit:
         """Return the fit with all these rows in the warm-up buffer, however many rows the basis needs."""
-        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
+        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight, copied))
 
     def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""

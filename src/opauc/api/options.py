@@ -79,6 +79,9 @@ class TrainOptions:
         Rows between two checkpoints. By default as many as keep their cost at 2 % of the time.
     resume : bool
         Whether to resume from the checkpoint, if there is one.
+    max_seconds : float, optional
+        Time budget: no batch of rows is begun after so many seconds, without those of compiling. The model is that of
+        the rows so far, and the checkpoint stays, from which `resume` goes on.
     engine : {"dask", "spark", "cuda"}, optional
         Where the work is done; by default on this machine.
     scheduler : str, optional
@@ -122,6 +125,7 @@ class TrainOptions:
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: int | None = None
     resume: bool = False
+    max_seconds: float | None = None
     engine: str | None = None
     scheduler: str | None = None
 
@@ -130,6 +134,8 @@ class TrainOptions:
             raise ParameterError(Parameter("solver"), f": {unknown_name('solver', self.solver, SOLVERS)}")
         if self.n_jobs == 0:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise ParameterError(Parameter("max_seconds"), f": expected seconds above 0, got {self.max_seconds:g}")
 
     @property
     def additive_jobs(self) -> int:

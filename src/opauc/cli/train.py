@@ -201,6 +201,15 @@ def command(
     ] = None,
     checkpoint_every: shared.CheckpointEvery = None,
     resume: shared.Resume = False,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Time budget: no more rows are read after so many seconds. The model is that of the rows so far; "
+            "--resume goes on from there.",
+            rich_help_panel=shared.CHECKPOINTS,
+        ),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -246,7 +255,8 @@ def command(
         init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
+        checkpoint_every=checkpoint_every, resume=resume, max_seconds=max_seconds, engine=engine,
+        scheduler=scheduler,
     )  # fmt: skip
     renamed = {"seed": "random_state", "format_": "format", "within": "groups"}
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
@@ -265,4 +275,9 @@ def command(
     report_unreadable(result.unreadable, reporter)
     reporter.unlabeled(bad_rows.unlabeled)
     report_training(result, target, reporter)
+    if result.out_of_time:
+        reporter.warn(
+            f"the time budget of {max_seconds:g} s ended after row {result.rows:,}: the model is that of the rows so "
+            "far; continue with --resume"
+        )
     return 0
