@@ -683,6 +683,20 @@ class OnePassGAM(SumsAlgebra):
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
 
+    def _fix_basis(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fix the column types and the basis from an initial sample of the rows; none of them is processed."""
+        data = InMemoryRows.of(self, X, self._settings())
+        labeled = self._check(np.empty((data.n_rows, 0)), y, None, None)
+        self.classes_ = labeled.classes
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            return EncodedRows.of(data.take(numbers), labeled.labels[numbers], None)
+
+        with self._threads():
+            if not self._sample_basis(data.n_rows, random_key(self.random_state), take):
+                raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
+        return self
+
     def _train_batch(
         self,
         X: ArrayLike,

@@ -83,11 +83,15 @@ class RowReading(Protocol):
         """Return the stream of files, read as in training."""
 
     def training_stream(
-        self, paths: Sequence[str | os.PathLike[str]], position: ResumePosition, bad_rows: Any = None
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        position: ResumePosition,
+        bad_rows: Any = None,
+        passthrough: Sequence[str] = (),
     ) -> Any:
         """Return the stream of files to train on, from a position on; the encoder may add categories."""
 
-    def training_encoder(self) -> Any:
+    def training_encoder(self, passthrough: Sequence[str] = ()) -> Any:
         """Return the encoder of rows to train on."""
 
     def frozen_encoder(self) -> Any:

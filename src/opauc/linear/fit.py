@@ -147,6 +147,8 @@ class LinearFit(Fit):
     def segment_sizes(self, n_features: int) -> Mapping[str, int]:
         """Return the size of each array of the moments."""
         solver = self._moments_solver()
+        if not 0 <= n_features <= self.n_features:
+            raise ValueError(f"expected at most {self.n_features} features, got {n_features}")
         return {name: array.size for name, array in solver.to_arrays(solver.start(n_features)).items()}
 
     def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> LinearFit:

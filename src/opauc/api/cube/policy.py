@@ -23,7 +23,9 @@ class CubePolicy:
     buffer_bytes: int = 256 * 2**20
     max_segments: int = 100_000  # more are a mistake: a key that is a number or a time of day
     max_name_bytes: int = 200  # of a key and its value as a name of a file; file systems end at 255
-    sample_rows: int = 200  # of each segment, half of each class, that are kept to evaluate models of other segments
+    # Rows that are kept to evaluate models of other segments, half of each class: of a segment, and of the totals.
+    sample_rows: int = 200
+    sample_rows_of_totals: int = 2000
 
 
 CUBE_POLICY = CubePolicy()

@@ -25,7 +25,9 @@ from opauc.types import Arrays, Floats, Labels, NamedArrays, Rows
 SEGMENT = "segment"
 SUMS, SAMPLE = "sums.", "sample."
 MAX_FEATURES = 2**31 - 1
+NO_LIMIT = np.iinfo(np.uint64).max
 SAMPLE_SCHEMA = {
+    "limits": ArrayRule("uint64", "2"),
     "order": ArrayRule("uint64", "rows"),
     "labels": ArrayRule("int8", "rows", low=0, high=1),
     "data": ArrayRule("float64", "entries", missing=True),
@@ -45,7 +47,10 @@ class SegmentHeader(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class SegmentSample:
-    """Some rows of a segment with their labels, those of the smallest random numbers of each class: samples merge.
+    """Some rows of a segment with their labels: of each class those of the smallest random numbers, up to a limit.
+
+    A row's number depends on its place in the data alone, so that the rows of several samples up to the smallest of
+    their limits are a sample of all their rows.
 
     Examples
     --------
@@ -56,6 +61,7 @@ class SegmentSample:
     [0, 1]
     """
 
+    limits: NDArray[np.uint64]  # (2,): of each class all rows up to this number are here
     order: NDArray[np.uint64]
     labels: Labels
     rows: csr_array
@@ -63,18 +69,29 @@ class SegmentSample:
     @classmethod
     def of(cls, rows: Rows, labels: Labels, row_numbers: NDArray[np.int64], size: int) -> Self:
         """Return a sample of rows, at most `size`, half of each class."""
-        order = _scramble(row_numbers)
-        kept = _smallest(order, labels, size)
-        entries = rows[kept] if not isinstance(rows, np.ndarray) else _entries(rows[kept])
-        return cls(order[kept], labels[kept], csr_array(entries))
+        entries = csr_array(np.asarray(rows, np.float64)) if isinstance(rows, np.ndarray) else csr_array(rows)
+        return cls(np.full(2, NO_LIMIT), _scramble(row_numbers), labels, entries).cut(size)
 
-    def merge(self, other: Self, size: int) -> Self:
-        """Return the sample of both sets of rows."""
-        width = max(self.rows.shape[1], other.rows.shape[1])
-        rows = csr_array(vstack([widen_rows(self.rows, width), widen_rows(other.rows, width)], format="csr"))
-        order, labels = np.concatenate([self.order, other.order]), np.concatenate([self.labels, other.labels])
-        kept = _smallest(order, labels, size)
-        return type(self)(order[kept], labels[kept], csr_array(rows[kept]))
+    @classmethod
+    def merge_all(cls, samples: Sequence[Self], size: int) -> Self:
+        """Return the sample of all rows of several samples, at least one."""
+        width = max(sample.rows.shape[1] for sample in samples)
+        rows = csr_array(vstack([widen_rows(sample.rows, width) for sample in samples], format="csr"))
+        order, labels = (np.concatenate([getattr(one, name) for one in samples]) for name in ("order", "labels"))
+        return cls(np.min([sample.limits for sample in samples], axis=0), order, labels, rows).cut(size)
+
+    def cut(self, size: int) -> Self:
+        """Return the rows up to the limits, at most `size`, half of each class."""
+        limits, kept = self.limits.copy(), list[NDArray[np.int64]]()
+        for label in (0, 1):
+            at = np.flatnonzero((self.labels == label) & (self.order <= limits[label]))
+            at = at[np.argsort(self.order[at], kind="stable")]
+            if at.size > size // 2:
+                at = at[: size // 2]
+                limits[label] = self.order[at[-1]] if at.size else 0
+            kept.append(at)
+        chosen = np.concatenate(kept)
+        return type(self)(limits, self.order[chosen], self.labels[chosen], csr_array(self.rows[chosen]))
 
     def dense(self, n_features: int) -> Floats:
         """Return the rows as an array; features that came later are zero in them."""
@@ -84,6 +101,7 @@ class SegmentSample:
     def to_arrays(self) -> Arrays:
         """Return the sample as arrays, for a file."""
         return {
+            "limits": self.limits,
             "order": self.order,
             "labels": self.labels,
             "data": np.asarray(self.rows.data, np.float64),
@@ -95,8 +113,8 @@ class SegmentSample:
     def from_arrays(cls, n_features: int, arrays: NamedArrays) -> Self:
         """Return the sample from `to_arrays`, checked."""
         check_arrays(SAMPLE_SCHEMA, arrays, {"features": n_features})
-        order, labels, data, indices, indptr = (arrays[name] for name in SAMPLE_SCHEMA)
-        return cls(order, labels, csr_array((data, indices, indptr), shape=(labels.size, n_features)))
+        limits, order, labels, data, indices, indptr = (arrays[name] for name in SAMPLE_SCHEMA)
+        return cls(limits, order, labels, csr_array((data, indices, indptr), shape=(labels.size, n_features)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +131,7 @@ class Segment:
     def merge(self, other: Segment, basis: Fit, sample_rows: int) -> Segment:
         """Return the segment of the rows of both."""
         sums = basis.sum_segments([(self.sums, 1.0), (other.sums, 1.0)]).segment_sums()
-        sample = self.sample.merge(other.sample, sample_rows)
+        sample = SegmentSample.merge_all([self.sample, other.sample], sample_rows)
         return replace(self, rows=self.rows + other.rows, sums=sums, sample=sample)
 
 
@@ -151,8 +169,6 @@ def read_segment(path: str | os.PathLike[str], basis: Fit, key: str) -> Segment:
 
 def _sums_in(arrays: NamedArrays, basis: Fit, n_features: int) -> dict[str, PackedArray]:
     """Return the sums of a file; raise ValueError unless they are those of the basis and nothing else is there."""
-    if sum(array.nbytes for array in arrays.values()) * n_features < 0:
-        raise ValueError("too large")
     sizes = basis.segment_sizes(n_features)
     parts: dict[str, Arrays] = {name: {} for name in sizes}
     for full_name, array in arrays.items():
@@ -170,17 +186,6 @@ def _names_and_values(pairs: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], 
     if not all(len(pair) == 2 for pair in pairs):
         raise ValueError("keys: expected pairs of a name and a value")
     return tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
-
-
-def _smallest(order: NDArray[np.uint64], labels: Labels, size: int) -> NDArray[np.int64]:
-    """Return the positions of the smallest numbers of each class, half of `size` of each."""
-    kept = [np.flatnonzero(labels == label) for label in (0, 1)]
-    return np.concatenate([at[np.argsort(order[at], kind="stable")[: size // 2]] for at in kept])
-
-
-def _entries(rows: Floats) -> csr_array:
-    """Return dense rows as sparse ones; missing values are entries."""
-    return csr_array(np.asarray(rows, np.float64))
 
 
 def _scramble(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
