@@ -76,7 +76,7 @@ def test_days_that_were_never_added_are_refused(gam):
     monday, tuesday, wednesday = days(gam)
     with pytest.raises(IncompatibleMomentsError, match="cannot subtract rows that were never added"):
         monday + tuesday - wednesday
-    with pytest.raises(IncompatibleMomentsError, match="cannot subtract rows that were never added|only .* were seen|cannot take out"):
+    with pytest.raises(IncompatibleMomentsError, match=r"rows that were never added|only .* were seen|cannot take out"):
         monday - (monday + tuesday)
     with pytest.raises(IncompatibleMomentsError, match="never added"):
         monday + tuesday - gam
@@ -131,7 +131,10 @@ def test_a_linear_model_of_categories_that_were_never_seen_is_refused(tmp_path):
         one, two = cities.split(",")
         (tmp_path / f"{name}.csv").write_text("age,city,label\n" + f"30,{one},0\n40,{two},1\n35,{two},0\n" * 20)
     one, other = (opauc.train(tmp_path / f"{name}.csv", solver="exact", categorical=["city"]) for name in "ab")
-    assert set((one + other).feature_names_in_) == {"age", *(f"city={city}" for city in ("Bern", "Chur", "Genf", "Zug"))}
+    assert set((one + other).feature_names_in_) == {
+        "age",
+        *(f"city={city}" for city in ("Bern", "Chur", "Genf", "Zug")),
+    }
     np.testing.assert_allclose((one + other - other).coef_[0, :3], one.coef_[0], atol=1e-10)
     with pytest.raises(IncompatibleMomentsError, match="features that no row of this model has"):
         one - other

@@ -358,7 +358,9 @@ class AdditiveFit(Fit):
         """Tell whether the basis of `other` is the one that the rows of this warm-up buffer give."""
         if self.fixed is not None or other.fixed is None or not self.counts.both:
             return False
-        if not np.array_equal(other.fixed.model.first_counts, self.counts):  # other rows: their basis need not be fitted
+        if not np.array_equal(
+            other.fixed.model.first_counts, self.counts
+        ):  # other rows: their basis need not be fitted
             return False
         return same_basis(self.current.basis, other.fixed.basis)
 

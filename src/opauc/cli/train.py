@@ -132,22 +132,28 @@ def command(
     max_columns: Annotated[
         int,
         typer.Option(
-            metavar="COLUMNS", min=8, rich_help_panel=TRAINING,
+            metavar="COLUMNS",
+            min=8,
+            rich_help_panel=TRAINING,
             help="Columns of the basis of an additive model; with --by the default is 300.",
         ),
     ] = 1500,
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMNS", rich_help_panel=CUBES,
+            metavar="COLUMNS",
+            rich_help_panel=CUBES,
             help="Write a cube to the folder -o: the sums of each segment of the rows by these columns, separated by "
-            "commas, such as day,country. They are no features unless --features, --categorical or --numeric names them.",
+            "commas, such as day,country. They are no features unless --features, --categorical or --numeric names "
+            "them.",
         ),
     ] = None,
     sample_rows: Annotated[
         int,
         typer.Option(
-            metavar="ROWS", min=0, rich_help_panel=CUBES,
+            metavar="ROWS",
+            min=0,
+            rich_help_panel=CUBES,
             help="Rows of each segment that its file keeps to evaluate models of other segments.",
         ),
     ] = 200,

@@ -56,8 +56,8 @@ def report_cube(result: CubeTraining, reporter: Reporter) -> None:
     reporter.say(
         "trained",
         f"{result.folder}: {result.rows:,} rows, a cube of {number_of(result.n_segments, 'segment')}, "
-        f"{size / 2**20:,.1f} MiB, {result.seconds:.1f} s; opauc merge {result.folder}/... -o MODEL gives the model of a "
-        "slice",
+        f"{size / 2**20:,.1f} MiB, {result.seconds:.1f} s; opauc merge {result.folder}/... -o MODEL gives the model of "
+        "a slice",
         cube=str(result.folder), rows=result.rows, segments=result.n_segments, bytes=size,
         seconds=round(result.seconds, 3), skipped=result.bad_rows,
     )  # fmt: skip

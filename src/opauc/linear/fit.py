@@ -136,7 +136,9 @@ class LinearFit(Fit):
     def basis_key(self) -> str:
         """Return a hash of the solver and its settings; features may be added."""
         solver = self.mergeable_solver("a cube")
-        text = json.dumps([solver.name, {name: plain(value) for name, value in solver.settings().items() if name != "n_jobs"}])
+        text = json.dumps(
+            [solver.name, {name: plain(value) for name, value in solver.settings().items() if name != "n_jobs"}]
+        )
         return hash_arrays({text: np.empty(0)})
 
     def segment_sums(self) -> SegmentSums:

@@ -65,7 +65,10 @@ def test_a_slice_is_trained_on_its_rows(cube, chosen):
 def test_slices_are_chosen_by_patterns_lists_and_functions(cube):
     assert cube.select(day="2026-11-0[12]", country="NL") == [(DAYS[0], "NL"), (DAYS[1], "NL")]
     assert cube.select({"day": lambda day: day > DAYS[2]}) == [(DAYS[3], country) for country in COUNTRIES]
-    assert cube.select(lambda keys: keys["day"] == DAYS[0] and keys["country"] != "NL") == [(DAYS[0], "BE"), (DAYS[0], "DE")]
+    assert cube.select(lambda keys: keys["day"] == DAYS[0] and keys["country"] != "NL") == [
+        (DAYS[0], "BE"),
+        (DAYS[0], "DE"),
+    ]
     assert cube.values("country") == COUNTRIES
     with pytest.raises(InputError, match="no segment is chosen; its keys are day \\(2026-11-01 to 2026-11-04\\)"):
         cube.model(day="2027-*")
@@ -86,7 +89,12 @@ def test_models_of_slices_add_and_subtract(cube):
 
 
 def test_totals_replace_the_segments_that_they_are_the_sums_of(cube):
-    for chosen, n_files in (({}, 3), ({"country": "NL"}, 1), ({"day": DAYS[:2]}, 2), ({"day": DAYS[:2], "country": "NL"}, 2)):
+    for chosen, n_files in (
+        ({}, 3),
+        ({"country": "NL"}, 1),
+        ({"day": DAYS[:2]}, 2),
+        ({"day": DAYS[:2], "country": "NL"}, 2),
+    ):
         assert len(cube._cover(dict.fromkeys(cube.select(chosen), 1.0))) == n_files
 
 
@@ -134,9 +142,7 @@ def test_any_way_in_gives_the_same_slices(cube, csv, form, tmp_path):
         chosen = {"day": DAYS[1], "country": "DE"}
         rows = rows_of(TABLE, **chosen)
         trained = other.basis.partial_fit(features(rows), rows["bought"])
-        assert_allclose(
-            other.model(**chosen).decision_function(TEST), trained.decision_function(TEST), atol=1e-8
-        )
+        assert_allclose(other.model(**chosen).decision_function(TEST), trained.decision_function(TEST), atol=1e-8)
         return
     assert [segment.rows for segment in other.segments] == [segment.rows for segment in cube.segments]
     for chosen in ({"day": DAYS[1], "country": "DE"}, {}):
@@ -164,9 +170,7 @@ def test_linear_models_have_cubes_too(options, tmp_path):
     # The first segments come before some of the categories.
     table = table.sort_values(["day", "shop"], kind="stable")
     table.to_csv(tmp_path / "t.csv", index=False)
-    cube = opauc.train(
-        tmp_path / "t.csv", "bought", by=KEYS, output=tmp_path / "cube", categorical=["shop"], **options
-    )
+    cube = opauc.train(tmp_path / "t.csv", "bought", by=KEYS, output=tmp_path / "cube", categorical=["shop"], **options)
     rows = rows_of(table, day=DAYS[:2])
     model = cube.model(day=DAYS[:2])
     if "solver" in options:
@@ -178,9 +182,7 @@ def test_linear_models_have_cubes_too(options, tmp_path):
         assert isinstance(model, OPAUCCV)
         one = OPAUC(alpha=model.alpha_).fit(*_encoded(model, rows))
         assert_allclose(model.coef_, one.coef_, atol=1e-8)
-    assert_allclose(
-        (cube.model() - model).coef_, cube.model(day=DAYS[2:]).coef_, atol=1e-8, rtol=1e-6
-    )
+    assert_allclose((cube.model() - model).coef_, cube.model(day=DAYS[2:]).coef_, atol=1e-8, rtol=1e-6)
     faded = cube.model(half_life=2.0)
     assert np.isfinite(faded.decision_function(test)).all()
 

@@ -75,8 +75,10 @@ class Cube:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cube = opauc.train(table, "bought", by="day", trees=False, output=f"{folder}/cube")
     ...     model = cube.model(day=["mon", "tue"])
-    ...     [(segment.keys["day"], segment.rows) for segment in cube.segments], model.score(table[["age"]], table["bought"]) > 0.8
-    ([('mon', 200), ('tue', 200), ('wed', 200)], True)
+    >>> [(segment.keys["day"], segment.rows) for segment in cube.segments]
+    [('mon', 200), ('tue', 200), ('wed', 200)]
+    >>> model.score(table[["age"]], table["bought"]) > 0.8
+    True
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -173,7 +175,7 @@ class Cube:
     def faded(
         self, chosen: Sequence[Values], by: str | None = None, window: int | None = None, half_life: float | None = None
     ) -> Slice:
-        """Return segments with the factor on the weight of their rows, by their distance from the last value of `by`."""
+        """Return segments with the factor on the weight of their rows, by their distance from the last of `by`."""
         if window is not None and window < 1:
             raise ParameterError(Parameter("window", window), ": expected the number of values of a key, from 1 on")
         if half_life is not None and not half_life > 0:
@@ -213,7 +215,8 @@ class Cube:
         if relative.parts[0] == TOTALS:
             for key, value in self._manifest.totals:
                 if total_path(key, value) == relative:
-                    return self.select({key: lambda other: other == value})
+                    at = self.keys.index(key)
+                    return [values for values in self._manifest.segments if values[at] == value]
         values = values_in(self.keys, relative)
         if values is None or values not in self._manifest.segments:
             raise InputError(f"{path}: is no segment of the cube {self.path}")

@@ -96,10 +96,10 @@ def read_manifest(folder: Path) -> Manifest:
         is_listed = {len(values), len(set(values)), len(checked["checksums"])} == {n_segments}
         if not (keys and len(set(keys)) == len(keys) and is_listed and all(len(one) == len(keys) for one in values)):
             raise ValueError("expected keys, and values, checksums and counts of each segment")
-        if not all(len(total) == 3 and total[0] in keys for total in checked["totals"]):  # noqa: PLR2004
+        if not all(len(total) == 3 and total[0] in keys for total in checked["totals"]):
             raise ValueError("totals: expected keys, their values and checksums")
         entries = zip(arrays["rows"].tolist(), arrays["counts"].tolist(), checked["checksums"], strict=True)
-        segments = [Entry(rows, *counts, checksum) for rows, counts, checksum in entries]
+        segments = [Entry(rows, negative, positive, checksum) for rows, (negative, positive), checksum in entries]
         return Manifest(
             keys, checked["basis"], checked["basis_checksum"], checked["sample_rows"],
             dict(zip(values, segments, strict=True)),
@@ -125,7 +125,9 @@ def checked_path(folder: Path, relative: PurePath, checksum: str) -> Path:
             return candidate
     if not path.exists():
         raise UnreadableFileError(f"{path}: no such file; the manifest of the cube lists it")
-    raise UnreadableFileError(f"{path}: is not the file that the manifest of the cube lists; it was changed or replaced")
+    raise UnreadableFileError(
+        f"{path}: is not the file that the manifest of the cube lists; it was changed or replaced"
+    )
 
 
 def replace_files(folder: Path, files: Iterable[PurePath]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypedDict
+from typing import Self, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class SegmentSample:
 
     def dense(self, n_features: int) -> Floats:
         """Return the rows as an array; features that came later are zero in them."""
-        rows: Floats = widen_rows(self.rows, n_features).toarray()
+        rows: Floats = cast(csr_array, widen_rows(self.rows, n_features)).toarray()
         return rows
 
     def to_arrays(self) -> Arrays:

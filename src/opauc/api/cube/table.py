@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.gam import OnePassGAM
@@ -21,11 +21,11 @@ from opauc.core.labels import ClassLabels
 from opauc.core.threads import use_threads
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns
-from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.formats.memory import table_names
 from opauc.data.frames import to_table
 from opauc.errors import Parameter, ParameterError
+from opauc.types import Json
 
 
 def train_cube_table(
@@ -83,9 +83,9 @@ def _open_additive(
         reading.label, reading.features, reading.categorical, drop=reading.drop, numeric=reading.numeric
     )
     columns = requested.resolve(table_names(table) or (), "the table").by_name
-    declared = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
     parameters = options.factory(additive=True).parameters
-    model = OnePassGAM(**cast(Any, parameters), **declared, n_jobs=options.additive_jobs)
+    declared: Json = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
+    model = OnePassGAM(**{**parameters, **declared}, n_jobs=options.additive_jobs)
     if labels.positive is not None:
         y = (y == labels.positive).astype(int)
     begun = model._fix_basis(X, y)
@@ -93,4 +93,4 @@ def _open_additive(
     assert begun._reading is not None, "rows of tables are read somehow"
     typed = replace(begun._reading, options=reading, label=str(columns.label), positive=labels.positive)
     factory = AdditiveFactory(parameters).with_basis_of(begun._fitted)
-    return CubeOpening(factory, cast(OrdinalReading, typed), known)
+    return CubeOpening(factory, typed, known)

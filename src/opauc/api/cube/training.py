@@ -128,7 +128,9 @@ def check_keys(by: Sequence[str], output: Path | None, given: Collection[str]) -
     """Return the folder of a new cube; raise where options do not go together."""
     for name in NOT_WITH_KEYS:
         if name in given:
-            raise ParameterError(Parameter("by", list(by)), " keeps a file per segment; leave ", Parameter(name), " out")
+            raise ParameterError(
+                Parameter("by", list(by)), " keeps a file per segment; leave ", Parameter(name), " out"
+            )
     if not by or len(set(by)) < len(by):
         raise ParameterError(Parameter("by", list(by)), ": expected columns, each once")
     if output is None:
@@ -158,8 +160,8 @@ def open_cube(
     begun = opening.factory.initial if isinstance(opening.factory, AdditiveFactory) else None
     if additive and (begun is None or begun.fixed is None):
         raise InputError(
-            f"{', '.join(paths)}: the basis of a cube is fixed before the pass, from a sample of files with rows of both "
-            "classes; of a pipe, begin with the basis of another model (", Parameter("basis_from", ...), ")",
+            f"{', '.join(paths)}: the basis of a cube is fixed before the pass, from a sample of files with rows of "
+            "both classes; of a pipe, begin with the basis of another model (", Parameter("basis_from", ...), ")",
         )  # fmt: skip
     return CubeOpening(opening.factory, opening.reading, opening.labels, opening.column_profiles)
 
@@ -238,7 +240,7 @@ def _decode(codes: NDArray[np.int64], texts: Sequence[Sequence[str | None]]) -> 
     for code in codes.tolist():
         values = list[str]()
         for names in reversed(texts):
-            code, number = divmod(code, len(names))  # noqa: PLW2901
+            code, number = divmod(code, len(names))
             values.append(str(names[number]))
         yield tuple(reversed(values))
 

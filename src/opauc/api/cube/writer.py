@@ -88,8 +88,9 @@ class CubeWriter:
             negative, positive = negative + entry.negative, positive + entry.positive
         elif len(self._entries) >= self._policy.max_segments:
             raise ParameterError(
-                Parameter("by", list(self.keys)), f": more than {self._policy.max_segments:,} segments; keys are columns "
-                "of few values, such as days and regions",
+                Parameter("by", list(self.keys)),
+                f": more than {self._policy.max_segments:,} segments; keys are columns of few values, such as days and "
+                "regions",
             )  # fmt: skip
         path = self.folder / self._target(values)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +125,7 @@ class CubeWriter:
             for values in self._entries:
                 members.setdefault(values[position], []).append(values)
             for value, segments in members.items():
-                if len(segments) < 2:  # noqa: PLR2004
+                if len(segments) < 2:
                     continue
                 if (name, value) in before and self._written.isdisjoint(segments):
                     totals[name, value] = before[name, value]
