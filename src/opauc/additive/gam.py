@@ -37,6 +37,7 @@ from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.estimators.algebra import SumsAlgebra
+from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
 from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
@@ -64,6 +65,7 @@ class EncodedRows(NamedTuple):
 _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
+@own_docstrings("opauc")
 class OnePassGAM(SumsAlgebra):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
@@ -297,7 +299,7 @@ class OnePassGAM(SumsAlgebra):
         return super().decision_function(X)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose probability is above one half.
+        """Label of each row: the class whose probability is above one half, unless `use_threshold` set a threshold.
 
         Parameters
         ----------
@@ -664,7 +666,8 @@ class OnePassGAM(SumsAlgebra):
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
-        self.__dict__.pop("_reading", None)
+        for name in ("_reading", "_threshold"):
+            self.__dict__.pop(name, None)
 
         def take(numbers: RowNumbers) -> EncodedRows:
             return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
