@@ -20,7 +20,7 @@ from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
 from opauc.core.registry import FITS, READINGS
 from opauc.core.scorer import Scorer
-from opauc.core.threshold import SavedThreshold, Threshold, above
+from opauc.core.threshold import SavedThreshold, Threshold
 from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, UnreadableFileError
 from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
 
@@ -133,7 +133,7 @@ class Model:
 
     def predicted_positive(self, scores: Floats) -> NDArray[np.bool_]:
         """Tell which scores are above the threshold."""
-        return above(self.threshold, scores)
+        return scores > (0.0 if self.threshold is None else self.threshold.score)
 
     @property
     def labels(self) -> ClassLabels:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from opauc.types import Floats, Json
+from opauc.types import Json
 
 LEVEL = 0.95
 N_BOUNDS = 3
@@ -106,8 +104,3 @@ class Threshold(NamedTuple):
             raise ValueError("threshold: expected rows of both classes")
         false, recall, precision = rates
         return cls(saved["score"], false, recall, precision, saved["n_negatives"], saved["n_positives"], saved["rule"])
-
-
-def above(threshold: Threshold | None, scores: Floats) -> NDArray[np.bool_]:
-    """Tell which scores are above a threshold; None stands for zero."""
-    return scores > (0.0 if threshold is None else threshold.score)

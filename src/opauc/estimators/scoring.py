@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from opauc.core.fit import Fit
 from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
-from opauc.core.threshold import Threshold, above
+from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
 from opauc.errors import ParameterError
 from opauc.estimators.input_checks import encode_labels
@@ -74,7 +74,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([False,  True])
         """
         threshold, (_, scores, classes) = self.threshold_, self._scored(X)
-        labels: Array = classes[above(threshold, scores).astype(int)]
+        cut = 0.0 if threshold is None else threshold.score
+        labels: Array = classes[(scores > cut).astype(int)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
