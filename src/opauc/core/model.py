@@ -95,7 +95,7 @@ class RowReading(Protocol):
     def training_encoder(self, passthrough: Sequence[str] = ()) -> Any:
         """Return the encoder of rows to train on."""
 
-    def frozen_encoder(self) -> Any:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> Any:
         """Return the encoder of labeled rows that adds no categories."""
 
     def at(self, position: ResumePosition, labels: ClassLabels) -> RowReading:

@@ -11,6 +11,17 @@ from typing import Any, NamedTuple, TypeAlias
 from opauc.api.cube.keys import Choice, Values, choose, natural_order, values_in
 from opauc.api.cube.manifest import BASIS, TOTALS, Manifest, checked_path, read_manifest, segment_path, total_path
 from opauc.api.cube.segment_file import Segment, read_segment
+from opauc.api.cube.studies import (
+    Comparison,
+    LeftOut,
+    SegmentDrift,
+    WindowScore,
+    compare_slices,
+    compare_windows,
+    find_segment_drift,
+    folds_of,
+    leave_out,
+)
 from opauc.api.saving import estimator_of
 from opauc.core.fit import Fit
 from opauc.core.model import Model, load_model
@@ -208,6 +219,148 @@ class Cube:
         provenance: Json = {"library": __version__, "rows": n_rows}
         fit = self.fit_of(chosen if isinstance(chosen, Mapping) else every)
         return replace(self._basis, fit=fit, provenance=provenance)
+
+    @property
+    def empty(self) -> Model:
+        """The model of no rows."""
+        return self._basis
+
+    def count_rows(self, chosen: Iterable[Values]) -> int:
+        """Return the number of rows of segments."""
+        return sum(self._manifest.segments[values].rows for values in chosen)
+
+    def leave_one_out(
+        self, by: str, where: Where | None = None, *, rows: Any = None, label: str | None = None
+    ) -> list[LeftOut]:
+        """Return for each value of a key the model without its rows, evaluated on them.
+
+        The models come from sums alone. They are evaluated on the rows that the files keep, a random few of each
+        class, on `rows` where these are given, or, for linear models without either, by the class moments of the
+        segment as if scores were normal: `SegmentAuc.source` says which. The basis is fixed before: where it was
+        fitted to rows of the segment, its knots, pairs and trees have seen them; `basis_from` an older model has not.
+
+        Parameters
+        ----------
+        by : str
+            The key.
+        where : mapping or callable, optional
+            Only these segments.
+        rows : table or path, optional
+            Labeled rows with the key columns.
+        label : str, optional
+            Their label column, by default that of the training.
+
+        Returns
+        -------
+        left_out : list of LeftOut
+            By the order of the values.
+        """
+        return leave_out(
+            self, {(value,): self._with_value(by, value, where) for value in self.values(by, where)}, rows, label
+        )
+
+    def cross_validate(
+        self, by: str, folds: int = 5, where: Where | None = None, *, rows: Any = None, label: str | None = None
+    ) -> list[LeftOut]:
+        """Return for each fold of the values of a key the model without its rows, evaluated on them.
+
+        Rows that share a value are in one fold. Parameters, rows and their limits are those of `leave_one_out`.
+
+        Returns
+        -------
+        left_out : list of LeftOut
+            One per fold; `values` are those of the fold.
+        """
+        parts = {
+            fold: [values for value in fold for values in self._with_value(by, value, where)]
+            for fold in folds_of(self.values(by, where), folds)
+        }
+        return leave_out(self, parts, rows, label)
+
+    def windows(
+        self,
+        by: str | None = None,
+        where: Where | None = None,
+        *,
+        windows: Sequence[int] = (7, 28, 91),
+        half_lives: Sequence[float] = (7.0, 28.0, 91.0),
+        gap: int = 1,
+        n_evaluated: int = 12,
+        rows: Any = None,
+        label: str | None = None,
+    ) -> list[WindowScore]:
+        """Return how well models of windows of earlier segments rank later ones, the best first.
+
+        Progressive validation: a segment is ranked by the models of the segments before it but for the last `gap`,
+        whose labels may not be known yet. Some evenly spaced segments are evaluated, as by `leave_one_out`.
+
+        Parameters
+        ----------
+        by : str, optional
+            The key whose values are in order, by default the first one.
+        where : mapping or callable, optional
+            Only these segments.
+        windows : sequence of int
+            Numbers of values that a window has; the model of all earlier rows is always a candidate.
+        half_lives : sequence of float
+            Numbers of values after which a row counts half.
+        gap : int
+            Values between the rows of a model and those that it ranks.
+        n_evaluated : int
+            How many values are evaluated.
+        rows, label
+            As in `leave_one_out`.
+
+        Returns
+        -------
+        scores : list of WindowScore
+            `cube.model(window=..., half_life=...)` gives the model of each.
+        """
+        key = by or self.keys[0]
+        candidates: list[tuple[int | None, float | None]] = [(None, None)]
+        candidates += [(window, None) for window in windows]
+        candidates += [(None, half_life) for half_life in half_lives]
+        self._position(key)
+        return compare_windows(self, key, where, candidates, gap, n_evaluated, rows, label)
+
+    def drift(self, by: str | None = None, where: Where | None = None, *, weights: bool = False) -> list[SegmentDrift]:
+        """Return how the rows of each value of a key differ from those of all others, for `OnePassGAM`.
+
+        Parameters
+        ----------
+        by : str, optional
+            The key, by default the first one.
+        where : mapping or callable, optional
+            Only these segments.
+        weights : bool
+            Whether to fit a model to each part too, to compare the weights.
+
+        Returns
+        -------
+        drift : list of SegmentDrift
+            By the order of the values: population stability indices of the bin counts of each feature.
+        """
+        self._position(by or self.keys[0])
+        return find_segment_drift(self, by or self.keys[0], where, weights)
+
+    def compare(self, one: Where, other: Where) -> Comparison:
+        """Return which terms differ between the models of two slices, in standard errors, for `OnePassGAM`.
+
+        Parameters
+        ----------
+        one, other : mapping or callable
+            Two slices that share no segment.
+
+        Returns
+        -------
+        comparison : Comparison
+            Terms and features, the largest difference first.
+        """
+        return compare_slices(self, one, other)
+
+    def _with_value(self, key: str, value: str, where: Where | None) -> list[Values]:
+        at = self._position(key)
+        return [values for values in self.select(where) if values[at] == value]
 
     def values_of_file(self, path: str | os.PathLike[str]) -> list[Values]:
         """Return the segments that a file of the cube has the sums of."""

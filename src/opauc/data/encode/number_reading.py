@@ -148,9 +148,9 @@ class OrdinalReading:
         """Return the encoder of tables, after `rows_before` rows."""
         return OrdinalEncoder(self.requested_columns(labeled, passthrough), self.columns, frozen, rows_before)
 
-    def frozen_encoder(self) -> OrdinalEncoder:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> OrdinalEncoder:
         """Return the encoder of labeled tables with the schema fixed."""
-        return self.encoder(frozen=self.columns is not None)
+        return self.encoder(frozen=self.columns is not None, passthrough=passthrough)
 
     def stream(
         self,

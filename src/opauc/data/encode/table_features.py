@@ -130,9 +130,9 @@ class OneHotReading:
         encoder = self._encoder(labeled, passthrough=passthrough, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
-    def frozen_encoder(self) -> OneHotEncoder:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> OneHotEncoder:
         """Return the encoder of labeled tables with its state fixed."""
-        return self._encoder(labeled=True)
+        return self._encoder(labeled=True, passthrough=passthrough)
 
     def read(self, data: object) -> ReadRows:
         """Return the features of all rows of a table or file; the encoder is frozen."""
