@@ -14,7 +14,7 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import scores_of_table
+from opauc.api.tables import column_values, scores_of_table
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
@@ -27,6 +27,7 @@ from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs
 from opauc.metrics.comparison import MAX_EXACT_ROWS
+from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.report import Report, render_report
 from opauc.types import Settings
@@ -52,6 +53,8 @@ class Evaluation(NamedTuple):
     seconds: float
     examples: ExampleRows = ExampleRows()
     difference: AucDifference | None = None  # to the model that it was evaluated against
+    groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column asked for
+    by: str | None = None
 
     @property
     def auc(self) -> float:
@@ -74,6 +77,7 @@ def evaluate(
     on_progress: Callable[[Progress], None] | None = None,
     report: str | os.PathLike[str] | None = None,
     against: Any = None,
+    by: str | None = None,
 ) -> Evaluation:
     """Return how well a model ranks labeled rows.
 
@@ -95,6 +99,9 @@ def evaluate(
         Where to write a report page, for files.
     against : estimator or path, optional
         Another model, to be compared on the same rows by a paired test: see `Evaluation.difference`.
+    by : str, optional
+        A column of the data, a feature or not, for whose values the rows are evaluated apart: see `Evaluation.groups`.
+        Many numbers are cut into five bands.
 
     Returns
     -------
@@ -111,22 +118,28 @@ def evaluate(
     1.0
     """
     if not is_paths(data):
-        actual, scores, probabilities = scores_of_table(model, data, label)
+        actual, scores, probabilities = scores_of_table(model, data, label, by is not None)
         bins = CalibrationBins.empty().update(actual, probabilities)
         difference = None
         if against is not None:
-            difference = compare_aucs(actual, scores, scores_of_table(against, data, label)[1])
-        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference)
+            difference = compare_aucs(actual, scores, scores_of_table(against, data, label, by is not None)[1])
+        groups = None if by is None else GroupedScores(by)
+        if groups is not None:
+            groups.add(column_values(data, groups.column), actual, scores, probabilities)
+        return Evaluation(
+            Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference,
+            groups=() if groups is None else groups.evaluate(), by=by,
+        )  # fmt: skip
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     source, paths = model_source(model, data), paths_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
-    scored = ScoredStream(source, paths, format, policy, purpose, label=label)
+    scored = ScoredStream(source, paths, format, policy, purpose, () if by is None else (by,), label)
     if against is None:
-        evaluation = evaluate_stream(scored, observer)
+        evaluation = evaluate_stream(scored, observer, by=by)
     else:
         other = model_source(against, data)
         evaluation = evaluate_against(
-            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer
+            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer, by
         )
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
@@ -161,12 +174,14 @@ def evaluate_on(
         return Evaluation(Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds())
 
 
-def evaluate_against(scored: ScoredStream, other: ScoredStream, observer: Observer) -> Evaluation:
+def evaluate_against(
+    scored: ScoredStream, other: ScoredStream, observer: Observer, by: str | None = None
+) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
     if STANDARD_INPUT in scored.stream.sources:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
-    evaluation = evaluate_stream(scored, observer, scores=mine)
+    evaluation = evaluate_stream(scored, observer, scores=mine, by=by)
     evaluate_stream(other, observer, scores=theirs)
     one, two = mine.all_rows, theirs.all_rows
     if one is None or two is None:
@@ -177,23 +192,38 @@ def evaluate_against(scored: ScoredStream, other: ScoredStream, observer: Observ
 
 
 def evaluate_stream(
-    scored: ScoredStream, observer: Observer, scorer: Scorer | None = None, scores: ScoreBuffer | None = None
+    scored: ScoredStream,
+    observer: Observer,
+    scorer: Scorer | None = None,
+    scores: ScoreBuffer | None = None,
+    by: str | None = None,
 ) -> Evaluation:
-    """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores."""
+    """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores.
+
+    With `by`, a column that the stream passes through, the rows are evaluated by its groups too.
+    """
+    groups = None if by is None else GroupedScores(by)
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
     bins, examples = CalibrationBins.empty(), ExampleRows()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
                 actual = labels.encode(part.batch)
-                bins = bins.update(actual, scorer.probabilities(part.scores))
+                probabilities = scorer.probabilities(part.scores)
+                bins = bins.update(actual, probabilities)
+                if groups is not None and part.batch.passthrough is not None:
+                    values = part.batch.passthrough.column(groups.column).to_pylist()
+                    groups.add(values, actual, part.scores, probabilities)
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
-        return Evaluation(scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples)
+        return Evaluation(
+            scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
+            groups=() if groups is None else groups.evaluate(), by=by,
+        )  # fmt: skip
 
 
 def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> None:
@@ -231,6 +261,8 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
+        groups=evaluation.groups,
+        group_column=evaluation.by or "",
         data={
             "Sources": ", ".join(scored.stream.sources),
             "Rows": evaluation.rows,

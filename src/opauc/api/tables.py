@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from opauc.api.saving import load
 from opauc.api.scored_stream import check_model
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
-from opauc.data.columns import TableColumns
+from opauc.data.columns import TableColumns, listed
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.schema.table import table_of
-from opauc.errors import InputError
+from opauc.errors import InputError, nearest_first
 from opauc.types import Array, Floats, Labels
 
 
@@ -71,14 +71,39 @@ def fitted_estimator(model: Any, data: Any) -> Any:
     return load(model) if isinstance(model, str | os.PathLike) else model
 
 
-def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[Labels, Floats, Floats]:
-    """Return labels (0 and 1), scores and probabilities of the rows of a table."""
+def scores_of_table(
+    model: Any, table: Any, label: str | int | None, more_columns: bool = False
+) -> tuple[Labels, Floats, Floats]:
+    """Return labels (0 and 1), scores and probabilities of the rows of a table, which may have more columns."""
     estimator = fitted_estimator(model, table)
     X, y = split_label(table, label)
+    if more_columns:
+        X = select_features(estimator, X)
     classes: ClassLabels = estimator._to_model().labels
     positive = y == (classes.classes[1] if classes.positive is None else classes.positive)
     scores: Floats = estimator.decision_function(X)
     return np.asarray(positive, np.int8), scores, estimator.predict_proba(X)[:, 1]
+
+
+def column_values(table: Any, name: str) -> list[object]:
+    """Return the values of a column of a table.
+
+    >>> import pandas as pd
+    >>> from opauc.api.tables import column_values
+    >>> column_values(pd.DataFrame({"sex": ["f", None]}), "sex")
+    ['f', None]
+    """
+    from opauc.data.formats.memory import table_names
+
+    table = to_table(table)
+    names = table_names(table) or ()
+    if name not in names:
+        raise InputError(f"the table: no column {name}; there are {listed(nearest_first(name, names))}")
+    if isinstance(table, PandasTable):
+        values: list[object] = np.asarray(cast(Any, table)[name], object).tolist()
+        return values
+    column: list[object] = table_of(table).column(name).to_pylist()
+    return column
 
 
 def select_features(estimator: Any, table: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,8 @@ from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
+from opauc.metrics.groups import GroupEvaluation
+from opauc.types import Json
 
 # The exit code where the AUC is lower than asked for.
 TOO_LOW = 3
@@ -37,6 +40,10 @@ def command(
         Path | None,
         typer.Option(metavar="MODEL", help="Another model to compare with on the same rows, by a paired test."),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Evaluate the rows of each value of this column too, or of bands of it."),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -51,15 +58,17 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, label=label)
+    scored = ScoredStream(model, data, format_, bad_rows, purpose, () if by is None else (by,), label)
     reporter = Reporter(json, quiet)
+    if by is not None and engine is not None:
+        raise ParameterError(Parameter("by"), " evaluates on this machine; leave ", Parameter("engine"), " out")
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
         other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        evaluation = evaluate_against(scored, other, reporter)
+        evaluation = evaluate_against(scored, other, reporter, by)
     elif engine is None and scheduler is None:
-        evaluation = evaluate_stream(scored, reporter)
+        evaluation = evaluate_stream(scored, reporter, by=by)
     else:
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
@@ -80,6 +89,7 @@ def command(
             seconds=round(evaluation.seconds, 3), report=None if report is None else str(report),
             at_least=None if at_least is None else not too_low,
             against=None if difference is None else {"model": str(against), **difference._asdict()},
+            **({} if by is None else {"by": by, "groups": [group_as_json(group) for group in evaluation.groups]}),
         )  # fmt: skip
         return TOO_LOW if too_low else 0
     facts = {
@@ -102,4 +112,44 @@ def command(
         verdict = "the interval lies below" if too_low else "met" if ranking.confidence.auc >= at_least else "possible"
         facts[f"AUC of at least {at_least:g}"] = verdict
     show_table(f"{model} on {', '.join(data)}", facts)
+    if by is not None:
+        show_table(f"by {by}", {group.name: group_as_text(group) for group in evaluation.groups})
     return TOO_LOW if too_low else 0
+
+
+def group_as_text(group: GroupEvaluation) -> str:
+    """Return the AUC of a group, its calibration, and its rates at the last threshold."""
+    area = group.confidence
+    auc = "one class only" if area is None else f"AUC {area.auc:.4f} ({area.low:.4f} to {area.high:.4f})"
+    text = f"{auc}, predicted {group.predicted:.3f}, observed {group.observed:.3f}, {number_of(group.n_rows, 'row')}"
+    if not group.points:
+        return text
+    point = group.points[-1]
+    return (
+        f"{text}; at {point.threshold:.4g} recall {point.true_positive_rate:.3f}, "
+        f"false positive rate {point.false_positive_rate:.3f}"
+    )
+
+
+def group_as_json(group: GroupEvaluation) -> Json:
+    """Return all of a group; what is not known is null."""
+    area = group.confidence
+    low, high = group.observed_limits
+
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return {
+        "name": group.name,
+        "rows": group.n_rows,
+        "positives": group.n_positives,
+        "auc": None if area is None else area.auc,
+        "low": None if area is None else area.low,
+        "high": None if area is None else area.high,
+        "predicted": group.predicted,
+        "observed": group.observed,
+        "observed_limits": [low, high],
+        "calibration_error": group.calibration.expected_error(),
+        "brier": group.calibration.brier_score(),
+        "points": [{name: known(value) for name, value in point._asdict().items()} for point in group.points],
+    }

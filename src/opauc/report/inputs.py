@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.groups import GroupEvaluation
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.types import Floats
@@ -180,7 +181,8 @@ class Report:
     """Everything the page shows; parts that are absent are left out.
 
     `weights` may be all weights or the largest, in any order: the page shows the
-    twenty largest, and `weight_order` describes the order. `data`, `settings` and
+    twenty largest, and `weight_order` describes the order. `groups` are rows by the
+    values or bands of `group_column`. `data`, `settings` and
     `provenance` are rows of tables; `timings` are in seconds.
     """
 
@@ -194,6 +196,8 @@ class Report:
     additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()
     weight_order: str = "by size"
+    groups: Sequence[GroupEvaluation] = ()
+    group_column: str = ""
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Models of a cube evaluated on the rows of segments that they do not have: given rows, or those that the files keep."""
+"""Models of a cube evaluated on rows of segments that they do not have: given rows, or those that the files keep."""
 
 from __future__ import annotations
 
@@ -124,5 +124,6 @@ def check_rows_known(cube: Cube, found: Sequence[SegmentAuc]) -> None:
     """Raise where nothing could be evaluated: the files keep no rows, and none were given."""
     if all(np.isnan(auc.auc) for auc in found):
         raise InputError(
-            f"{cube.path}: keeps no rows of both classes to evaluate models on (sample_rows); give rows=, a table or files"
+            f"{cube.path}: keeps no rows of both classes to evaluate models on (sample_rows); give rows=, a table or "
+            "files"
         )

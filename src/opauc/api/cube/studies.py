@@ -219,11 +219,11 @@ def weight_distance(one: AdditiveFit, other: AdditiveFit) -> float:
     """Return the root mean square difference of the weights of columns, in standard errors; nan with one class."""
     if not (one.counts.both and other.counts.both):
         return np.nan
-    n_columns, variances = one.current.basis.n_columns, 0.0
+    n_columns = one.current.basis.n_columns
     difference = one.final.weights[:n_columns] - other.final.weights[:n_columns]
-    for fit in (one, other):
-        variances = variances + np.diagonal(fit.current.model.covariance(fit.final))
-    return float(np.sqrt(np.mean(difference[1:] ** 2 / np.maximum(variances, 1e-300)[1:])))  # type: ignore[index]
+    mine, theirs = (np.diagonal(fit.current.model.covariance(fit.final)) for fit in (one, other))
+    # The intercept follows from the classes.
+    return float(np.sqrt(np.mean((difference**2 / np.maximum(mine + theirs, 1e-300))[1:])))
 
 
 def compare_slices(cube: Cube, one: Where, other: Where) -> Comparison:
