@@ -7,7 +7,7 @@ import opauc
 from opauc import OPAUC, OPAUCCV, IncompatibleMomentsError, OnePassGAM
 from tests.tables import raw_table
 
-N_ROWS, INIT_SIZE = 4000, 1500
+N_ROWS, INIT_SIZE = 2400, 1200
 
 
 def table(seed=0, n_rows=N_ROWS):

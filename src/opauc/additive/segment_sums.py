@@ -14,6 +14,8 @@ from opauc.types import Arrays, Floats
 
 # Of two random effects in one row: too many pairs for an array of all.
 SHARED = f"{RANDOM_EFFECTS}shared"
+# Squares of weighted residuals.
+SQUARES = f"{RANDOM_EFFECTS}squares"
 EFFECT_SUMS = ("products", "curvature", "rhs", "squares", "counts")
 
 
@@ -62,7 +64,7 @@ def add_segments(model: AdditiveLogistic, segments: Iterable[tuple[SegmentSums, 
     shared = csr_array((n_effects, n_effects))
     for segment, factor in segments:
         for name, total in totals.items():
-            segment.arrays[name].add_to(total, factor)
+            segment.arrays[name].add_to(total, factor**2 if name == SQUARES else factor)
         if n_effects and segment.arrays[SHARED].values.size:
             pairs = segment.arrays[SHARED]
             positions = np.arange(pairs.size) if pairs.positions is None else pairs.positions

@@ -7,7 +7,7 @@ from scipy.special import expit
 DAYS = [f"2026-11-{day:02d}" for day in range(1, 5)]
 COUNTRIES = ["BE", "DE", "NL"]
 KEYS = ("day", "country")
-N_ROWS, INIT_SIZE = 14_000, 7000
+N_ROWS, INIT_SIZE = 12_000, 6000
 
 
 def simulate(seed=0, n_rows=N_ROWS, intricate=True):

@@ -19,9 +19,9 @@ from opauc.api.options import split_options
 from opauc.data import BadRows
 from tests.api.cube.simulated import COUNTRIES, DAYS, KEYS, features, rows_of, simulate
 
-TABLE, TEST = simulate(0, 3000, intricate=False), features(simulate(1, 300, intricate=False))
+TABLE, TEST = simulate(0, 1500, intricate=False), features(simulate(1, 300, intricate=False))
 OLD, LATE = TABLE[TABLE["day"] < DAYS[3]], TABLE[TABLE["day"] >= DAYS[2]]
-OPTIONS = {"trees": False, "init_size": 1000, "sample_rows": 20}
+OPTIONS = {"trees": False, "init_size": 600, "sample_rows": 20}
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def segment_of(folder, day=DAYS[0], country="NL"):
 
 
 def other_basis(folder):
-    table = simulate(3, 900, intricate=False)
+    table = simulate(3, 700, intricate=False)
     other = opauc.train(table, "bought", by=KEYS, output=folder.parent / "other", **OPTIONS)
     return other.path
 

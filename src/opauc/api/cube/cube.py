@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeAlias
 
@@ -359,8 +360,9 @@ class Cube:
         return compare_slices(self, one, other)
 
     def _with_value(self, key: str, value: str, where: Where | None) -> list[Values]:
-        at = self._position(key)
-        return [values for values in self.select(where) if values[at] == value]
+        self._position(key)
+        allowed = dict.fromkeys(self._members[key].get(value, ()))
+        return list(allowed) if where is None else [values for values in self.select(where) if values in allowed]
 
     def values_of_file(self, path: str | os.PathLike[str]) -> list[Values]:
         """Return the segments that a file of the cube has the sums of."""
@@ -398,21 +400,28 @@ class Cube:
 
     def _cover(self, chosen: Slice) -> list[Part]:
         """Return the fewest files with the sums of segments: totals where all of a value are in the slice alike."""
-        cells = {values: self._segment_part(values, factor) for values, factor in chosen.items()}
-        best = list(cells.values())
-        for position, key in enumerate(self.keys if self._manifest.totals else ()):
-            members: dict[str, list[Values]] = {}
-            for values in self._manifest.segments:
-                members.setdefault(values[position], []).append(values)
-            parts, covered = [], set[Values]()
+        fewest, best, covered_by_best = len(chosen), list[Part](), set[Values]()
+        for key, members in self._members.items() if self._manifest.totals else ():
+            totals, covered = list[Part](), set[Values]()
             for value, segments in members.items():
-                checksum, factors = self._manifest.totals.get((key, value)), {chosen.get(one) for one in segments}
-                if checksum is not None and len(factors) == 1 and None not in factors:
-                    parts.append(Part(total_path(key, value), checksum, (key,), (value,), chosen[segments[0]]))
-                    covered.update(segments)
-            parts += [part for values, part in cells.items() if values not in covered]
-            best = min(best, parts, key=len)
-        return best
+                checksum, factor = self._manifest.totals.get((key, value)), chosen.get(segments[0])
+                if checksum is None or factor is None or any(chosen.get(one) != factor for one in segments):
+                    continue
+                totals.append(Part(total_path(key, value), checksum, (key,), (value,), factor))
+                covered.update(segments)
+            if len(totals) + len(chosen) - len(covered) < fewest:
+                fewest, best, covered_by_best = len(totals) + len(chosen) - len(covered), totals, covered
+        cells = (item for item in chosen.items() if item[0] not in covered_by_best)
+        return [*best, *(self._segment_part(values, factor) for values, factor in cells)]
+
+    @cached_property
+    def _members(self) -> dict[str, dict[str, list[Values]]]:
+        """The segments of each value of each key."""
+        members: dict[str, dict[str, list[Values]]] = {key: {} for key in self.keys}
+        for values in self._manifest.segments:
+            for key, value in zip(self.keys, values, strict=True):
+                members[key].setdefault(value, []).append(values)
+        return members
 
     def _segment_part(self, values: Values, factor: float) -> Part:
         checksum = self._manifest.segments[values].checksum
