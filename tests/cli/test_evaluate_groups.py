@@ -36,4 +36,4 @@ def test_mistakes_are_one_line(model, tmp_path, opauc):
     message = one_line(opauc("evaluate", model, tmp_path / "t.csv", "--by", "sites"))
     assert "no column sites; there are site" in message
     message = one_line(opauc("evaluate", model, tmp_path / "t.csv", "--by", "site", "--engine", "dask"))
-    assert message == "--by evaluates on this machine; leave --engine out"
+    assert message == "--by reads on this machine; leave --engine out"

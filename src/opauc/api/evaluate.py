@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import column_values, scores_of_table
+from opauc.api.tables import column_values, groups_of_table, scores_of_table
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
+from opauc.core.batch import Batch
+from opauc.core.group_keys import is_missing
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
@@ -24,13 +27,49 @@ from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.sources import STANDARD_INPUT
-from opauc.errors import InputError, Parameter, ParameterError
-from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs
-from opauc.metrics.comparison import MAX_EXACT_ROWS
+from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
+from opauc.metrics import (
+    AucDifference,
+    CalibrationBins,
+    GroupAuc,
+    GroupAucInterval,
+    MetricInterval,
+    ProgressPoint,
+    Ranking,
+    RankingMetric,
+    ScoreBuffer,
+    StreamingGroupAuc,
+    compare_aucs,
+    ranking_metric,
+)
+from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stream
 from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
+from opauc.metrics.metric_names import ranking_metrics
 from opauc.report import Report, render_report
-from opauc.types import Settings
+from opauc.types import Array, Settings
+
+NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
+
+
+class GroupColumns(NamedTuple):
+    """The columns of groups: `within` which the AUC is averaged, and `by` whose values rows are evaluated apart.
+
+    Examples
+    --------
+    >>> from opauc.api.evaluate import GroupColumns
+    >>> GroupColumns("user", "country").names, GroupColumns().names
+    (('user', 'country'), ())
+    """
+
+    within: str | None = None
+    by: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to pass through, each once."""
+        return tuple(dict.fromkeys(name for name in self if name is not None))
 
 
 class Evaluation(NamedTuple):
@@ -53,7 +92,10 @@ class Evaluation(NamedTuple):
     seconds: float
     examples: ExampleRows = ExampleRows()
     difference: AucDifference | None = None  # to the model that it was evaluated against
-    groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column asked for
+    metrics: Mapping[str, MetricInterval] = NO_METRICS  # further metrics by name, such as "pauc@0.01"
+    differences: Mapping[str, AucDifference] = NO_DIFFERENCES  # of those metrics, to the other model
+    within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
+    groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column `by`
     by: str | None = None
 
     @property
@@ -77,6 +119,8 @@ def evaluate(
     on_progress: Callable[[Progress], None] | None = None,
     report: str | os.PathLike[str] | None = None,
     against: Any = None,
+    metrics: Sequence[str | RankingMetric] = (),
+    within: str | None = None,
     by: str | None = None,
 ) -> Evaluation:
     """Return how well a model ranks labeled rows.
@@ -99,9 +143,14 @@ def evaluate(
         Where to write a report page, for files.
     against : estimator or path, optional
         Another model, to be compared on the same rows by a paired test: see `Evaluation.difference`.
+    metrics : sequence of str, optional
+        Further metrics, each with an interval: see `Evaluation.metrics`. Names are as for
+        `opauc.metrics.ranking_metric`: "pauc@0.01", "ap", "precision@100", "recall@0.01", "lift@0.1".
+    within : str, optional
+        A column of groups, such as users or queries, for the mean AUC within groups: see `Evaluation.within`.
     by : str, optional
-        A column of the data, a feature or not, for whose values the rows are evaluated apart: see `Evaluation.groups`.
-        Many numbers are cut into five bands.
+        A column of the data, a feature or not, for each of whose values the rows are evaluated apart: see
+        `Evaluation.groups`. Many numbers are cut into five bands.
 
     Returns
     -------
@@ -117,30 +166,22 @@ def evaluate(
     ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
     1.0
     """
+    wanted = ranking_metrics(metrics)
     if not is_paths(data):
-        actual, scores, probabilities = scores_of_table(model, data, label, by is not None)
-        bins = CalibrationBins.empty().update(actual, probabilities)
-        difference = None
-        if against is not None:
-            difference = compare_aucs(actual, scores, scores_of_table(against, data, label, by is not None)[1])
-        groups = None if by is None else GroupedScores(by)
-        if groups is not None:
-            groups.add(column_values(data, groups.column), actual, scores, probabilities)
-        return Evaluation(
-            Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference,
-            groups=() if groups is None else groups.evaluate(), by=by,
-        )  # fmt: skip
+        return _evaluate_table(model, data, label, against, wanted, GroupColumns(within, by))
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     source, paths = model_source(model, data), paths_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
-    scored = ScoredStream(source, paths, format, policy, purpose, () if by is None else (by,), label)
+    columns = GroupColumns(within, by)
+    scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
     if against is None:
-        evaluation = evaluate_stream(scored, observer, by=by)
+        evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
         other = model_source(against, data)
         evaluation = evaluate_against(
-            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer, by
-        )
+            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer,
+            wanted, columns,
+        )  # fmt: skip
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
         write_report(Path(report), name, scored, evaluation)
@@ -154,13 +195,14 @@ def evaluate_on(
     paths: Sequence[str],
     format_: str | None,
     observer: Observer,
+    metrics: Sequence[RankingMetric] = (),
 ) -> Evaluation:
     """Score files on an engine and rank all their rows."""
     check_engine(engine, address, additive=False)
     if engine == engines.DEVICE:
         from opauc.engines.torch.scorer import DeviceScorer
 
-        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, engines.DEVICE))
+        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, engines.DEVICE), metrics=metrics)
     assert engine in CLUSTERS, "checked before"
     from opauc.engines.files import score_files
 
@@ -171,24 +213,34 @@ def evaluate_on(
         report_unreadable(shards.unreadable, observer)
         check_both_classes(scored, *shards.auc.counts.tolist())
         scored.stream.bad_rows.first = list(shards.first_bad)
-        return Evaluation(Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds())
+        return Evaluation(
+            Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds(),
+            metrics=metrics_of_stream(shards.auc, metrics),
+        )  # fmt: skip
 
 
 def evaluate_against(
-    scored: ScoredStream, other: ScoredStream, observer: Observer, by: str | None = None
+    scored: ScoredStream,
+    other: ScoredStream,
+    observer: Observer,
+    metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
     if STANDARD_INPUT in scored.stream.sources:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
-    evaluation = evaluate_stream(scored, observer, scores=mine, by=by)
+    evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics, columns=columns)
     evaluate_stream(other, observer, scores=theirs)
     one, two = mine.all_rows, theirs.all_rows
     if one is None or two is None:
         raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
     if not np.array_equal(one[0], two[0]):
         raise InputError("the models must be of the same classes and read the same rows to be compared")
-    return evaluation._replace(difference=compare_aucs(one[0], one[1], two[1]))
+    return evaluation._replace(
+        difference=compare_aucs(one[0], one[1], two[1]),
+        differences={metric.name: metric.compare(one[0], one[1], two[1]) for metric in metrics},
+    )
 
 
 def evaluate_stream(
@@ -196,34 +248,90 @@ def evaluate_stream(
     observer: Observer,
     scorer: Scorer | None = None,
     scores: ScoreBuffer | None = None,
-    by: str | None = None,
+    metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores.
 
-    With `by`, a column that the stream passes through, the rows are evaluated by its groups too.
+    The stream passes through the columns of groups.
     """
-    groups = None if by is None else GroupedScores(by)
+    groups = None if columns.by is None else GroupedScores(columns.by)
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
-    bins, examples = CalibrationBins.empty(), ExampleRows()
+    bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
                 actual = labels.encode(part.batch)
                 probabilities = scorer.probabilities(part.scores)
                 bins = bins.update(actual, probabilities)
-                if groups is not None and part.batch.passthrough is not None:
-                    values = part.batch.passthrough.column(groups.column).to_pylist()
-                    groups.add(values, actual, part.scores, probabilities)
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
+                if columns.within is not None:
+                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
+                if groups is not None:
+                    groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
-            groups=() if groups is None else groups.evaluate(), by=by,
+            metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
+            groups=() if groups is None else groups.evaluate(), by=columns.by,
         )  # fmt: skip
+
+
+def _groups_of(batch: Batch, column: str) -> Array:
+    """Return the groups of the rows of a batch; raise where one is missing."""
+    groups = _values_of(batch, column)
+    for row, group in enumerate(groups):
+        if group == "" or is_missing(group):
+            raise MalformedRowError(batch.source, batch.line_of(row), "the group is missing", column=column)
+    return np.fromiter(groups, object, len(groups))
+
+
+def _values_of(batch: Batch, column: str) -> list[object]:
+    """Return the values of a column that is passed through."""
+    assert batch.passthrough is not None, "the stream was asked to pass it through"
+    values: list[object] = batch.passthrough.column(column).to_pylist()
+    return values
+
+
+def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
+    """Return the mean AUC within groups, where all count the same and where they count by their rows."""
+    try:
+        return {weight: by_group.interval(GroupAuc(weight)) for weight in ("equal", "rows")}
+    except ParameterError as error:
+        raise ParameterError(Parameter("within"), f": {error}") from error
+
+
+def _evaluate_table(
+    model: Any,
+    table: Any,
+    label: str | int | None,
+    against: Any,
+    metrics: Sequence[RankingMetric],
+    columns: GroupColumns,
+) -> Evaluation:
+    """Evaluate a model on a table in memory."""
+    actual, scores, probabilities = scores_of_table(model, table, label)
+    bins, buffer = CalibrationBins.empty().update(actual, probabilities), ScoreBuffer(actual.size)
+    buffer.add(actual, scores)
+    evaluation = Evaluation(buffer.ranking(), bins, actual.size, 0, 0.0, metrics=buffer.metrics(metrics))
+    if columns.within is not None:
+        groups = groups_of_table(table, columns.within)
+        evaluation = evaluation._replace(within=_aucs_within(StreamingGroupAuc.of(actual, scores, groups, actual.size)))
+    if columns.by is not None:
+        grouped = GroupedScores(columns.by)
+        grouped.add(column_values(table, columns.by), actual, scores, probabilities)
+        evaluation = evaluation._replace(groups=grouped.evaluate(), by=columns.by)
+    if against is None:
+        return evaluation
+    others = scores_of_table(against, table, label)[1]
+    return evaluation._replace(
+        difference=compare_aucs(actual, scores, others),
+        differences={metric.name: metric.compare(actual, scores, others) for metric in metrics},
+    )
 
 
 def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> None:
@@ -258,6 +366,8 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         calibration=evaluation.calibration,
         learning_curve=curve,
         penalty=shown.penalty,
+        metrics={ranking_metric(name).title: value for name, value in evaluation.metrics.items()},
+        within=evaluation.within,
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,

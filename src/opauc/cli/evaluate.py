@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from opauc.api.engines import check_engine
-from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
+from opauc.api.evaluate import GroupColumns, evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
+from opauc.metrics import GroupAucInterval, MetricInterval
 from opauc.metrics.groups import GroupEvaluation
 from opauc.types import Json
 
@@ -40,6 +41,11 @@ def command(
         Path | None,
         typer.Option(metavar="MODEL", help="Another model to compare with on the same rows, by a paired test."),
     ] = None,
+    metric: shared.Metric = None,
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of groups, such as users: the mean AUC within groups too."),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Evaluate the rows of each value of this column too, or of bands of it."),
@@ -58,21 +64,23 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, () if by is None else (by,), label)
+    metrics, columns = shared.metrics(metric), GroupColumns(within, by)
+    scored = ScoredStream(model, data, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
-    if by is not None and engine is not None:
-        raise ParameterError(Parameter("by"), " evaluates on this machine; leave ", Parameter("engine"), " out")
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
         other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        evaluation = evaluate_against(scored, other, reporter, by)
+        evaluation = evaluate_against(scored, other, reporter, metrics, columns)
     elif engine is None and scheduler is None:
-        evaluation = evaluate_stream(scored, reporter, by=by)
+        evaluation = evaluate_stream(scored, reporter, metrics=metrics, columns=columns)
     else:
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
-        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter)
+        for name in columns._fields:
+            if getattr(columns, name) is not None:
+                raise ParameterError(Parameter(name), " reads on this machine; leave ", Parameter("engine"), " out")
+        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter, metrics)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
         write_report(report, model.name, scored, evaluation)
@@ -89,6 +97,10 @@ def command(
             seconds=round(evaluation.seconds, 3), report=None if report is None else str(report),
             at_least=None if at_least is None else not too_low,
             against=None if difference is None else {"model": str(against), **difference._asdict()},
+            metrics={name: value._asdict() for name, value in evaluation.metrics.items()},
+            differences={name: value._asdict() for name, value in evaluation.differences.items()},
+            within=None if within is None else
+            {"column": within} | {weight: value._asdict() for weight, value in evaluation.within.items()},
             **({} if by is None else {"by": by, "groups": [group_as_json(group) for group in evaluation.groups]}),
         )  # fmt: skip
         return TOO_LOW if too_low else 0
@@ -99,6 +111,13 @@ def command(
         "Brier score": f"{evaluation.calibration.brier_score():.4f}",
         "rows": f"{evaluation.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
     }
+    for one in metrics:
+        facts[one.title] = interval_text(evaluation.metrics[one.name])
+    for weight, group in evaluation.within.items():
+        facts[f"AUC within {within}{', by rows' if weight == 'rows' else ''}"] = interval_text(group)
+    if evaluation.within:
+        groups = evaluation.within["equal"]
+        facts["groups"] = f"{groups.n_groups:,} with both classes, {groups.n_one_class:,} with one, left out"
     if low < high:
         facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized in fixed memory)"
     if evaluation.bad_rows:
@@ -106,6 +125,9 @@ def command(
     if difference is not None:
         gap, error, _, p_value = difference
         facts[f"AUC minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g} (paired test)"
+    for one in metrics if evaluation.differences else []:
+        gap, error, _, p_value = evaluation.differences[one.name]
+        facts[f"{one.title}, minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g}"
     if report is not None:
         facts["report"] = str(report)
     if at_least is not None:
@@ -134,7 +156,6 @@ def group_as_text(group: GroupEvaluation) -> str:
 def group_as_json(group: GroupEvaluation) -> Json:
     """Return all of a group; what is not known is null."""
     area = group.confidence
-    low, high = group.observed_limits
 
     def known(value: float) -> float | None:
         return None if math.isnan(value) else value
@@ -148,8 +169,13 @@ def group_as_json(group: GroupEvaluation) -> Json:
         "high": None if area is None else area.high,
         "predicted": group.predicted,
         "observed": group.observed,
-        "observed_limits": [low, high],
+        "observed_limits": list(group.observed_limits),
         "calibration_error": group.calibration.expected_error(),
         "brier": group.calibration.brier_score(),
         "points": [{name: known(value) for name, value in point._asdict().items()} for point in group.points],
     }
+
+
+def interval_text(metric: MetricInterval | GroupAucInterval) -> str:
+    """Return a metric with its interval as text."""
+    return f"{metric.value:.4f}, 95 % interval {metric.low:.4f} to {metric.high:.4f}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from opauc.api.evaluate import evaluate_stream, write_report
+from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
@@ -30,9 +30,10 @@ def command(
     """Write a report, one HTML page, on how well a model ranks labeled rows."""
     check_writable(output)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
-    scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, () if by is None else (by,))
+    columns = GroupColumns(by=by)
+    scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, columns.names)
     reporter = Reporter(json, quiet)
-    evaluation = evaluate_stream(scored, reporter, by=by)
+    evaluation = evaluate_stream(scored, reporter, columns=columns)
     write_report(output, model.name, scored, evaluation)
     auc = evaluation.ranking.confidence.auc
     reporter.say("reported", f"{output}: AUC {auc:.4f} on {evaluation.rows:,} rows", report=str(output), auc=auc)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from opauc.core.group_keys import is_missing
 from opauc.metrics.calibration import CalibrationBins
 from opauc.metrics.comparison import ScoreBuffer
 from opauc.metrics.intervals import AucInterval, wilson_limits
@@ -140,7 +141,9 @@ class GroupedScores:
                 shares = np.linspace(0.0, 1.0, self._policy.n_bands + 1)[1:-1]
                 self._edges = np.unique(np.nanquantile(numbers, shares))
         if self._edges is None:
-            return np.array([MISSING if _is_missing(value) else str(value) for value in values], np.str_)
+            return np.array(
+                [MISSING if (value == "" or is_missing(value)) else str(value) for value in values], np.str_
+            )
         if numbers is None:  # later text in a column of numbers
             numbers = np.array([_number(value) for value in values])
         bands = np.array([*_band_names(self._edges), MISSING])
@@ -184,7 +187,7 @@ def _band_names(edges: Floats) -> list[str]:
 def _as_numbers(values: Sequence[object]) -> Floats | None:
     """Return values as numbers, nan where missing; None unless all others are numbers."""
     try:
-        numbers = [np.nan if _is_missing(value) else float(value) for value in values]  # type: ignore[arg-type]
+        numbers = [np.nan if (value == "" or is_missing(value)) else float(value) for value in values]  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
     return np.array(numbers)
@@ -192,13 +195,6 @@ def _as_numbers(values: Sequence[object]) -> Floats | None:
 
 def _number(value: object) -> float:
     try:
-        return np.nan if _is_missing(value) else float(value)  # type: ignore[arg-type]
+        return np.nan if (value == "" or is_missing(value)) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return np.nan
-
-
-def _is_missing(value: object) -> bool:
-    try:
-        return value is None or value == "" or bool(value != value)
-    except TypeError:
-        return True

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.group_auc import GroupAucInterval
 from opauc.metrics.groups import GroupEvaluation
+from opauc.metrics.influence import MetricInterval
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.types import Floats
@@ -181,9 +183,10 @@ class Report:
     """Everything the page shows; parts that are absent are left out.
 
     `weights` may be all weights or the largest, in any order: the page shows the
-    twenty largest, and `weight_order` describes the order. `groups` are rows by the
-    values or bands of `group_column`. `data`, `settings` and
-    `provenance` are rows of tables; `timings` are in seconds.
+    twenty largest, and `weight_order` describes the order. `data`, `settings` and
+    `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
+    titles, `within` has the mean AUC within groups by how groups count. `groups` are rows
+    by the values or bands of `group_column`.
     """
 
     title: str
@@ -192,6 +195,8 @@ class Report:
     n_features: int | None = None
     calibration: CalibrationBins | None = None
     learning_curve: Sequence[ProgressPoint] = ()
+    metrics: Mapping[str, MetricInterval] = field(default_factory=dict)
+    within: Mapping[str, GroupAucInterval] = field(default_factory=dict)
     penalty: PenaltyChoice | None = None
     additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote
 
 from opauc.api.cube.policy import CUBE_POLICY, CubePolicy
-from opauc.data.passthrough import is_missing
+from opauc.core.group_keys import is_missing
 from opauc.errors import InputError, nearest_first
 
 # What is read as it is in names of files.
