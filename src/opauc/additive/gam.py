@@ -38,9 +38,10 @@ from opauc.data.options import DEFAULTS
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
-from opauc.estimators.scoring import Scored, ScoringClassifier
+from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
 
 
@@ -67,7 +68,7 @@ _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
 @own_docstrings("opauc")
-class OnePassGAM(ScoringClassifier):
+class OnePassGAM(SumsAlgebra):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
     An initial sample of the rows fixes a basis: a curve for each number, a
@@ -622,21 +623,54 @@ class OnePassGAM(ScoringClassifier):
         >>> model.merge(model.empty_copy().partial_fit(rows, labels)).score(rows, labels)
         1.0
         """
-        if not isinstance(other, OnePassGAM):
-            raise different_kinds(type(self).__name__, type(other).__name__)
         with changing(self, other):
-            check_is_fitted(self)
-            check_is_fitted(other)
-            if not (self._fitted.can_train and other._fitted.can_train):
-                raise only_scores()
-            check_same_classes(self.classes_, other.classes_)
-            mine, theirs = (
-                None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other)
-            )
-            if self._input_names() != other._input_names() or mine != theirs:
-                raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
+            self._check_same_kind(other)
             self._fitted = self._fitted.merge(other._fitted)
         return self
+
+    def subtract(self, other: OnePassGAM) -> Self:
+        """Remove the rows of another model with the same basis, as if they had never been processed here.
+
+        The inverse of `merge`: a day is removed by its model, not by its rows. Rows that were never added are refused
+        where the sums show it: a class, a category, a leaf or a range of scores would have fewer than no rows, or
+        columns would vary by less than nothing.
+
+        Parameters
+        ----------
+        other : OnePassGAM
+            A fitted model that began with the same basis (`empty_copy`), or that has no basis yet.
+
+        Returns
+        -------
+        self : OnePassGAM
+            The model of the rows that are not in `other`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+        >>> model = OnePassGAM().fit(rows, labels)
+        >>> day = model.empty_copy().partial_fit(rows, labels)
+        >>> model.merge(day).subtract(day).score(rows, labels)
+        1.0
+        """
+        with changing(self, other):
+            self._check_same_kind(other)
+            self._fitted = self._fitted.without(other._fitted)
+        return self
+
+    def _check_same_kind(self, other: object) -> None:
+        """Raise unless another model is of the same classes and columns, and both can be trained."""
+        if not isinstance(other, OnePassGAM):
+            raise different_kinds(type(self).__name__, type(other).__name__)
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if not (self._fitted.can_train and other._fitted.can_train):
+            raise only_scores()
+        check_same_classes(self.classes_, other.classes_)
+        mine, theirs = (None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other))
+        if self._input_names() != other._input_names() or mine != theirs:
+            raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Remove rows from the model.
@@ -829,6 +863,20 @@ class OnePassGAM(ScoringClassifier):
         if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
+
+    def _fix_basis(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fix the column types and the basis from an initial sample of the rows; none of them is processed."""
+        data = InMemoryRows.of(self, X, self._settings())
+        labeled = self._check(np.empty((data.n_rows, 0)), y, None, None)
+        self.classes_ = labeled.classes
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            return EncodedRows.of(data.take(numbers), labeled.labels[numbers], None)
+
+        with self._threads():
+            if not self._sample_basis(data.n_rows, random_key(self.random_state), take):
+                raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
+        return self
 
     def _train_batch(
         self,

@@ -138,7 +138,7 @@ class ScoringOnlyFit(AdditiveFit):
         """Raise: the sums were not saved."""
         raise only_scores()
 
-    subtract = merge = empty_copy = update
+    subtract = without = merge = empty_copy = update
 
     def scoring_only(self) -> ScoringOnlyFit:
         """Return the fit itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, TypedDict
@@ -19,6 +19,7 @@ from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
+from opauc.additive.segment_sums import add_segments, pack_sums, sum_sizes
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
@@ -26,6 +27,7 @@ from opauc.core.blas import one_blas_thread
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
 from opauc.core.model import RowReading, different_bases, plain
+from opauc.core.packed_sums import SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
@@ -73,6 +75,10 @@ class ForgetReport(NamedTuple):
     def merge(self, other: ForgetReport) -> ForgetReport:
         """Return the sum of both counts."""
         return ForgetReport(self.rows + other.rows, self.initial_rows + other.initial_rows)
+
+    def without(self, other: ForgetReport) -> ForgetReport:
+        """Return the counts without those of `other`."""
+        return ForgetReport(max(0, self.rows - other.rows), max(0, self.initial_rows - other.initial_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,8 +335,10 @@ class AdditiveFit(Fit):
     def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
         if other.fixed is None:
-            return self._with_waiting(other)
+            return self.merge(other.with_basis()) if other.has_basis_of(self) else self._with_waiting(other)
         if self.fixed is None:
+            if self.has_basis_of(other):
+                return self.with_basis().merge(other)
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
             raise different_bases()
@@ -338,6 +346,53 @@ class AdditiveFit(Fit):
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
         return replace(self, fixed=fixed, initial=initial, removed=self.removed.merge(other.removed))
+
+    def without(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
+        """Return the fit of the rows that are not in `other`, which must have the same basis, or none yet."""
+        removed = self.removed.without(other.removed)
+        if other.fixed is None and other.has_basis_of(self):
+            other = other.with_basis()
+        if other.fixed is None:  # its rows are still there
+            rows = other.waiting
+            left = self.subtract(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
+            return replace(left, removed=removed)
+        now = self.with_basis() if self.has_basis_of(other) else self
+        if now.fixed is None or not same_basis(now.fixed.basis, other.fixed.basis):
+            raise different_bases()
+        now.fixed.model.check_part(other.fixed.model)
+        fixed = BasisModel(now.fixed.basis, now.fixed.model.without(other.fixed.model))
+        initial = now.initial.without(other.initial) if now.sampled is None else now.initial
+        return replace(now, fixed=fixed, initial=initial, removed=removed)
+
+    def basis_key(self) -> str:
+        """Return a hash of the basis, the expansion point, the candidate models and the blend."""
+        basis, model = self.current
+        return hash_arrays({**basis.to_arrays(), **add_prefix("model.", model.empty_copy().to_arrays())})
+
+    def segment_sums(self) -> SegmentSums:
+        """Return the sums of the rows, without the basis, which must be fixed."""
+        assert self.fixed is not None, "segments begin with a basis"
+        return SegmentSums(self.n_features, pack_sums(self.fixed.model))
+
+    def segment_sizes(self, n_features: int) -> Mapping[str, int]:
+        """Return the size of each array of the sums."""
+        self.align(np.empty((0, n_features)))
+        return sum_sizes(self.current.model)
+
+    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> AdditiveFit:
+        """Return the fit of the rows of segments with this basis."""
+        basis, model = self.current
+        return replace(self.empty_copy(), fixed=BasisModel(basis, add_segments(model, segments)))
+
+    def has_basis_of(self, other: AdditiveFit) -> bool:
+        """Tell whether the basis of `other` is the one that the rows of this warm-up buffer give."""
+        if self.fixed is not None or other.fixed is None or not self.counts.both:
+            return False
+        if not np.array_equal(
+            other.fixed.model.first_counts, self.counts
+        ):  # other rows: their basis need not be fitted
+            return False
+        return same_basis(self.current.basis, other.fixed.basis)
 
     def scoring_only(self) -> Fit:
         """Return the basis with its weights and the numbers of its terms."""

@@ -106,6 +106,46 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
     return described["kind"], described["header"], arrays
 
 
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return what a file says it holds, an empty string where it is none of this library.
+
+    Examples
+    --------
+    >>> from opauc.core.checksummed_file import kind_of
+    >>> kind_of("nothing.opauc")
+    ''
+    """
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            content, _ = _content(path, (file.metadata() or {}).get(ENTRY))
+            room = SPARE_BYTES + MAX_EXPANSION * os.path.getsize(path)
+            return json_as(Described, _parse(content, room), "content")["kind"]
+    except Exception:  # whatever the library makes of another file
+        return ""
+
+
+def checksum_of(path: str | os.PathLike[str]) -> str:
+    """Return the checksum that a file says it has, an empty string where it is none of this library.
+
+    Examples
+    --------
+    >>> from opauc.core.checksummed_file import checksum_of
+    >>> checksum_of("nothing.opauc")
+    ''
+    """
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            entry = (file.metadata() or {}).get(ENTRY)
+            return "" if entry is None else json_as(Sealed, _parse(entry, _room_of_two_strings(entry)), "")["sha256"]
+    except Exception:  # whatever the library makes of another file
+        return ""
+
+
+def _room_of_two_strings(entry: str) -> int:
+    """Return the memory that two strings of JSON may take, of which the text consists."""
+    return TEXT_COPIES * sys.getsizeof(entry) + 2**10
+
+
 def one_line(error: BaseException) -> str:
     """Return an error's message in one line, cut where a file made it long."""
     return " ".join(str(error).split())[:MAX_MESSAGE]
@@ -126,8 +166,7 @@ def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]
     """Return the text that describes the arrays, and the checksum; raise for a file that is not ours."""
     if entry is None:
         raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
-    two_strings = TEXT_COPIES * sys.getsizeof(entry) + 2**10
-    sealed = json_as(Sealed, _parse(entry, two_strings), "checksum")
+    sealed = json_as(Sealed, _parse(entry, _room_of_two_strings(entry)), "checksum")
     return sealed["content"], sealed["sha256"]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
 from opauc.metrics.group_auc import GroupAucInterval
+from opauc.metrics.groups import GroupEvaluation
 from opauc.metrics.influence import MetricInterval
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
@@ -198,7 +199,8 @@ class Report:
     `weights` may be all weights or the largest, in any order: the page shows the
     twenty largest, and `weight_order` describes the order. `data`, `settings` and
     `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
-    titles, `within` has the mean AUC within groups by how groups count.
+    titles, `within` has the mean AUC within groups by how groups count. `groups` are rows
+    by the values or bands of `group_column`.
     """
 
     title: str
@@ -213,6 +215,8 @@ class Report:
     additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()
     weight_order: str = "by size"
+    groups: Sequence[GroupEvaluation] = ()
+    group_column: str = ""
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)

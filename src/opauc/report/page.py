@@ -20,6 +20,7 @@ from opauc.report.charts import (
     criterion_chart,
     criterion_legend,
     histogram_chart,
+    interval_bar,
     learning_chart,
     path_chart,
     path_names,
@@ -87,6 +88,7 @@ def render_report(report: Report) -> str:
         operating_points=_operating_points(ranking),
         terms=None if section is None else _terms_context(section),
         weights=_weight_table(report),
+        groups=_group_table(report),
         tables=list(_tables(report)),
         n_pairs=ranking.n_positives * ranking.n_negatives,
     )
@@ -230,6 +232,44 @@ def _weight_table(report: Report) -> dict[str, object] | None:
         "columns": list(columns),
         "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
     }
+
+
+# Of the operating points of all rows, the one at which groups are shown.
+SHOWN_RATE = 0.1
+
+
+def _group_table(report: Report) -> dict[str, object] | None:
+    """Return the template context of the groups of a column: column names, and name, numbers and bar of each row."""
+    groups = report.groups
+    if not groups:
+        return None
+    lows = [group.confidence.low for group in groups if group.confidence is not None]
+    start = min([0.5, *lows])
+    limits = [point.max_false_positive_rate for point in groups[0].points]
+    shown = next((at for at, limit in enumerate(limits) if limit >= SHOWN_RATE), len(limits) - 1)
+    columns = ["Rows", "AUC", "95 % interval", "Predicted", "Observed", "Calibration error"]
+    note = f"Bars: the interval of the AUC, from {start:.2g} to 1"
+    if limits:
+        point = groups[0].points[shown]
+        columns += ["Recall", "False positive rate", "Precision"]
+        note += (
+            f"; rates at one threshold for all, {point.threshold:.4g}, where at most {percent(limits[shown])} of all "
+        )
+        note += "negatives are above it"
+    rows = []
+    for group in groups:
+        area, bar = group.confidence, ""
+        numbers = [plain(group.n_rows), "", ""]
+        if area is not None:
+            bar = interval_bar(area.auc, area.low, area.high, start)
+            numbers[1:] = [share(area.auc), f"{share(area.low)} to {share(area.high)}"]
+        numbers += [percent(group.predicted), percent(group.observed), share(group.calibration.expected_error())]
+        if limits:
+            point = group.points[shown]
+            rates = point.true_positive_rate, point.false_positive_rate, point.precision
+            numbers += ["" if math.isnan(rate) else f"{100.0 * rate:.1f} %" for rate in rates]
+        rows.append((group.name, numbers, bar))
+    return {"title": f"By {report.group_column}", "note": note, "columns": columns, "rows": rows}
 
 
 def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:

@@ -117,6 +117,7 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
 .weights td:last-child{width:22%}
+.groups{padding-top:2.75rem}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
   main{padding:1.5rem 1rem 3rem}
