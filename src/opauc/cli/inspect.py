@@ -14,6 +14,7 @@ from opauc.api.describe import (
     FitDescription,
     constraints_of,
     describe_fit,
+    edits_as_text,
     penalty_as_json,
     penalty_as_text,
     terms_as_json,
@@ -102,6 +103,8 @@ def _show_terms(part: TermsSection) -> None:
     leaks = ", ".join(f"{name} (AUC {auc:.4f})" for name, auc in part.leaks)
     alone = {"may be known only after the outcome": leaks} if leaks else {}
     show_table("model selection", {"selected": part.selection, **aucs, **drift, **alone})
+    if part.edits:
+        show_table("edits, the oldest first; such terms stay as they are", edits_as_text(part.edits))
 
 
 def shown(value: object, depth: int = MAX_DEPTH) -> str:
