@@ -88,21 +88,20 @@ class ForgetReport(NamedTuple):
 class AdditiveFit(Fit):
     """An additive model after the rows so far: a warm-up buffer of rows, or a basis and sums. A value.
 
-        The first rows are kept in the warm-up buffer until there are enough of them
-        to fix a basis; before that the model is fitted to the buffer. From then on
-        all rows are sums. Any cut of the rows gives the same.
+    The first rows are kept in the warm-up buffer until there are enough of them
+    to fix a basis; before that the model is fitted to the buffer. From then on
+    all rows are sums. Any cut of the rows gives the same.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from opauc.additive.settings import AdditiveSettings, with_init_size
-    from opauc.additive.shape_rows import DECREASING, INCREASING
-        >>> from opauc.additive.state import AdditiveFit
-        >>> rows = np.random.default_rng(0).normal(size=(400, 2))
-        >>> labels = (rows[:, 0] ** 2 > 1).astype(np.int8)
-        >>> fit = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, labels)
-        >>> fit.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
-        array([False,  True])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.settings import AdditiveSettings, with_init_size
+    >>> from opauc.additive.state import AdditiveFit
+    >>> rows = np.random.default_rng(0).normal(size=(400, 2))
+    >>> labels = (rows[:, 0] ** 2 > 1).astype(np.int8)
+    >>> fit = AdditiveFit.start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, labels)
+    >>> fit.scorer.scores(np.array([[0.0, 0.0], [2.0, 0.0]])) > 0
+    array([False,  True])
     """
 
     family: ClassVar[str] = "additive"
