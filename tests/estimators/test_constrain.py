@@ -355,3 +355,12 @@ def test_a_model_for_scoring_only_cannot_be_constrained(fitted, tmp_path):
     save(fitted, tmp_path / "small", scoring_only=True)
     with pytest.raises(ValueError, match="saved for scoring only"):
         load(tmp_path / "small").constrain(increasing="age")
+
+
+def test_edits_and_constraints_exclude_each_other(fitted):
+    with pytest.raises(ValueError, match="cannot be constrained; constrain it as it was before the edits"):
+        fitted.remove("noise").constrain(increasing="age")
+    with pytest.raises(
+        ValueError, match="terms of a model under constraints cannot be edited; edit it as it was before"
+    ):
+        fitted.constrain(increasing="age").remove("noise")
