@@ -41,8 +41,9 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums, linearize
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
+from opauc.core.logistic import linearize
 from opauc.core.model import never_added
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
@@ -354,7 +355,7 @@ class AdditiveLogistic:
             weights = self.initial_weights()
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
-        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64())
+        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64(), narrow)
         weights, effects, crossed = fit.weights, fit.effects, self.crossed.effects(self.columns.crossed)
         if selection.model == FULL and self.blend is not None:
             blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)
@@ -378,15 +379,16 @@ class AdditiveLogistic:
         """Return leaf weights of zero."""
         return np.zeros(0 if self.columns.trees is None else self.columns.trees.n_leaves)
 
-    def _fit(self, policy: SmoothingPolicy) -> MixedFit:
-        """Return the fit of all columns and random effects."""
+    def _fit(self, policy: SmoothingPolicy, narrow: bool) -> MixedFit:
+        """Return the fit of all columns and random effects; `narrow` spares the last step."""
         penalties, gram, rhs = self.columns.penalties, self.sums.gram, self.sums.rhs
         if self.random_effects.size:
             return smooth_with_random_effects(
-                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy
+                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy, narrow
             )
-        lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy).lambdas
-        return MixedFit(solve(gram, rhs, penalties, lambdas), np.empty(0), lambdas, np.empty(0))
+        weights, lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy)
+        weights = weights if narrow else solve(gram, rhs, penalties, lambdas)
+        return MixedFit(weights, np.empty(0), lambdas, np.empty(0))
 
     def _prior_shift(self) -> float:
         """Return the change of the log-odds of the classes since the initial sample."""

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.edits import NO_EDITS, Edits, LedgerEntry, SavedEdit
+from opauc.additive.fixed_terms import FixedTerms
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
@@ -38,6 +40,8 @@ SCHEMA = {
     "sampled": ArrayRule("uint64", "keys", rising=True, optional=True),
     "initial": ArrayRule("uint64", "initial_rows"),
 }
+# The arrays of edits begin with this name.
+EDITS = "edits."
 
 
 class AdditiveHeader(TypedDict):
@@ -45,6 +49,7 @@ class AdditiveHeader(TypedDict):
 
     removed_rows: int
     removed_initial_rows: int
+    edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
 
 
@@ -111,6 +116,7 @@ class AdditiveFit(Fit):
     initial: InitialRows = field(default_factory=InitialRows.empty)
     removed: ForgetReport = field(default_factory=ForgetReport)
     policy: AdditivePolicy = ADDITIVE_POLICY
+    edits: Edits = NO_EDITS  # of a fixed basis
 
     @classmethod
     def start(
@@ -170,7 +176,24 @@ class AdditiveFit(Fit):
     def final(self) -> FinalWeights:
         """The weights of the columns."""
         with one_blas_thread():
-            return self.current.model.solve(self.policy)
+            return self.current.model.solve(self.policy) if self.fixed_terms is None else self.fixed_terms.final
+
+    @cached_property
+    def fixed_terms(self) -> FixedTerms | None:
+        """The terms that users have set or removed, and the weights given these; None where there are none."""
+        return FixedTerms(self.current, self.edits.in_force, self.policy) if self.edits.entries else None
+
+    def covariance(self) -> Floats:
+        """Return the covariance matrix of the column weights, with both triangles."""
+        fixed = self.fixed_terms
+        return self.current.model.covariance(self.final) if fixed is None else fixed.covariance()
+
+    def random_effect_variances(self) -> Floats:
+        """Return the variance of each random effect, given all other weights."""
+        fixed = self.fixed_terms
+        return (
+            self.current.model.random_effect_variances(self.final) if fixed is None else fixed.random_effect_variances()
+        )
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -248,6 +271,10 @@ class AdditiveFit(Fit):
         rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
         return replace(self, settings=replace(settings, init_size=rows))
 
+    def with_edit(self, entry: LedgerEntry) -> AdditiveFit:
+        """Return the fit with one more edit; its basis must be fixed."""
+        return replace(self, edits=self.edits.after(entry))
+
     def with_basis(self) -> AdditiveFit:
         """Return what is known with the basis fixed now, whatever waits."""
         if self.fixed is not None:
@@ -262,9 +289,11 @@ class AdditiveFit(Fit):
         pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
         return replace(start, sampled=RowFingerprints.of(pooled), initial=InitialRows.of(pooled, labels))
 
-    def of_first_rows(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
+    def of_first_rows(
+        self, rows: Floats, labels: Labels, weight: Floats | None = None, copied: bool = True
+    ) -> AdditiveFit:
         """Return the fit with all these rows in the warm-up buffer, however many rows the basis needs."""
-        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
+        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight, copied))
 
     def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""
@@ -313,6 +342,7 @@ class AdditiveFit(Fit):
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
             raise different_bases()
+        self.edits.check_same(other.edits)
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
         return replace(self, fixed=fixed, initial=initial, removed=self.removed.merge(other.removed))
@@ -380,8 +410,10 @@ class AdditiveFit(Fit):
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
+        arrays |= add_prefix(EDITS, self.edits.to_arrays())
         header = {
             "settings": settings_to_json(self.settings),
+            "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
         }
@@ -410,9 +442,11 @@ class AdditiveFit(Fit):
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
         initial = InitialRows(np.sort(own["initial"]))
+        edited = with_prefix(EDITS, arrays)
+        edits = Edits.from_parts(None if fixed is None else fixed.basis, checked["edits"], edited)
         return cls(
             settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
-            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
+            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), edits=edits,
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:

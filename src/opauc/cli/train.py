@@ -16,6 +16,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
 from opauc.cli.options import LINEAR
 from opauc.cli.train_report import report_cube, report_training, show_columns
+from opauc.errors import Parameter, ParameterError
 
 TRAINING, CUBES = "Training", "Cubes"
 
@@ -113,6 +114,48 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rank rows within the groups of this column, a query or a user, say: only pairs of rows of one group "
+            "count. It is not a feature.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = None,
+    group_weight: Annotated[
+        str,
+        typer.Option(help="With --within: weight of a group, equal, pairs or rows.", rich_help_panel=LINEAR),
+    ] = "equal",
+    max_gap: Annotated[
+        int,
+        typer.Option(
+            help="With --within: rows of other groups after which a group is complete; 0 for rows sorted by group.",
+            rich_help_panel=LINEAR,
+            min=0,
+        ),
+    ] = 10_000,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What a linear model is chosen by: auc, or pauc, the partial AUC up to --max-fpr.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "auc",
+    max_fpr: Annotated[
+        float,
+        typer.Option(
+            help="With --objective pauc: largest false-positive rate, above 0, at most 1.", rich_help_panel=LINEAR
+        ),
+    ] = 0.01,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Loss of linear models: square (of pairs), logistic or balanced_logistic, whose penalty is chosen in "
+            "the same pass.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "square",
     init_size: Annotated[
         int | None,
         typer.Option(
@@ -187,6 +230,15 @@ def command(
     ] = None,
     checkpoint_every: shared.CheckpointEvery = None,
     resume: shared.Resume = False,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Time budget: no more rows are read after so many seconds. The model is that of the rows so far; "
+            "--resume goes on from there.",
+            rich_help_panel=shared.CHECKPOINTS,
+        ),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -214,23 +266,30 @@ def command(
     keys = shared.names(by)
     target = output if keys else output or named_after(data)
     reporter, given = Reporter(json, quiet), shared.given_options(context)
+    if within is not None and groups is not None:
+        raise ParameterError(
+            Parameter("within"), " and ", Parameter("groups"), " name two columns of groups; leave out one"
+        )
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
-        groups=groups, missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based,
-        delimiter=delimiter, header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
+        groups=groups if within is None else within, missing=missing, hash_bits=hash_bits, n_features=n_features,
+        zero_based=zero_based, delimiter=delimiter, header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
     )  # fmt: skip
     options = TrainOptions(
         solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
-        criterion=criterion, one_standard_error=one_standard_error,
+        criterion=criterion, one_standard_error=one_standard_error, loss=loss,
+        objective=objective, max_fpr=max_fpr,
+        pairs="all" if within is None else "within_groups", group_weight=group_weight, max_gap=max_gap,
         init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
+        checkpoint_every=checkpoint_every, resume=resume, max_seconds=max_seconds, engine=engine,
+        scheduler=scheduler,
         max_columns=max_columns, by=keys or None, sample_rows=sample_rows,
     )  # fmt: skip
-    renamed = {"seed": "random_state", "format_": "format"}
+    renamed = {"seed": "random_state", "format_": "format", "within": "groups"}
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
     if by is not None:
@@ -255,4 +314,9 @@ def command(
     report_unreadable(result.unreadable, reporter)
     reporter.unlabeled(bad_rows.unlabeled)
     report_training(result, target, reporter)
+    if result.out_of_time:
+        reporter.warn(
+            f"the time budget of {max_seconds:g} s ended after row {result.rows:,}: the model is that of the rows so "
+            "far; continue with --resume"
+        )
     return 0

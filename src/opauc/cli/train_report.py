@@ -18,6 +18,7 @@ from opauc.core.model import Model
 from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
 from opauc.linear.fit import LinearFit
+from opauc.linear.moments.within_groups import WithinGroupMoments
 from opauc.types import Json
 
 
@@ -109,12 +110,20 @@ def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
     report_penalty(fit.selection, reporter)
     settings = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if fit.selection is None else ""
     text = f"{model.n_features:,} features, {solver}{f' of rank {rank}' if rank else ''}{settings}"
-    return text, {"solver": solver, "rank": rank, "chosen": chosen}
+    if not isinstance(fit.state, WithinGroupMoments):
+        return text, {"solver": solver, "rank": rank, "chosen": chosen}
+    groups = fit.state.group_counts
+    text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs)"
+    return text, {"solver": solver, "rank": rank, "chosen": chosen, "groups": groups._asdict()}
 
 
 DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
     "additive": _describe_additive, "linear": _describe_linear
 }  # fmt: skip
+
+
+# Of criteria of a penalty: what they are called, and the sign of what is reported.
+CRITERIA = {"pair_loss": ("pair loss", -1.0), "log_loss": ("log loss", -1.0), "auc": ("AUC", 1.0)}
 
 
 def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
@@ -128,7 +137,8 @@ def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
         )
         return
     score = selection.means()[selection.chosen]
-    name, score = ("pair loss", -score) if selection.criterion == "pair_loss" else ("AUC", score)
+    name, sign = CRITERIA[selection.criterion]
+    score *= sign
     reporter.say(
         "chosen",
         f"chose alpha {selection.alpha:.3g} of {selection.alphas.size} between {selection.alphas.min():.2g} and "

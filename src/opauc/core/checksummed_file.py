@@ -69,7 +69,7 @@ def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings,
     text = json.dumps(
         {"format": ENTRY, "version": VERSION, "kind": kind, "header": header}, sort_keys=True, allow_nan=False
     )
-    sealed = json.dumps({"sha256": _seal(text, solid), "content": text})
+    sealed = json.dumps({"sha256": checksum(text, solid), "content": text})
     with atomic_write(path) as temporary:
         try:
             save_file(solid, temporary, metadata={ENTRY: sealed})
@@ -90,7 +90,7 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
             content = _parse(text, room)
             _check_version(path, content)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        intact = _seal(text, arrays) == seal
+        intact = checksum(text, arrays) == seal
     except UnreadableFileError:
         raise
     except OSError as error:
@@ -203,8 +203,8 @@ def _check_version(path: str | os.PathLike[str], content: Json) -> None:
         )
 
 
-def _seal(text: str, arrays: NamedArrays) -> str:
-    """Return a checksum over the text and over names, types, shapes and content of the arrays."""
+def checksum(text: str, arrays: NamedArrays) -> str:
+    """Return a checksum over text and over names, types, shapes and content of arrays."""
     hasher = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]

@@ -239,6 +239,10 @@ class LinearFit(Fit):
         solver = self.mergeable_solver("forget")
         return self._with_state(solver.forget(self.state, rows, labels, weight, row_numbers))
 
+    def empty_copy(self) -> LinearFit:
+        """Return the fit of no rows that merges with this one."""
+        return self._with_state(self.mergeable_solver("empty_copy").empty_copy(self.state))
+
     def path(self, alphas: list[float]) -> Floats:
         """Return the weights for many penalties, one per row."""
         return self.mergeable_solver("path").path(self.state, alphas)

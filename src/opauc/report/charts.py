@@ -17,7 +17,11 @@ from opauc.types import Floats
 
 UNIT = Axis.linear(0.0, 1.0)
 
-CRITERIA = {"pair_loss": "Pair loss of held-out folds", "auc": "AUC of held-out folds"}
+CRITERIA = {
+    "pair_loss": "Pair loss of held-out folds",
+    "log_loss": "Log loss of held-out folds",
+    "auc": "AUC of held-out folds",
+}
 # Zero weights have a pair loss of 0.5: larger losses are cut off.
 MAX_LOSS = 0.55
 # Height of a line of text, and the margin at the ends of an axis as a share of its length.
@@ -118,7 +122,7 @@ def criterion_chart(choice: PenaltyChoice) -> str:
     order = np.argsort(choice.positions)
     at, means, errors = choice.positions[order], choice.means[order], choice.errors[order]
     low, high = means - errors, means + errors
-    if choice.criterion == "pair_loss":
+    if choice.criterion != "auc":
         high = np.minimum(high, max(MAX_LOSS, 1.1 * float(choice.means[choice.chosen])))
     room = max(MARGIN * float(high.max() - low.min()), MIN_MARGIN)
     up = Axis.linear(float(low.min()) - room, float(high.max()) + room)

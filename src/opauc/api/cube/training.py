@@ -37,7 +37,7 @@ from opauc.errors import InputError, MalformedRowError, Parameter, ParameterErro
 from opauc.types import Labels, Rows
 from opauc.version import __version__
 
-NOT_WITH_KEYS = ("checkpoint", "checkpoint_every", "resume", "engine", "scheduler", "groups")
+NOT_WITH_KEYS = ("checkpoint", "checkpoint_every", "resume", "max_seconds", "engine", "scheduler", "groups")
 
 
 @dataclass(frozen=True, eq=False)
