@@ -1,10 +1,10 @@
 """How often the 95 % intervals of the metrics cover the true value, and the size of their paired tests, by simulation.
 
-Run `python -m experiments.metric_coverage [RUNS [TABLE...]]`; the tables are metrics, classes, groups, clusters and tests.
-Rows are drawn at random: the number of positives is random too, and the tables say what it is on average, of 2,000 rows.
-A cell holds the coverage and, after it, the mean width divided by what an oracle needs: 3.92 times the true standard
-deviation of the metric. The true value is that of all quantiles of the score distributions. "ties" are normal scores cut
-into ten values.
+Run `python -m experiments.metric_coverage [RUNS [TABLE...]]`; the tables are metrics, classes, groups, clusters, tests.
+Rows are drawn at random: the number of positives is random too, and the tables say what it is on average, of 2,000
+rows. A cell holds the coverage and, after it, the mean width divided by what an oracle needs: 3.92 times the true
+standard deviation of the metric. The true value is that of all quantiles of the score distributions. "ties" are normal
+scores cut into ten values.
 
 Further tables have Hand and Till's M, the mean of one class against the rest, the mean AUC within groups, intervals of
 rows in clusters, and how often the paired test finds two scorers of equal quality to differ at 5 %.
