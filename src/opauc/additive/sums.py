@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from opauc.additive.kernels.gram import add_couple_products, add_cross_products, write_couples
@@ -284,6 +285,32 @@ class LinearizedSums(FeatureSums):
             )
         # What rounding leaves of a column stays: if it were set to zero, rows subtracted later would lack what it held.
         return type(self)(self.expansion_point, gram, rhs, counts, lost)
+
+    def can_have(self, other: Self) -> bool:
+        """Tell whether the rows of `other` can be among these: what they leave must be positive semi-definite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from opauc.additive.sums import LinearizedSums
+        >>> rows, labels = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([0, 1, 1], np.int8)
+        >>> empty = LinearizedSums.empty(2)
+        >>> seen, part, others = (empty.update(rows[k], labels[k]) for k in ([0, 1], [0], [2]))
+        >>> seen.can_have(part), seen.can_have(others)
+        (True, False)
+        """
+        had = np.diagonal(self.gram)
+        varying = np.flatnonzero(had > 0.0)
+        scale = 1.0 / np.sqrt(had[varying])
+        left = (self.gram - other.gram)[np.ix_(varying, varying)]
+        left *= scale
+        left *= scale[:, None]
+        lost = add_rounding(self.rounding, other.rounding)
+        # Errors of so much of the square root of two diagonal entries lower no eigenvalue by more than their sum.
+        error = 2.0 * subtraction_error(float(self.class_counts.sum())) + 1e-12
+        errors = np.full(varying.size, error) if lost is None else error + lost[varying] * scale**2
+        left.flat[:: varying.size + 1] += errors * varying.size
+        return varying.size == 0 or not lapack.dpotrf(left.T, lower=False, clean=False)[1]
 
     def widen(self, n_features: int) -> Self:
         """Return the sums of the same rows with more features, zero in all rows and at the expansion point."""

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from opauc.api import engines
+from opauc.api.cube.policy import CUBE_POLICY
 from opauc.core.fit import FitFactory
 from opauc.core.labels import ClassLabels
 from opauc.core.parameters import ALL_CORES
@@ -61,6 +62,8 @@ class TrainOptions:
         Whether a tree ensemble may join "gam".
     effort : {"normal", "high"}
         How slowly the trees of "gam" grow.
+    max_columns : int
+        Columns of the basis of "gam"; with `by` the default is 300.
     random_state : int
         Seed of the initial sample, or of the random signs of a sketch.
     n_jobs : int, optional
@@ -79,10 +82,18 @@ class TrainOptions:
         Rows between two checkpoints. By default as many as keep their cost at 2 % of the time.
     resume : bool
         Whether to resume from the checkpoint, if there is one.
+    max_seconds : float, optional
+        Time budget: no batch of rows is begun after so many seconds, without those of compiling. The model is that of
+        the rows so far, and the checkpoint stays, from which `resume` goes on.
     engine : {"dask", "spark", "cuda"}, optional
         Where the work is done; by default on this machine.
     scheduler : str, optional
         Address of a Dask scheduler or a Spark master.
+    by : str or sequence of str, optional
+        Columns of keys, such as days and regions: the output is a folder, a cube with the sums of each segment.
+    sample_rows : int
+        With `by`: rows of each segment that are kept in its file to evaluate models of other segments, half of each
+        class; 0 keeps none.
 
     Examples
     --------
@@ -114,6 +125,7 @@ class TrainOptions:
     init_size: str | int = AUTO
     trees: bool = True
     effort: str = "normal"
+    max_columns: int = 1500
     random_state: int = 0
     n_jobs: int | None = None
     positive: str | None = None
@@ -122,19 +134,29 @@ class TrainOptions:
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: int | None = None
     resume: bool = False
+    max_seconds: float | None = None
     engine: str | None = None
     scheduler: str | None = None
+    by: str | Sequence[str] | None = None
+    sample_rows: int = CUBE_POLICY.sample_rows
 
     def __post_init__(self) -> None:
         if self.solver is not None and self.solver not in SOLVERS:
             raise ParameterError(Parameter("solver"), f": {unknown_name('solver', self.solver, SOLVERS)}")
         if self.n_jobs == 0:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise ParameterError(Parameter("max_seconds"), f": expected seconds above 0, got {self.max_seconds:g}")
 
     @property
     def additive_jobs(self) -> int:
         """The `n_jobs` of additive models, of which it changes no bit: by default all cores."""
         return ALL_CORES if self.n_jobs is None else self.n_jobs
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of keys, if a cube is trained."""
+        return (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
 
     @property
     def in_shards(self) -> bool:
@@ -183,9 +205,11 @@ class TrainOptions:
         """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
             parameters = {name: getattr(self, name) for name in (*ADDITIVE_OPTIONS, "random_state")}
+            if self.max_columns != TrainOptions.max_columns:
+                parameters["max_columns"] = self.max_columns
             gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
             return gam
-        for name in ADDITIVE_OPTIONS:
+        for name in (*ADDITIVE_OPTIONS, "max_columns"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for additive models; this is a linear one")
         solver = self.solver or AUTO

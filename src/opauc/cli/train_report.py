@@ -8,7 +8,9 @@ from pathlib import Path
 from opauc.additive.drift import find_drift
 from opauc.additive.leaks import find_leaks
 from opauc.additive.state import AdditiveFit
+from opauc.api.cube.training import CubeTraining
 from opauc.api.describe import input_names
+from opauc.api.scored_stream import report_unreadable
 from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label
@@ -44,6 +46,21 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
         checkpoint_seconds=round(result.checkpoint_seconds, 3), rows=result.rows, shards=result.shards,
         skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
         progressive_auc_limits=result.auc and result.auc[1:3],
+    )  # fmt: skip
+
+
+def report_cube(result: CubeTraining, reporter: Reporter) -> None:
+    """Report the trained cube, after warnings."""
+    report_unreadable(result.unreadable or {}, reporter)
+    reporter.skipped(result.bad_rows, result.first_bad)
+    size = sum(path.stat().st_size for path in result.folder.rglob("*") if path.is_file())
+    reporter.say(
+        "trained",
+        f"{result.folder}: {result.rows:,} rows, a cube of {number_of(result.n_segments, 'segment')}, "
+        f"{size / 2**20:,.1f} MiB, {result.seconds:.1f} s; opauc merge {result.folder}/... -o MODEL gives the model of "
+        "a slice",
+        cube=str(result.folder), rows=result.rows, segments=result.n_segments, bytes=size,
+        seconds=round(result.seconds, 3), skipped=result.bad_rows,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from opauc.core.parameters import NON_NEGATIVE, check_param
 from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
+from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.input_checks import CheckedBatch, check_classes
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
@@ -190,7 +191,7 @@ class StreamClassifier(LinearClassifier):
         self._set_resolved()
 
 
-class SumsClassifier(StreamClassifier):
+class SumsClassifier(StreamClassifier, SumsAlgebra):
     """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
 
     def merge(self, other: SumsClassifier) -> Self:
@@ -223,6 +224,38 @@ class SumsClassifier(StreamClassifier):
             self._fitted = cast(LinearFit, merged.fit)
             if merged.reading is not None:
                 set_reading(self, cast(OneHotReading, merged.reading), merged.fit.n_features)
+        return self
+
+    def subtract(self, other: SumsClassifier) -> Self:
+        """Remove the training rows of another model, as if this model had never been trained on them.
+
+        The inverse of `merge`: a day is removed by its model, not by its rows. Rows that were never added are
+        refused where the sums show it: more rows of a class than there are, or features that would vary by less than
+        nothing.
+
+        Parameters
+        ----------
+        other : object
+            A fitted estimator of the same kind, with solver "exact", the same classes and the same features.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> one = OPAUC().partial_fit([[0.0], [2.0]], [0, 1])
+        >>> other = OPAUC().partial_fit([[1.0], [5.0]], [0, 1])
+        >>> one.merge(other).subtract(other).moments_.counts
+        ClassCounts(negative=1.0, positive=1.0)
+        """
+        with changing(self, other):
+            check_is_fitted(self)
+            check_is_fitted(other)
+            mine = replace(self._to_model(), fit=self._factory().under(self._fitted, self._fitted.n_features))
+            self._fitted = cast(LinearFit, mine.without(other._to_model()).fit)
         return self
 
     def forget(

@@ -243,6 +243,20 @@ def size_bar(size: float, largest: float) -> str:
     )
 
 
+def interval_bar(middle: float, low: float, high: float, start: float) -> str:
+    """Draw an interval with its middle on an axis from `start` to one."""
+
+    def at(value: float) -> float:
+        return 100.0 * min(max((value - start) / max(1.0 - start, 1e-9), 0.0), 1.0)
+
+    return (
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="guide" d="M0 5H100"/>'
+        f'<rect class="negative" x="{at(low):.2f}" y="3" width="{max(at(high) - at(low), 0.5):.2f}" height="4"/>'
+        f'<rect class="positive" x="{max(at(middle) - 0.75, 0.0):.2f}" y="0" width="1.5" height="10"/></svg>'
+    )
+
+
 def _probability_axis(values: Floats) -> Axis:
     """Return an axis for probabilities: logarithmic if most are much smaller than the largest."""
     high = min(1.0, 1.05 * max(float(values.max()), 1e-6))

@@ -156,6 +156,10 @@ class FoldMoments(Statistic):
         moments = self.moments.subtract(other.moments)
         return FoldMoments(moments, max(0, self.n_rows - other.n_rows), self.grouped)
 
+    def decay(self, factor: float) -> FoldMoments:
+        """Return the statistics with the weight of every row multiplied by `factor`."""
+        return replace(self, moments=self.moments.decay(factor))
+
     def restrict(self, features: ArrayLike) -> FoldMoments:
         """Return the statistics of the given features only, in the given order."""
         return replace(self, moments=self.moments.restrict(features))
