@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import scores_of_table
+from opauc.api.tables import fitted_estimator, scores_of_table, sources_of
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
@@ -22,8 +23,9 @@ from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
-from opauc.data.find_sources import is_paths, paths_of
-from opauc.data.sources import STANDARD_INPUT
+from opauc.data.find_sources import is_paths
+from opauc.data.sources import IN_MEMORY, STANDARD_INPUT
+from opauc.data.table_source import Source, TableSource
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs
 from opauc.metrics.comparison import MAX_EXACT_ROWS
@@ -110,15 +112,10 @@ def evaluate(
     ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
     1.0
     """
-    if not is_paths(data):
-        actual, scores, probabilities = scores_of_table(model, data, label)
-        bins = CalibrationBins.empty().update(actual, probabilities)
-        difference = None
-        if against is not None:
-            difference = compare_aucs(actual, scores, scores_of_table(against, data, label)[1])
-        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference)
+    if not is_paths(data) and not isinstance(data, TableSource):
+        return _evaluate_table(model, data, label, against)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
-    source, paths = model_source(model, data), paths_of(data)
+    source, paths = model_source(model, data), sources_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
     scored = ScoredStream(source, paths, format, policy, purpose, label=label)
     if against is None:
@@ -134,11 +131,42 @@ def evaluate(
     return evaluation
 
 
+def _evaluate_table(model: Any, table: Any, label: str | int | None, against: Any) -> Evaluation:
+    """Score the rows of a table, a stream part by part, and rank them."""
+    from opauc.data.formats.table import table_parts
+    from opauc.data.tables import is_stream
+
+    model = fitted_estimator(model, table)
+    against = None if against is None else fitted_estimator(against, table)
+    most = MAX_EXACT_ROWS if is_stream(table) else sys.maxsize
+    mine, theirs, bins = ScoreBuffer(most), ScoreBuffer(most), CalibrationBins.empty()
+    for part in table_parts(table):
+        actual, scores, probabilities = scores_of_table(model, part, label)
+        mine.add(actual, scores)
+        bins = bins.update(actual, probabilities)
+        if against is not None:
+            theirs.add(actual, scores_of_table(against, part, label)[1])
+    if not mine.n_rows:
+        raise InputError(f"{IN_MEMORY}: there are no rows; AUC needs rows of both classes")
+    difference = None if against is None else _difference(mine, theirs)
+    return Evaluation(mine.ranking(), bins, mine.n_rows, 0, 0.0, difference=difference)
+
+
+def _difference(mine: ScoreBuffer, theirs: ScoreBuffer) -> AucDifference:
+    """Test whether the AUCs of two models on the same rows differ."""
+    one, two = mine.all_rows, theirs.all_rows
+    if one is None or two is None:
+        raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
+    if not np.array_equal(one[0], two[0]):
+        raise InputError("the models must be of the same classes and read the same rows to be compared")
+    return compare_aucs(one[0], one[1], two[1])
+
+
 def evaluate_on(
     engine: str,
     address: str | None,
     scored: ScoredStream,
-    paths: Sequence[str],
+    paths: Sequence[Source],
     format_: str | None,
     observer: Observer,
 ) -> Evaluation:
@@ -163,17 +191,12 @@ def evaluate_on(
 
 def evaluate_against(scored: ScoredStream, other: ScoredStream, observer: Observer) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
-    if STANDARD_INPUT in scored.stream.sources:
+    if STANDARD_INPUT in scored.stream.sources or not scored.stream.repeatable:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
     evaluation = evaluate_stream(scored, observer, scores=mine)
     evaluate_stream(other, observer, scores=theirs)
-    one, two = mine.all_rows, theirs.all_rows
-    if one is None or two is None:
-        raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
-    if not np.array_equal(one[0], two[0]):
-        raise InputError("the models must be of the same classes and read the same rows to be compared")
-    return evaluation._replace(difference=compare_aucs(one[0], one[1], two[1]))
+    return evaluation._replace(difference=_difference(mine, theirs))
 
 
 def evaluate_stream(

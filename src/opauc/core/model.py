@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, SupportsIndex, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from opauc.core.registry import FITS, READINGS
 from opauc.core.scorer import Scorer
 from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, UnreadableFileError
 from opauc.types import Array, Arrays, Json, NamedArrays, Settings
+
+if TYPE_CHECKING:
+    from opauc.data.table_source import Source
 
 # The kind of a model file.
 MODEL = "model"
@@ -72,7 +75,7 @@ class RowReading(Protocol):
 
     def stream(
         self,
-        paths: Sequence[str | os.PathLike[str]],
+        paths: Sequence[Source],
         format_: str | None = None,
         bad_rows: Any = None,
         *,
@@ -82,9 +85,7 @@ class RowReading(Protocol):
     ) -> Any:
         """Return the stream of files, read as in training."""
 
-    def training_stream(
-        self, paths: Sequence[str | os.PathLike[str]], position: ResumePosition, bad_rows: Any = None
-    ) -> Any:
+    def training_stream(self, paths: Sequence[Source], position: ResumePosition, bad_rows: Any = None) -> Any:
         """Return the stream of files to train on, from a position on; the encoder may add categories."""
 
     def training_encoder(self) -> Any:

@@ -11,13 +11,14 @@ from typing import Any
 from opauc.core.registry import FORMATS
 from opauc.data.formats.format import DataFormat
 from opauc.data.sources import STANDARD_INPUT, ByteSource
+from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
-def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Return the files of paths, patterns and folders; those of a pattern or folder are sorted by name.
+def find_sources(paths: Iterable[Source]) -> list[ResolvedSource]:
+    """Return the files of paths, patterns and folders; those of a pattern or folder are sorted by name. Tables stay.
 
     In a folder, files of a known ending count, at any depth; hidden ones and those that begin with "_" do not.
 
@@ -32,9 +33,9 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     ...     [Path(path).name for path in find_sources([folder])]
     ['a.csv', 'b.csv']
     """
-    sources = []
-    for path in [os.fspath(path) for path in paths]:
-        if path == STANDARD_INPUT or os.path.isfile(path):
+    sources = list[ResolvedSource]()
+    for path in [path if isinstance(path, TableSource) else os.fspath(path) for path in paths]:
+        if isinstance(path, TableSource) or path == STANDARD_INPUT or os.path.isfile(path):
             sources.append(path)
         elif os.path.isdir(path):
             sources += _files_of(path)
@@ -47,8 +48,12 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return sources
 
 
-def format_of(path: str, requested: str | None = None) -> DataFormat:
+def format_of(path: ResolvedSource, requested: str | None = None) -> DataFormat:
     """Return the format of a source: the one requested, else inferred from its file ending or first line."""
+    if isinstance(path, TableSource):
+        from opauc.data.formats.table import TABLE  # pyarrow, which text does not wait for
+
+        return TABLE
     formats: Mapping[str, DataFormat] = FORMATS
     if requested is not None:
         if requested not in formats:
@@ -63,9 +68,22 @@ def format_of(path: str, requested: str | None = None) -> DataFormat:
     return _format_by_content(path)
 
 
-def are_tables(paths: Iterable[str | os.PathLike[str]], requested: str | None = None) -> bool:
+def are_tables(paths: Iterable[Source], requested: str | None = None) -> bool:
     """Tell whether sources are tables or dense arrays, by the first of them, and not sparse rows."""
-    return all(not format_of(path, requested).is_sparse(path) for path in find_sources(paths)[:1])
+    return all(
+        isinstance(path, TableSource) or not format_of(path, requested).is_sparse(path)
+        for path in find_sources(paths)[:1]
+    )
+
+
+def name_of(source: ResolvedSource) -> str:
+    """Return what a model records of where its rows came from: the path of a file, the name of a table."""
+    return source.record if isinstance(source, TableSource) else source
+
+
+def can_read_again(source: ResolvedSource) -> bool:
+    """Tell whether a source can be read again: a file, but no pipe; a table, but no stream."""
+    return source.repeatable if isinstance(source, TableSource) else os.path.isfile(source)
 
 
 def _format_by_ending(path: str) -> DataFormat | None:

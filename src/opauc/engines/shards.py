@@ -21,9 +21,10 @@ from opauc.data.bad_rows import LISTED
 from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
 from opauc.data.encode.encoder import Encoder
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.find_sources import find_sources, format_of
+from opauc.data.find_sources import find_sources, format_of, name_of
 from opauc.data.sample import RowFiles
 from opauc.data.sources import STANDARD_INPUT
+from opauc.data.table_source import Source, TableSource
 from opauc.engines.scheduler import Scheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.types import Json
@@ -88,13 +89,14 @@ class FileShard(NamedTuple):
     first_row: int = 0
 
 
-def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files of paths, patterns and folders; raise where one is a stream that can be read only once."""
-    files = find_sources(paths)
-    for path in files:
-        if path == STANDARD_INPUT or not os.path.isfile(path):
-            name = "standard input" if path == STANDARD_INPUT else path
+def whole_files(paths: Sequence[Source]) -> list[str]:
+    """Return the files of paths, patterns and folders; raise where one is a table, or can be read only once."""
+    files = list[str]()
+    for source in find_sources(paths):
+        if isinstance(source, TableSource) or not os.path.isfile(source):
+            name = "standard input" if source == STANDARD_INPUT else name_of(source)
             raise UnsupportedOperationError(f"{name}: shards are read from files, several at a time")
+        files.append(source)
     return files
 
 
@@ -227,7 +229,7 @@ class TrainingPlan:
 
 def plan_training(
     factory: FitFactory,
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[Source],
     reading: RowReading,
     labels: ClassLabels,
     policy: ShardPolicy = SHARD_POLICY,
@@ -283,7 +285,7 @@ def _bytes_of_rows(paths: Sequence[str], reading: RowReading, n_rows: int) -> in
     files = RowFiles.of(paths, reading)
     if files is None or files.compressed:
         return 0
-    return int(n_rows * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))
+    return int(n_rows * sum(map(os.path.getsize, whole_files(paths))) / max(1, files.n_rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from opauc.data.passthrough import group_keys
+from opauc.errors import Parameter, ParameterError
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
@@ -84,6 +85,18 @@ def check_not_exchanged(X: Any, y: Any) -> None:
         raise ValueError(
             f"X and y are exchanged: X has one dimension and y has two, of shape {np.shape(y)}; rows come before labels"
         )
+
+
+def check_labels_given(estimator: str, y: Any, label: str | int | None, sample_weight: Any) -> None:
+    """Raise unless labels are given in one way: as y, or as the name of a column, then without weights."""
+    if y is None and label is None:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None; or name a column of the table (label=...)"
+        )
+    if label is not None and y is not None:
+        raise ParameterError(Parameter("label", label), " names a column of the table; leave y out")
+    if label is not None and sample_weight is not None:
+        raise ParameterError("weights are for labels given as y; ", Parameter("label", label), " has none")
 
 
 def canonical(rows: Rows) -> Rows:

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import IO, TypeAlias
 
 import pyarrow as pa
-from pyarrow import ipc, parquet, types
+from pyarrow import ipc, parquet
 
 from opauc.core.batch import Position, RawBatch
 from opauc.data.arrow_columns import without_views
@@ -22,10 +22,9 @@ from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, ByteSource, Fingerprint
+from opauc.data.tables import even_batches, rows_per_batch
 from opauc.errors import InputError
 
-# The larger the batches, the less pyarrow spends on each: half as large ones took a tenth longer.
-BATCH_ROWS, BATCH_BYTES = 131_072, 2**25
 # Without a buffer pyarrow reads a whole column of a row group at once; so small a one costs no time.
 BUFFER_BYTES = 2**16
 PARQUET_MAGIC, ARROW_FILE, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
@@ -40,10 +39,11 @@ Batches: TypeAlias = Iterator[tuple[int, pa.RecordBatch, TableColumns]]
 class ArrowReader:
     """Rows of Parquet files, Arrow IPC files (Feather version 2) and Arrow IPC streams, known by their first bytes.
 
-    A batch has at most 131,072 rows, fewer where rows are wide, and none crosses
-    the end of a row group or record batch. Memory does not grow with a Parquet
-    file, nor with the size of its row groups; of an Arrow file one record batch is
-    in memory at a time. To resume from a position, whole row groups are skipped.
+    A batch has 131,072 rows, fewer where there are many columns, but for the last of
+    a source: row groups and record batches do not matter, so that a table gives the
+    same batches however it is stored. Memory does not grow with a Parquet file, nor
+    with the size of its row groups; of an Arrow file one record batch is in memory
+    at a time. To resume from a position, whole row groups are skipped.
     The hash of a position covers the file's size and footer, with the offset and
     size of every column and, in Parquet, its minimum and maximum; of a stream,
     which has no footer, its size and first 64 KiB.
@@ -83,13 +83,14 @@ class ArrowReader:
             batches = {PARQUET_MAGIC: self._parquet, ARROW_FILE: self._arrow_file}.get(kind, self._stream)
             start, stop = (position.offset, sys.maxsize) if source.byte_range is None else source.byte_range[:2]
             before = position if source.byte_range is None else Position(start, start)
-            for first_row, batch, columns in batches(source, start, stop):
-                fingerprint.check_unchanged()
-                # Arrow files are memory images: without the check a broken batch could point anywhere.
-                batch.validate(full=True)
-                rows = first_row + batch.num_rows
+            parts = batches(source, start, stop)
+            if (first := next(parts, None)) is None:
+                return
+            columns, checked = first[2], (_checked(batch, fingerprint) for _, batch, _ in chain([first], parts))
+            for batch in even_batches(checked, rows_per_batch(first[1].num_columns)):
+                rows = before.offset + batch.num_rows
                 after = Position(rows, rows, fingerprint.sha256)
-                yield RawBatch(without_views(batch), None, None, before, after, columns, typed=True)
+                yield RawBatch(batch, None, None, before, after, columns, typed=True)
                 before = after
             fingerprint.check_unchanged()
 
@@ -97,11 +98,10 @@ class ArrowReader:
         with parquet.ParquetFile(
             source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
         ) as file:
-            schema = file.schema_arrow  # a new object on each access
-            names = schema.names
+            names = file.schema_arrow.names
             roles, columns = self.columns.resolve(names, source.path)
             used = [names[position] for position in roles.used()]
-            batch_rows = _rows_per_batch([schema.field(name).type for name in used])
+            batch_rows = rows_per_batch(len(used))
             first = 0
             for group in range(file.num_row_groups):
                 beyond = first + file.metadata.row_group(group).num_rows
@@ -127,7 +127,7 @@ class ArrowReader:
                     yield opened.get_batch(number)
 
             first = edges[numbers[0]] if numbers else 0
-            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), first, start, stop))
+            yield from ((row, batch, columns) for row, batch in _between(batches(), first, start, stop))
 
     def _stream(self, source: ByteSource, start: int, stop: int) -> Batches:
         with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
@@ -140,7 +140,7 @@ class ArrowReader:
                     source.passed = file.tell()
                     yield batch.select(used)
 
-            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), 0, start, stop))
+            yield from ((row, batch, columns) for row, batch in _between(batches(), 0, start, stop))
 
 
 def table_byte_ranges(path: str, size: int) -> list[ByteRange]:
@@ -165,17 +165,12 @@ def _batch_sizes(path: str) -> list[int]:
         return [opened.get_batch(number).num_rows for number in range(opened.num_record_batches)]
 
 
-def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        batch_rows = _rows_per_batch(batch.schema.types)
-        for first in range(0, batch.num_rows, batch_rows):
-            yield batch.slice(first, batch_rows)
-
-
-def _rows_per_batch(kinds: Iterable[pa.DataType]) -> int:
-    """Return how many rows of columns of these types make a batch; strings count as eight bytes."""
-    row_bytes = sum(kind.bit_width / 8 if types.is_primitive(kind) else 8 for kind in kinds)
-    return min(BATCH_ROWS, max(1, int(BATCH_BYTES / max(row_bytes, 1))))
+def _checked(batch: pa.RecordBatch, fingerprint: Fingerprint) -> pa.RecordBatch:
+    """Return a batch of a file that did not change, with types that every function takes."""
+    fingerprint.check_unchanged()
+    # Arrow files are memory images: without the check a broken batch could point anywhere.
+    batch.validate(full=True)
+    return without_views(batch)
 
 
 def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: int) -> NumberedBatches:
