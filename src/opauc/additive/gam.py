@@ -232,10 +232,9 @@ class OnePassGAM(ScoringClassifier):
         >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, ["no", "no", "yes", "yes"] * 30).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        check_not_exchanged(X, y)
-        check_labels_given(type(self).__name__, y, label, sample_weight)
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
-            table = None if sample_weight is not None else labeled_table(X, y, label)
+            table = None if in_memory or sample_weight is not None else labeled_table(X, y, label)
             if table is not None:
                 self._fit_table(*table)
             else:
@@ -291,12 +290,13 @@ class OnePassGAM(ScoringClassifier):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
-        check_labels_given(type(self).__name__, y, label, sample_weight)
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
             known = check_classes(None if first else self.classes_, classes)
-            for rows, labels, weight in labeled_parts(X, y, sample_weight, label):
+            whole = [(X, y, sample_weight)]
+            for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
                 self._train_batch(rows, labels, known, weight, transaction)
                 known = self.classes_
                 if known.size < 2:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, validate_data
 
@@ -104,9 +103,6 @@ class InMemoryRows:
 
 def labeled_parts(X: Any, y: Any, sample_weight: Any, label: str | int | None) -> Iterator[tuple[Any, Any, Any]]:
     """Yield rows, labels and weights: of a stream part by part, of anything else all at once."""
-    if label is None and _is_array(X):
-        yield X, y, sample_weight
-        return
     from opauc.data import labeled  # pyarrow, which arrays do not wait for
 
     yield from labeled.labeled_parts(X, y, sample_weight, label)
@@ -114,8 +110,6 @@ def labeled_parts(X: Any, y: Any, sample_weight: Any, label: str | int | None) -
 
 def labeled_table(X: Any, y: Any, label: str | int | None) -> tuple[TableSource, str | int] | None:
     """Return a table with its label column, or a stream with labels beside it; None of anything else with labels."""
-    if label is None and _is_array(X):
-        return None
     from opauc.data.labeled import LabeledTable, check_label_column
     from opauc.data.tables import is_stream, is_table_source, table_source
 
@@ -129,10 +123,6 @@ def labeled_table(X: Any, y: Any, label: str | int | None) -> tuple[TableSource,
         return None
     joined = LabeledTable(table_source(X), y)
     return joined, joined.label
-
-
-def _is_array(X: Any) -> bool:
-    return isinstance(X, np.ndarray | list) or sparse.issparse(X)
 
 
 def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> InputRows:

@@ -26,7 +26,8 @@ def sources_of(data: Any, label: str | int | None = None) -> list[ResolvedSource
     --------
     >>> import pandas as pd
     >>> from opauc.api.tables import sources_of
-    >>> sources_of("rows.csv"), sources_of(pd.DataFrame({"age": [30, 40]}))[0].schema.names
+    >>> [frame] = sources_of(pd.DataFrame({"age": [30, 40]}))
+    >>> sources_of("rows.csv"), frame.schema.names
     (['rows.csv'], ['age'])
     """
     if is_paths(data):

@@ -32,10 +32,11 @@ from opauc.core.model import Model, RowReading, load_model, save_model
 from opauc.core.registry import FACTORIES, READINGS
 from opauc.core.threads import use_threads
 from opauc.data import BadRows, DataStream, ReadOptions
-from opauc.data.columns import quoted_list
+from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.find_sources import find_sources, is_paths, name_of
-from opauc.data.table_source import ResolvedSource, Source
+from opauc.data.storage import file_size
+from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.engines.files import train_files
 from opauc.engines.shards import plan_training, whole_files
 from opauc.errors import (
@@ -135,10 +136,20 @@ def train(
     result = run_training(sources, reading, training, target, given, bad_rows or BadRows(), observer)
     if result.model is None:
         raise KeyboardInterrupt
+    model = estimator_of(result.model)
     if isinstance(result.model.fit, AdditiveFit):
+        if isinstance(sources[0], TableSource):
+            model.set_params(**_declared(sources[0], reading))
         for leak in find_leaks(result.model.fit, input_names(result.model)):
             warnings.warn(leak, stacklevel=2)
-    return estimator_of(result.model)
+    return model
+
+
+def _declared(table: TableSource, reading: ReadOptions) -> Json:
+    """Return the columns that a user declares categorical or numeric, by name, as parameters of an estimator."""
+    requested = TableColumns(reading.label, categorical=reading.categorical, numeric=reading.numeric)
+    columns = requested.resolve(table.schema.names, table.name).by_name
+    return {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
 
 
 def _train_array(
@@ -368,7 +379,7 @@ def _train_shards(
 @contextmanager
 def shard_progress(title: str, paths: Sequence[Source], observer: Observer) -> Iterator[Callable[[int, int], None]]:
     """Give a function that takes the number of shards and of those done and shows the share of bytes."""
-    total = sum(os.path.getsize(path) for path in whole_files(paths))
+    total = sum(map(file_size, whole_files(paths)))
     with observer.progress(title, total) as show:
         yield lambda shards, done: show(0, total * done // shards)
 

@@ -68,7 +68,7 @@ def split_label(
 
 def check_label_column(table: Any, label: str | int | None) -> None:
     """Raise where the label column of a data frame has objects that are neither all numbers nor all strings."""
-    if not is_stream(table) and isinstance(table, PandasTable):
+    if label is not None and not is_stream(table) and isinstance(table, PandasTable):
         names = table_names(table) or []
         frame: Any = table
         at = TableColumns(label).roles_in(names, IN_MEMORY).label

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from opauc.data.formats.csv.records import CsvRecords, whole_records
 from opauc.data.formats.format import DataFormat
 from opauc.data.options import ReadOptions
 from opauc.data.sources import ByteSource, compression_of
+from opauc.data.storage import file_size, open_file
 from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.types import Rows
 
@@ -275,13 +275,13 @@ def _delimiter(path: str, data_format: DataFormat, options: ReadOptions) -> str 
 
 
 def _is_compressed(path: str) -> bool:
-    with open(path, "rb") as raw:
+    with open_file(path) as raw:
         return compression_of(raw) is not None
 
 
 def _count_rows(path: str, data_format: DataFormat, options: ReadOptions, columns: TableColumns) -> int:
     """Return how many rows a file has that is not text: as its footer says, or else by reading it."""
-    if ranges := data_format.byte_ranges(path, max(1, os.path.getsize(path))):
+    if ranges := data_format.byte_ranges(path, max(1, file_size(path))):
         return sum(one.end - one.begin for one in ranges)
     reader = data_format.reader(options, PinnedColumns(columns))
     last = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from opauc.data.find_sources import can_read_again, find_sources, format_of, nam
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import IN_MEMORY, ByteSource
+from opauc.data.storage import file_size, is_file
 from opauc.data.table_source import Source
 from opauc.errors import InputError
 
@@ -213,7 +213,7 @@ class DataStream:
     @property
     def total_bytes(self) -> int | None:
         """Size of all files, or None where a source is not a file."""
-        sizes = [os.path.getsize(path) for path in self._contents if isinstance(path, str) and os.path.isfile(path)]
+        sizes = [file_size(path) for path in self._contents if isinstance(path, str) and is_file(path)]
         return sum(sizes) if len(sizes) == len(self._contents) else None
 
     def batches(self, ahead: bool = True) -> Iterator[Batch]:

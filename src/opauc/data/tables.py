@@ -100,7 +100,7 @@ class StreamTable(TableSource):
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows, the columns of these names only; those held are given up unless they are all."""
         if self._begun and not self._ended:
-            raise InputError(f"{self.name}: this stream can be read once, and was read before; make it anew")
+            raise InputError(f"{self.name}: this stream can be read once, and was read before; make it again")
         held, self._begun = self._held, True
         if not self._ended:
             self._held = []

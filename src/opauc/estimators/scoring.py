@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,7 +15,7 @@ from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import changing, reading
 from opauc.errors import InputError
-from opauc.estimators.input_checks import encode_labels
+from opauc.estimators.input_checks import encode_labels, is_in_memory
 from opauc.metrics.exact_auc import exact_auc
 from opauc.types import Array, Floats
 
@@ -120,7 +119,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scored_in_parts(self, X: Any) -> Scored:
         """Score rows; those of a stream batch by batch, in constant memory but for the scores."""
-        if isinstance(X, np.ndarray | list | str) or issparse(X):
+        if is_in_memory(X):
             return self._scored(X)
         from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
 

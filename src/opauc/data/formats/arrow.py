@@ -21,7 +21,9 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
+from opauc.data.remote import is_url, shown_url
 from opauc.data.sources import STANDARD_INPUT, ByteSource, Fingerprint
+from opauc.data.storage import arrow_file, file_size, open_file
 from opauc.data.tables import even_batches, rows_per_batch
 from opauc.errors import InputError
 
@@ -92,14 +94,19 @@ class ArrowReader:
                 after = Position(rows, rows, fingerprint.sha256)
                 yield RawBatch(batch, None, None, before, after, columns, typed=True)
                 before = after
-            fingerprint.check_unchanged()
+            fingerprint.check_unchanged(at_end=True)
 
     def _parquet(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with parquet.ParquetFile(
-            source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
-        ) as file:
+        # Of a URL the columns of a row group are read at once, in few requests, and are in memory compressed.
+        remote = is_url(source.path)
+        with (
+            arrow_file(source.path) as opened,
+            parquet.ParquetFile(
+                opened, pre_buffer=remote, buffer_size=0 if remote else BUFFER_BYTES, page_checksum_verification=True
+            ) as file,
+        ):
             names = file.schema_arrow.names
-            roles, columns = self.columns.resolve(names, source.path)
+            roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
             batch_rows = rows_per_batch(len(used))
             first = 0
@@ -113,8 +120,8 @@ class ArrowReader:
                 first = beyond
 
     def _arrow_file(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with pa.OSFile(source.path, "rb") as file:
-            roles, columns = self.columns.resolve(ipc.open_file(file).schema.names, source.path)
+        with arrow_file(source.path) as file:
+            roles, columns = self.columns.resolve(ipc.open_file(file).schema.names, source.name)
             chosen = ipc.IpcReadOptions(included_fields=list(roles.used()), use_threads=False)
             opened = ipc.open_file(file, options=chosen)
 
@@ -130,9 +137,9 @@ class ArrowReader:
             yield from ((row, batch, columns) for row, batch in _between(batches(), first, start, stop))
 
     def _stream(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
+        with arrow_file(source.path) as file, ipc.open_stream(file) as stream:
             names = stream.schema.names
-            roles, columns = self.columns.resolve(names, source.path)
+            roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
 
             def batches() -> Iterator[pa.RecordBatch]:
@@ -145,22 +152,22 @@ class ArrowReader:
 
 def table_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut a Parquet file between row groups, an Arrow file between record batches; a stream has no ranges."""
-    with _read_errors(path):
+    with _read_errors(shown_url(path)):
         kind, _ = _recognize(path)
         if kind == PARQUET_MAGIC:
-            with parquet.ParquetFile(path) as file:
+            with arrow_file(path) as opened, parquet.ParquetFile(opened) as file:
                 groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
                 return join_ranges([one.num_rows for one in groups], [one.total_byte_size for one in groups], size)
         if kind == ARROW_FILE:
             sizes = _batch_sizes(path)
-            row_bytes = os.path.getsize(path) / max(1, sum(sizes))
+            row_bytes = file_size(path) / max(1, sum(sizes))
             return join_ranges(sizes, [row_bytes * rows for rows in sizes], size)
     return []
 
 
 def _batch_sizes(path: str) -> list[int]:
     """Return how many rows each record batch of an Arrow file has; only one column is read."""
-    with pa.memory_map(path) as file:
+    with arrow_file(path) if is_url(path) else pa.memory_map(path) as file:
         opened = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0], use_threads=False))
         return [opened.get_batch(number).num_rows for number in range(opened.num_record_batches)]
 
@@ -187,13 +194,15 @@ def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: in
 
 def _recognize(path: str) -> tuple[bytes, Fingerprint]:
     """Return the format of a file, by its first bytes, and its fingerprint."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         begin = file.read(HEAD_BYTES)
         kind = next((kind for kind in (PARQUET_MAGIC, ARROW_FILE, STREAM, FEATHER_1) if begin.startswith(kind)), None)
         if kind is None:
-            raise InputError(f"{path}: is neither a Parquet nor an Arrow file")
+            raise InputError(f"{shown_url(path)}: is neither a Parquet nor an Arrow file")
         if kind == FEATHER_1:
-            raise InputError(f"{path}: is a Feather file of version 1, which is no longer read; write it again")
+            raise InputError(
+                f"{shown_url(path)}: is a Feather file of version 1, which is no longer read; write it again"
+            )
         return kind, Fingerprint.of(path, begin if kind == STREAM else _footer(file, kind))
 
 
