@@ -18,12 +18,15 @@ class ObjectStore:
 
     def __init__(self, port):
         self.port, self.address = port, f"http://127.0.0.1:{port}"
-        self.put(BUCKET, b"")
+        headers = {"Content-Type": "application/octet-stream"}
+        urlopen(Request(f"{self.address}/{BUCKET}", b"", headers, method="PUT")).close()
 
     def put(self, key, content):
-        key = key if key == BUCKET else f"{BUCKET}/{key}"
-        headers = {"Content-Type": "application/octet-stream"}
-        urlopen(Request(f"{self.address}/{key}", content, headers, method="PUT")).close()
+        from pyarrow.fs import FileSystem
+
+        store, bucket = FileSystem.from_uri(f"s3://{BUCKET}/?scheme=http&endpoint_override=127.0.0.1:{self.port}")
+        with store.open_output_stream(f"{bucket}/{key}", compression=None) as file:
+            file.write(content)
 
 
 @contextmanager

@@ -295,7 +295,7 @@ class OnePassGAM(ScoringClassifier):
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
             known = check_classes(None if first else self.classes_, classes)
-            whole = [(X, y, sample_weight)]
+            whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
             for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
                 self._train_batch(rows, labels, known, weight, transaction)
                 known = self.classes_

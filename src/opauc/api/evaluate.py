@@ -15,7 +15,7 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import fitted_estimator, scores_of_table, sources_of
+from opauc.api.tables import data_or_query, fitted_estimator, scores_of_table, sources_of
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
@@ -68,9 +68,11 @@ class Evaluation(NamedTuple):
 
 def evaluate(
     model: Any,
-    data: Any,
+    data: Any = None,
     label: str | int | None = None,
     *,
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -87,6 +89,10 @@ def evaluate(
         Files, glob patterns, folders or "-"; or a data frame with the label in a column.
     label : str or int, optional
         The label column, by default that of the training files; of files by its name.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
@@ -112,6 +118,7 @@ def evaluate(
     ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
     1.0
     """
+    data = data_or_query(data, sql, database)
     if not is_paths(data) and not isinstance(data, TableSource):
         return _evaluate_table(model, data, label, against)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT

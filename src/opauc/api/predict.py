@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from scipy.sparse import issparse
 
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source
-from opauc.api.tables import fitted_estimator, select_features, sources_of
+from opauc.api.tables import data_or_query, fitted_estimator, select_features, sources_of
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths
 from opauc.data.table_source import TableSource
@@ -22,8 +23,10 @@ RESPONSES = ("score", "probability", "label")
 
 def predict(
     model: Any,
-    data: Any,
+    data: Any = None,
     *,
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     response: str = "score",
     format: str | None = None,  # noqa: A002
     bad_rows: BadRows | None = None,
@@ -41,6 +44,10 @@ def predict(
         Arrow, which is scored batch by batch.
     response : {"score", "probability", "label"}, default="score"
         What to return: the score, the probability of the positive class, or the predicted label.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
@@ -63,6 +70,7 @@ def predict(
     array(['no', 'yes'], dtype='<U3')
     """
     check_response(response)
+    data = data_or_query(data, sql, database)
     if not is_paths(data) and not isinstance(data, TableSource):
         return _predict_table(fitted_estimator(model, data), data, response, keep)
     if keep is not None:

@@ -13,8 +13,23 @@ from opauc.core.labels import ClassLabels
 from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.table_source import ResolvedSource, TableSource
-from opauc.errors import InputError
+from opauc.errors import InputError, Parameter, ParameterError
 from opauc.types import Floats, Labels
+
+
+def data_or_query(data: Any, sql: str | None, database: str | os.PathLike[str] | None) -> Any:
+    """Return the data, or the query of a database in its place; raise unless there is one of the two."""
+    if sql is None:
+        if database is not None:
+            raise ParameterError(Parameter("database"), " is for a query; add ", Parameter("sql", ...))
+        if data is None or (isinstance(data, list | tuple) and not data):
+            raise InputError("name the data: files, patterns or folders; or a query (", Parameter("sql", ...), ")")
+        return data
+    if data is not None and not (isinstance(data, list | tuple) and not data):
+        raise ParameterError(Parameter("sql"), " is in place of other data; leave one of the two out")
+    from opauc.data.databases import query_source
+
+    return query_source(sql, database)
 
 
 def sources_of(data: Any, label: str | int | None = None) -> list[ResolvedSource]:

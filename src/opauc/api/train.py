@@ -23,7 +23,7 @@ from opauc.api.options import TrainOptions, split_options
 from opauc.api.output_file import check_writable
 from opauc.api.saving import estimator_of, save
 from opauc.api.scored_stream import check_data_files
-from opauc.api.tables import sources_of
+from opauc.api.tables import data_or_query, sources_of
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import FitFactory, Opening, only_scores
 from opauc.core.labels import ClassLabels
@@ -80,9 +80,11 @@ class Training:
 
 
 def train(
-    data: Any,
+    data: Any = None,
     label: str | int | None = None,
     *,
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -98,6 +100,10 @@ def train(
         of DuckDB, a LazyFrame, a table of Ibis, a dataset, a reader of ADBC.
     label : str or int, optional
         The label column, by name or by position. By default the one named label, target, class or y.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     output : path, optional
         Where to save the model as well.
     bad_rows : BadRows, optional
@@ -126,10 +132,11 @@ def train(
     reading, training = split_options({**options, **({} if label is None else {"label": label})})
     given, observer = set(options), CallbackObserver(on_progress)
     target = None if output is None else Path(output)
+    data = data_or_query(data, sql, database)
     if isinstance(data, np.ndarray) or issparse(data):
         return _train_array(data, reading, training, given, target, observer)
     sources = sources_of(data, label)
-    if not is_paths(data):
+    if sql is None and not is_paths(data):
         for name in ("engine", "scheduler", "checkpoint", "checkpoint_every", "resume", "basis_from", "format"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for files; this is a table in memory")

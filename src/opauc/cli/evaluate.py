@@ -11,6 +11,7 @@ from opauc.api.engines import check_engine
 from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
+from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
@@ -22,7 +23,7 @@ METHOD = "DeLong's variance, with a floor for small classes"
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
@@ -39,6 +40,8 @@ def command(
     ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     format_: shared.Format = None,
     drop_unlabeled: shared.DropUnlabeled = False,
     on_bad_row: shared.OnBadRow = "error",
@@ -51,19 +54,20 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, label=label)
+    sources = sources_of(data_or_query(data, sql, database))
+    scored = ScoredStream(model, sources, format_, bad_rows, purpose, label=label)
     reporter = Reporter(json, quiet)
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
-        other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
+        other = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
         evaluation = evaluate_against(scored, other, reporter)
     elif engine is None and scheduler is None:
         evaluation = evaluate_stream(scored, reporter)
     else:
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
-        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter)
+        evaluation = evaluate_on(engine, scheduler, scored, sources, format_, reporter)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
         write_report(report, model.name, scored, evaluation)
@@ -101,5 +105,5 @@ def command(
     if at_least is not None:
         verdict = "the interval lies below" if too_low else "met" if ranking.confidence.auc >= at_least else "possible"
         facts[f"AUC of at least {at_least:g}"] = verdict
-    show_table(f"{model} on {', '.join(data)}", facts)
+    show_table(f"{model} on {', '.join(scored.stream.sources)}", facts)
     return TOO_LOW if too_low else 0

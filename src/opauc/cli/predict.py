@@ -12,6 +12,7 @@ import typer
 
 from opauc.api.predict import check_response
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
+from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
@@ -25,7 +26,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -43,6 +44,8 @@ def command(
     response: Annotated[
         str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
     ] = "score",
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -51,7 +54,10 @@ def command(
     """Score rows with a model; labels in the data are ignored and need not be there."""
     check_response(response)
     passthrough = shared.names(keep)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough)
+    sources = sources_of(data_or_query(data, sql, database))
+    scored = ScoredStream(
+        model, sources, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough
+    )
     if output is None:
         write(scored, response, json, sys.stdout, passthrough)
     else:

@@ -10,6 +10,7 @@ import typer
 from opauc.api.options import TrainOptions
 from opauc.api.output_file import named_after
 from opauc.api.scored_stream import report_unreadable
+from opauc.api.tables import data_or_query, sources_of
 from opauc.api.train import run_training
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
@@ -21,7 +22,7 @@ TRAINING = "Training"
 
 def command(
     context: typer.Context,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     output: shared.NewModel = None,
     solver: Annotated[
         str | None,
@@ -42,6 +43,8 @@ def command(
             rich_help_panel=TRAINING,
         ),
     ] = None,
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     label: shared.Label = None,
     features: shared.Features = None,
     categorical: shared.Categorical = None,
@@ -182,7 +185,8 @@ def command(
     additive model is trained. Sparse rows get a linear model, and so does a table
     where --solver or an option of the linear solvers is given.
     """
-    target = output or named_after(data)
+    sources = sources_of(data_or_query(data, sql, database))
+    target = output or named_after(data or ["-"])
     reporter, given = Reporter(json, quiet), shared.given_options(context)
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
@@ -202,7 +206,7 @@ def command(
     renamed = {"seed": "random_state", "format_": "format"}
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    result = run_training(data, reading, options, target, asked, bad_rows, reporter)
+    result = run_training(sources, reading, options, target, asked, bad_rows, reporter)
     if result.model is None:
         saved = checkpoint or Path(f"{target}.checkpoint")
         resume_hint = "; continue with --resume" if result.begun else ""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from opauc.api.scored_stream import report_unreadable
+from opauc.api.tables import data_or_query, sources_of
 from opauc.api.update import run_update
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
@@ -16,13 +17,15 @@ from opauc.cli.train_report import report_training
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: MODEL.", show_default=False),
     ] = None,
     checkpoint_every: shared.CheckpointEvery = None,
     resume: shared.Resume = False,
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -37,7 +40,8 @@ def command(
     """
     target, reporter = output or model, Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    result = run_update(model, data, target, bad_rows, reporter, format_, checkpoint_every, resume)
+    sources = sources_of(data_or_query(data, sql, database))
+    result = run_update(model, sources, target, bad_rows, reporter, format_, checkpoint_every, resume)
     if result.model is None:
         reporter.say(
             "interrupted", f"interrupted after row {result.rows:,}; continue with --resume", rows=result.rows,

@@ -107,8 +107,11 @@ def _format_by_content(path: str) -> DataFormat:
 
 
 def _files_of(folder: str) -> list[str]:
-    inside = sorted(os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
-    return _data_files(folder, inside)
+    return _data_files(folder, _everything_in(folder))
+
+
+def _everything_in(folder: str) -> list[str]:
+    return sorted(os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
 
 
 def _data_files(folder: str, inside: Iterable[str]) -> list[str]:
@@ -127,7 +130,9 @@ def _matches(pattern: str) -> list[str]:
     matches = find_local(pattern)
     if not matches:
         raise InputError(f"{pattern}: no such file")
-    return [file for path in matches for file in ([path] if os.path.isfile(path) else _files_of(path))]
+    if os.path.isfile(matches[0]):
+        return matches
+    return _data_files(pattern, [file for folder in matches for file in _everything_in(folder)])
 
 
 def _remote_files(url: str) -> list[str]:

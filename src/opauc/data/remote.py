@@ -182,6 +182,10 @@ class RemoteFile(io.RawIOBase):
             self._position += size
         return size
 
+    def readall(self) -> bytes:
+        """Read the rest in one request."""
+        return self.read(max(1, self.state.size - self._position)) or b""
+
     def _read(self, offset: int, size: int) -> bytes:
         if self._handle is None:
             self._handle = self._open()
@@ -365,6 +369,7 @@ class WebHandle:
                     raise InputError(f"{shown_url(self._url)}: the server serves no ranges; download the file first")
                 return response.read(), _state_of(response.headers)
         except HTTPError as error:
+            error.close()
             if error.code == 416 and _state_of(error.headers).size == 0:  # an empty file has no first byte
                 return b"", _state_of(error.headers)
             raise
