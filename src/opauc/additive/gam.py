@@ -38,6 +38,7 @@ from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.data.table_source import TableSource
 from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import (
     CheckedBatch,
     check_classes,
@@ -71,6 +72,7 @@ class EncodedRows(NamedTuple):
 _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
+@own_docstrings("opauc")
 class OnePassGAM(ScoringClassifier):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
@@ -333,7 +335,7 @@ class OnePassGAM(ScoringClassifier):
         return super().decision_function(X)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose probability is above one half.
+        """Label of each row: the class whose probability is above one half, unless `use_threshold` set a threshold.
 
         Parameters
         ----------
@@ -667,7 +669,8 @@ class OnePassGAM(ScoringClassifier):
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
-        self.__dict__.pop("_reading", None)
+        for name in ("_reading", "_threshold"):
+            self.__dict__.pop(name, None)
 
         def take(numbers: RowNumbers) -> EncodedRows:
             return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])

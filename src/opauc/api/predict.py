@@ -25,9 +25,9 @@ def predict(
     model: Any,
     data: Any = None,
     *,
+    response: str = "score",
     sql: str | None = None,
     database: str | os.PathLike[str] | None = None,
-    response: str = "score",
     format: str | None = None,  # noqa: A002
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -82,7 +82,7 @@ def predict(
             rows += part.scores.size
             parts.append(part.scores if response == "score" else scorer.probabilities(part.scores))
             if response == "label":
-                parts[-1] = classes[(part.scores > 0).astype(int)]
+                parts[-1] = classes[scored.model.predicted_positive(part.scores).astype(int)]
             show(rows, part.batch.bytes_read)
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -28,6 +28,7 @@ VERBS = {
     "train": "Train a model on labeled rows in one pass.",
     "evaluate": "Evaluate how well a model ranks labeled rows.",
     "predict": "Score rows with a model; labels in the data are ignored and need not be there.",
+    "threshold": "Choose a threshold of the score on labeled rows that the model was not trained on.",
     "inspect": "Print the content of a model, checkpoint or statistics file; nothing in it is executed.",
     "report": "Write a report, one HTML page, on how well a model ranks labeled rows.",
     "compare": "Train methods with default settings on the same rows and score the same held-out rows.",
@@ -37,7 +38,7 @@ VERBS = {
     "forget": "Remove rows from a model without training it again.",
 }
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed", "device": "engine"}
+FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric"}
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from opauc.errors import InputError, OpaucError, UnsupportedOperationError
 from opauc.metrics.comparison import MAX_EXACT_ROWS, Compared, ScoreBuffer, rank_methods
 from opauc.metrics.exact_auc import Flags
+from opauc.metrics.ranking_metric import RankingMetric
 from opauc.metrics.splits import held_out
 from opauc.types import Floats, Labels, Rows
 
@@ -261,6 +262,7 @@ def compare_on_stream(
     choice: HeldOut,
     exact_rows: int = MAX_EXACT_ROWS,
     of_tables: Sequence[Method] = (),
+    metrics: Sequence[RankingMetric] = (),
 ) -> list[Compared]:
     """Train and evaluate methods in two passes over a stream in fixed memory; return the best method first.
 
@@ -268,7 +270,8 @@ def compare_on_stream(
     features; in the second, they have as many features as the last batch of the
     first. The methods `of_tables` get table columns where there are any, all
     others get features. With more than `exact_rows` rows held out, intervals
-    come from a streaming AUC and there is no test.
+    come from a streaming AUC and there is no test. The first of the `metrics`, by default
+    the AUC, says which method is best.
 
     Examples
     --------
@@ -301,4 +304,4 @@ def compare_on_stream(
         raise InputError(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
         )
-    return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers)
+    return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers, metrics)
