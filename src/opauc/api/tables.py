@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from opauc.api.saving import load
 from opauc.api.scored_stream import check_model
 from opauc.core.group_keys import is_missing
 from opauc.core.labels import ClassLabels
+from opauc.data.columns import listed
 from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.schema.table import table_of
 from opauc.data.table_source import ResolvedSource, TableSource
-from opauc.errors import InputError, Parameter, ParameterError, unknown_name
+from opauc.errors import InputError, Parameter, ParameterError, nearest_first, unknown_name
 from opauc.types import Array, Floats, Labels
 
 
@@ -32,6 +34,14 @@ def data_or_query(data: Any, sql: str | None, database: str | os.PathLike[str] |
     from opauc.data.databases import query_source
 
     return query_source(sql, database)
+
+
+def paths_only(sources: Sequence[ResolvedSource]) -> list[str]:
+    """Return sources that are paths; raise where one is a query."""
+    paths = [source for source in sources if isinstance(source, str)]
+    if len(paths) < len(sources):
+        raise ParameterError(Parameter("sql"), " gives one model; a cube is trained on files and data frames")
+    return paths
 
 
 def sources_of(data: Any, label: str | int | None = None) -> list[ResolvedSource]:
@@ -97,6 +107,27 @@ def groups_of_table(table: Any, column: str) -> Array:
     if any(missing):
         raise InputError(f"column {column}: the group is missing in {sum(missing):,} of {groups.size:,} rows")
     return groups
+
+
+def column_values(table: Any, name: str) -> list[object]:
+    """Return the values of a column of a table.
+
+    >>> import pandas as pd
+    >>> from opauc.api.tables import column_values
+    >>> column_values(pd.DataFrame({"sex": ["f", None]}), "sex")
+    ['f', None]
+    """
+    from opauc.data.formats.memory import table_names
+
+    table = to_table(table)
+    names = table_names(table) or ()
+    if name not in names:
+        raise InputError(f"the table: no column {name}; there are {listed(nearest_first(name, names))}")
+    if isinstance(table, PandasTable):
+        values: list[object] = np.asarray(cast(Any, table)[name], object).tolist()
+        return values
+    column: list[object] = table_of(table).column(name).to_pylist()
+    return column
 
 
 def select_features(estimator: Any, table: Any) -> Any:

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.cube.training import update_cube
 from opauc.api.scored_stream import report_unreadable
-from opauc.api.tables import data_or_query, sources_of
+from opauc.api.tables import data_or_query, paths_only, sources_of
 from opauc.api.update import run_update
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
-from opauc.cli.train_report import report_training
+from opauc.cli.train_report import report_cube, report_training
+from opauc.errors import Parameter, ParameterError
 
 
 def command(
@@ -36,11 +38,20 @@ def command(
     """Train a model further on new rows, which are read as those before.
 
     The model file is replaced when all rows have been processed. The basis of an
-    additive model stays: it was fitted to rows of the first training.
+    additive model stays: it was fitted to rows of the first training. Where MODEL
+    is a cube, the rows are added to its segments.
     """
     target, reporter = output or model, Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
     sources = sources_of(data_or_query(data, sql, database))
+    if model.is_dir():
+        for name, given in (("output", output), ("checkpoint_every", checkpoint_every), ("resume", resume or None)):
+            if given is not None:
+                raise ParameterError(f"{model}: is a cube, which is changed in place; leave ", Parameter(name), " out")
+        added = update_cube(model, paths_only(sources), format_, bad_rows, reporter)
+        reporter.unlabeled(bad_rows.unlabeled)
+        report_cube(added, reporter)
+        return 0
     result = run_update(model, sources, target, bad_rows, reporter, format_, checkpoint_every, resume)
     if result.model is None:
         reporter.say(
