@@ -20,7 +20,7 @@ from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
-from opauc.additive.input import InMemoryRows, next_rows
+from opauc.additive.input import InMemoryRows, labeled_parts, labeled_table, next_rows
 from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.named_constraints import Bounds, ColumnPair, Columns, ConstraintOptions, NamedBasis
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
@@ -29,6 +29,7 @@ from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit, ForgetReport
+from opauc.additive.stream_fit import fit_stream
 from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
@@ -37,13 +38,20 @@ from opauc.core.parameters import Jobs, check_param
 from opauc.core.threads import use_threads
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.options import DEFAULTS
+from opauc.data.options import DEFAULTS, ReadOptions
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
+from opauc.data.table_source import TableSource
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.docstrings import own_docstrings
-from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
+from opauc.estimators.input_checks import (
+    CheckedBatch,
+    check_classes,
+    check_labels,
+    check_labels_given,
+    check_not_exchanged,
+)
 from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
 
@@ -207,7 +215,14 @@ class OnePassGAM(SumsAlgebra):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label: str | int | None = None,
+    ) -> Self:
         """Fit the model to labeled rows in one pass; what was fitted before is discarded.
 
         Parameters
@@ -216,11 +231,16 @@ class OnePassGAM(SumsAlgebra):
             A data frame of pandas, polars or pyarrow with numbers, strings, booleans,
             dates and missing values, whose column types are inferred from the initial
             sample and its labels as `opauc.train` infers those of files; or an array of
-            numbers with nan where missing, all of which are used as numbers.
-        y : array-like of shape (n_samples,)
+            numbers with nan where missing, all of which are used as numbers. What streams as
+            Arrow (a relation of DuckDB, a LazyFrame, a table of Ibis, a dataset, a reader) is read batch by batch, in
+            constant memory; the initial sample of a stream that can be read once is its first rows.
+        y : array-like of shape (n_samples,), default=None
             Labels of two classes; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; rows of weight zero are dropped.
+            Weight of each row; rows of weight zero are dropped. With weights, a stream is read whole.
+        label : str or int, default=None
+            The column of a table that has the labels, by name or position, in place of y. Rows are then read as
+            `opauc.train` reads those of files.
 
         Returns
         -------
@@ -233,9 +253,14 @@ class OnePassGAM(SumsAlgebra):
         >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, ["no", "no", "yes", "yes"] * 30).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        check_not_exchanged(X, y)
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
-            self._fit_rows(X, y, sample_weight, transaction)
+            table = None if in_memory or sample_weight is not None else labeled_table(X, y, label)
+            if table is not None:
+                self._fit_table(*table)
+            else:
+                assert y is not None, "labels are given in one way"
+                self._fit_rows(X, y, sample_weight, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
                     f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
@@ -246,7 +271,13 @@ class OnePassGAM(SumsAlgebra):
         return self
 
     def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label: str | int | None = None,
     ) -> Self:
         """Train on one more batch of labeled rows; any cut of the rows into batches gives the same model.
 
@@ -258,13 +289,15 @@ class OnePassGAM(SumsAlgebra):
         Parameters
         ----------
         X : table, array-like or sparse matrix of shape (n_samples, n_features)
-            Rows as in `fit`. Categories that turn up after the initial sample are pooled.
-        y : array-like of shape (n_samples,)
+            Rows as in `fit`, streams too. Categories that turn up after the initial sample are pooled.
+        y : array-like of shape (n_samples,), default=None
             Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped.
+        label : str or int, default=None
+            The column of a table that has the labels, by name or position, in place of y.
 
         Returns
         -------
@@ -278,16 +311,20 @@ class OnePassGAM(SumsAlgebra):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
-            before = check_classes(None if first else self.classes_, classes)
-            self._train_batch(X, y, before, sample_weight, transaction)
-            if self.classes_.size < 2:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit when y holds one class only, "
-                    f"here {self.classes_.tolist()[0]!r}"
-                )
+            known = check_classes(None if first else self.classes_, classes)
+            whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
+            for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
+                self._train_batch(rows, labels, known, weight, transaction)
+                known = self.classes_
+                if known.size < 2:
+                    raise ValueError(
+                        "classes must be passed on the first call to partial_fit when y holds one class only, "
+                        f"here {known.tolist()[0]!r}"
+                    )
             for warning in self._warnings():
                 if (type(warning), warning.name) not in warned:
                     warnings.warn(warning, stacklevel=2)
@@ -1042,6 +1079,15 @@ class OnePassGAM(SumsAlgebra):
         if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
+
+    def _fit_table(self, table: TableSource, label: str | int) -> None:
+        """Fit a table or a stream whose label is one of its columns, batch by batch."""
+        settings = self._settings()
+        options = ReadOptions(
+            label=label, categorical=settings.categorical, numeric=settings.numeric, drop=settings.drop
+        )
+        factory = AdditiveFactory(self.get_params(deep=False), policy=self._policy)
+        self._adopt(fit_stream(factory, table, options))
 
     def _fix_basis(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fix the column types and the basis from an initial sample of the rows; none of them is processed."""

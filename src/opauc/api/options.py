@@ -15,6 +15,7 @@ from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
 from opauc.data.find_sources import are_tables
 from opauc.data.options import ReadOptions
+from opauc.data.table_source import Source
 from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 from opauc.types import Json
 
@@ -190,7 +191,7 @@ class TrainOptions:
             raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
         return self.solver == GAM or (self.solver is None and not linear)
 
-    def is_additive(self, paths: Sequence[str], reading: ReadOptions, given: Collection[str]) -> bool:
+    def is_additive(self, paths: Sequence[Source], reading: ReadOptions, given: Collection[str]) -> bool:
         """Tell whether to train an additive model: on request, or for a table where no option says otherwise."""
         linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
         if linear and (self.solver == GAM or self.basis_from is not None):

@@ -28,6 +28,26 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+DataOrQuery = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[DATA]...",
+        help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, JSON "
+        "lines, NPZ, NPY; text may be compressed (gz, bz2, xz, zst, zip). Of this machine, or by URL: s3://, gs://, "
+        "az://, https://. Or a query, see --sql.",
+        show_default=False,
+    ),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option("--sql", metavar="QUERY", rich_help_panel=READING,
+                 help="A query in place of files; without --database one of DuckDB, which reads files itself."),
+]  # fmt: skip
+Database = Annotated[
+    str | None,
+    typer.Option("--database", metavar="DATABASE", rich_help_panel=READING,
+                 help="The database of --sql: a file of DuckDB or SQLite, or postgresql://user@host/name."),
+]  # fmt: skip
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
 NewModel = Annotated[
@@ -59,7 +79,8 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="libsvm, csv, tsv, parquet, arrow or numpy. Default: inferred from the file name or the first line.",
+        help="libsvm, csv, tsv, parquet, arrow, jsonl or numpy. Default: inferred from the file name or the first "
+        "line.",
         rich_help_panel=READING,
     ),
 ]
