@@ -21,7 +21,8 @@ from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import CROSSED_POLICY, CrossedPolicy
 from opauc.additive.smoothing import solve
-from opauc.additive.sums import LinearizedSums, linearize
+from opauc.additive.sums import LinearizedSums
+from opauc.core.logistic import linearize
 from opauc.types import Floats
 
 # The positions of two or three inputs among those that are crossed.

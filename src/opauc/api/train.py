@@ -51,7 +51,9 @@ from opauc.types import Json, Settings
 from opauc.version import __version__
 
 # Parameters that the model of a basis settles, and their defaults.
-BASIS_PARAMETERS: Json = {"init_size": "auto", "trees": True, "effort": "normal", "random_state": "auto"}
+BASIS_PARAMETERS: Json = {
+    "init_size": "auto", "trees": True, "effort": "normal", "max_columns": 1500, "random_state": "auto",
+}  # fmt: skip
 # Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
@@ -107,8 +109,9 @@ def train(
 
     Returns
     -------
-    model : OnePassGAM, OPAUC or OPAUCCV
-        The fitted estimator: `OnePassGAM` for tables unless the options ask for a linear solver.
+    model : OnePassGAM, OPAUC, OPAUCCV or Cube
+        The fitted estimator: `OnePassGAM` for tables unless the options ask for a linear solver. With `by`, a `Cube`
+        in the folder `output`.
 
     Examples
     --------
@@ -123,6 +126,15 @@ def train(
     """
     reading, training = split_options({**options, **({} if label is None else {"label": label})})
     given = set(options)
+    if training.by is not None:
+        from opauc.api.cube.cube import Cube  # which trains by this module
+        from opauc.api.cube.table import train_cube_table
+        from opauc.api.cube.training import train_cube
+
+        target, observer = None if output is None else Path(output), CallbackObserver(on_progress)
+        train_on = train_cube if is_paths(data) else train_cube_table
+        policy, rows = bad_rows or BadRows(), paths_of(data) if is_paths(data) else data
+        return Cube(train_on(rows, reading, training, target, given, training.keys, policy, observer).folder)
     if not is_paths(data):
         return _train_table(data, reading, training, given, output, CallbackObserver(on_progress))
     result = run_training(
@@ -215,7 +227,7 @@ def run_training(
     labels = options.labels()
     additive = options.is_additive(paths, reading, given)
     check_engine(options.engine, options.scheduler, additive)
-    opening, factory, labels = _begin(reading, options, labels, additive, given)
+    opening, factory, labels = begin_training(reading, options, labels, additive, given)
     safe = options.resume or any(
         option is not None for option in (options.checkpoint, options.checkpoint_every, options.max_seconds)
     )
@@ -307,7 +319,7 @@ def _check_replaced(target: Path, paths: Sequence[str], options: TrainOptions) -
             )  # fmt: skip
 
 
-def _begin(
+def begin_training(
     reading: ReadOptions,
     options: TrainOptions,
     labels: ClassLabels,
