@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, Unpack, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.constraints import Constraints
 from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.explain import Terms
@@ -21,7 +22,9 @@ from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, labeled_parts, labeled_table, next_rows
 from opauc.additive.leaks import Leak, find_leaks
+from opauc.additive.named_constraints import Bounds, ColumnPair, Columns, ConstraintOptions, NamedBasis
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.price import LabeledRows, Price, price
 from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
@@ -117,6 +120,12 @@ class OnePassGAM(SumsAlgebra):
         Columns whose values are numbers, whatever would be inferred; their values are no codes either.
     drop : list of str or int, default=None
         Columns to leave out.
+    monotone_constraints : dict or array-like of int, default=None
+        Columns in which the score never falls (1) or never rises (-1), whatever the other columns are: a dict by name
+        or position, or an array with 0 for all other columns. Trees grow under it too. Categories have no order.
+    interaction_constraints : list of lists of str or int, default=None
+        Groups of columns, by name or position: only columns of one group interact, in pairs, trees and crossed codes.
+        Columns in no group are one more group.
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
     n_jobs : int or None, default=-1
@@ -187,6 +196,8 @@ class OnePassGAM(SumsAlgebra):
         categorical: Sequence[str | int] | None = None,
         numeric: Sequence[str | int] | None = None,
         drop: Sequence[str | int] | None = None,
+        monotone_constraints: Mapping[str | int, int] | Sequence[int] | None = None,
+        interaction_constraints: Sequence[Sequence[str | int]] | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -199,6 +210,8 @@ class OnePassGAM(SumsAlgebra):
         self.categorical = categorical
         self.numeric = numeric
         self.drop = drop
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -614,6 +627,153 @@ class OnePassGAM(SumsAlgebra):
         other._trim_reading()
         return other
 
+    def constrain(
+        self,
+        *,
+        increasing: Columns = (),
+        decreasing: Columns = (),
+        convex: Columns = (),
+        concave: Columns = (),
+        without: Columns = (),
+        pairs: Sequence[ColumnPair] | None = None,
+        no_pairs: bool = False,
+        equal_mean: Columns = (),
+        bounds: Bounds | None = None,
+        fixed: str | Sequence[str] = (),
+    ) -> OnePassGAM:
+        """Return the best model of all rows seen that satisfies constraints, from the sums alone.
+
+        The basis stays as it is, and is fixed if it was not. Weights are the exact
+        minimum under the constraints, for all values of the other columns; later
+        rows, `merge` and `forget` keep them so. Constraints add to those that the
+        model has. This model does not change.
+
+        Crossed codes and effects of single values of a column with a shape or a
+        bound leave the model. Trees stay where columns increase or decrease, with
+        leaf values in that order; they leave if they split on a column that is
+        convex, concave, bounded or left out, and with `pairs`, `no_pairs` and
+        `equal_mean`. A threshold of `use_threshold` is not taken over.
+
+        Parameters
+        ----------
+        increasing, decreasing : str, int or list of these, default=()
+            Numeric columns in which the score never falls, or never rises. Missing values are free.
+        convex, concave : str, int or list of these, default=()
+            Numeric columns in which the score bends upwards or downwards only, between their smallest and largest knot.
+        without : str, int or list of these, default=()
+            Columns that no term uses.
+        pairs : list of pairs of str or int, default=None
+            The only pairs that stay.
+        no_pairs : bool, default=False
+            Whether all pairs leave.
+        equal_mean : str, int or list of these, default=()
+            Columns of categories, or of two values, whose groups all have the same mean score; rows count with
+            p (1 - p), as in all means of terms. Rare categories without a column of their own are one group.
+        bounds : dict, default=None
+            Intervals of the curve or the levels of columns, as in `terms_`, at some of their values:
+            `{"age": {30: (None, 0.5)}}`, None where the interval is open.
+        fixed : str or list of str, default=()
+            Names of curves, levels and pairs ("age", "age × hours") whose weights stay as they are.
+
+        Returns
+        -------
+        model : OnePassGAM
+            The constrained model.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 1, 0, 1] * 30
+        >>> model = OnePassGAM().fit(rows, labels).constrain(increasing="x0")
+        >>> scores = model.decision_function([[0.0], [1.0], [2.0], [4.0]])
+        >>> bool((scores[1:] > scores[:-1] - 1e-9).all())
+        True
+        """
+        options = ConstraintOptions(
+            increasing=increasing, decreasing=decreasing, convex=convex, concave=concave, without=without, pairs=pairs,
+            no_pairs=no_pairs, equal_mean=equal_mean, bounds=bounds, fixed=fixed,
+        )  # fmt: skip
+        with reading(self):
+            constraints = self._joined(self._resolve(options))
+            other = type(self)(**self.get_params(deep=False))
+            other.__dict__.update(self.__dict__)
+            other.__dict__.pop("_threshold", None)  # it was chosen for other scores
+            other._fitted = self._fitted.with_constraints(constraints, self._input_names())
+            other._trim_reading()
+            _ = other._fitted.scorer  # constraints that no weights satisfy are an error here
+            return other
+
+    def price_of(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **constraints: Unpack[ConstraintOptions],
+    ) -> Price:
+        """Return what constraints cost, each by itself and all together, without applying them.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features), default=None
+            Rows to measure the AUC on, best those the model was not trained on.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, of both classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        **constraints
+            Constraints as in `constrain`.
+
+        Returns
+        -------
+        price : Price
+            Rises of the log loss, estimated from the sums, and AUCs if rows are given.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 1, 0, 1] * 30
+        >>> price = OnePassGAM().fit(rows, labels).price_of(increasing="x0", X=rows, y=labels)
+        >>> price.together.log_loss > 0, price.together.auc_change <= 0
+        (True, True)
+        """
+        if (X is None) != (y is None):
+            raise ValueError("X and y: expected both or neither")
+        with reading(self), self._threads():
+            resolved, rows = self._resolve(constraints), None
+            self._joined(resolved)
+            if not resolved:
+                raise ValueError("price_of: expected a constraint, such as increasing='age'")
+            if X is not None and y is not None:
+                numbers = next_rows(self, X, self._columns, learn=False).rows
+                checked = self._check(numbers, y, self.classes_, sample_weight)
+                rows = LabeledRows(numbers, checked.labels, checked.sample_weight)
+            return price(self._fitted, resolved, self._input_names(), rows)
+
+    @property
+    def constraints_(self) -> list[str]:
+        """The constraints that the weights satisfy, in words."""
+        with reading(self):
+            check_is_fitted(self)
+            return self._fitted.constraints.describe(self._input_names())
+
+    def _resolve(self, options: ConstraintOptions) -> Constraints:
+        """Return constraints by the positions of inputs."""
+        check_is_fitted(self)
+        if not self._fitted.can_train:
+            raise only_scores()
+        names, schema, parts = self._input_names(), self._columns, dict[str, list[int]]()
+        for j, column in enumerate([c.name for c in schema.columns for _ in c.inputs] if schema else names):
+            parts.setdefault(column, []).append(j)
+        categories = [{}] * len(names) if schema is None else schema.category_names()
+        named = NamedBasis(self._fitted.current.basis, names, categories, self._column_names(), parts)
+        return named.resolve(options, self._fitted.final.weights)
+
+    def _joined(self, constraints: Constraints) -> Constraints:
+        """Return constraints with those that the model has; raise ParameterError where they contradict these."""
+        joined = self._fitted.constraints.join(constraints)
+        joined.check(self._input_names())
+        return joined
+
     def empty_copy(self) -> OnePassGAM:
         """Return a model with the same basis and no rows: shards that begin with it can be merged.
 
@@ -858,11 +1018,30 @@ class OnePassGAM(SumsAlgebra):
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:
         """Return how the parameters become a fit, where so many rows are known to come."""
-        columns = self._columns
+        columns, parameters = self._columns, self.get_params(deep=False)
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
-        return AdditiveFactory(
-            self.get_params(deep=False), inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy
-        )
+        if self.monotone_constraints is not None or self.interaction_constraints is not None:
+            parameters |= self._constraint_parameters(inputs.names)
+        return AdditiveFactory(parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy)
+
+    def _constraint_parameters(self, inputs: Sequence[str]) -> dict[str, object]:
+        """Return the parameters that name columns of X by the names of their inputs; unused columns have none."""
+        given, names, settings = self.monotone_constraints, self._column_names(), self._settings()
+        if given is not None and not isinstance(given, Mapping) and len(given) != len(names):
+            raise ValueError(f"monotone_constraints: expected {len(names)} numbers, one per column, got {len(given)}")
+
+        def name_of(column: str | int) -> str | int:
+            return names[column] if isinstance(column, int) and 0 <= column < len(names) else column
+
+        unused = set(names) - set(inputs)
+        directions = {name_of(column): sign for column, sign in settings.monotone_constraints}
+        groups = settings.interaction_constraints
+        return {
+            "monotone_constraints": {name: sign for name, sign in directions.items() if name not in unused},
+            "interaction_constraints": None
+            if groups is None
+            else [[name for name in map(name_of, group) if name not in unused] for group in groups],
+        }
 
     def _settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""

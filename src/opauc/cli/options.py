@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opauc.metrics.ranking_metric import RankingMetric
 
 READING, LINEAR, ROWS, ENGINES, CHECKPOINTS = "Reading", "Linear models", "Bad rows", "Engines", "Checkpoints"
+CONSTRAINTS = "Constraints"
 
 Data = Annotated[
     list[str],
@@ -110,6 +111,16 @@ Drop = Annotated[
     str | None,
     typer.Option("--drop", help="Columns to leave out, separated by commas.", rich_help_panel=READING),
 ]
+Increasing = Annotated[
+    str | None,
+    typer.Option("--increasing", help="Numeric columns in which the score never falls, separated by commas.",
+                 rich_help_panel=CONSTRAINTS),
+]  # fmt: skip
+Decreasing = Annotated[
+    str | None,
+    typer.Option("--decreasing", help="Numeric columns in which the score never rises, separated by commas.",
+                 rich_help_panel=CONSTRAINTS),
+]  # fmt: skip
 ExplainColumns = Annotated[
     bool,
     typer.Option("--explain-columns", help="Print the inferred type of each column.", rich_help_panel=READING),

@@ -175,6 +175,8 @@ def command(
     effort: Annotated[
         str, typer.Option(help="How slowly the trees grow: normal or high.", rich_help_panel=TRAINING)
     ] = "normal",
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
     max_columns: Annotated[
         int,
         typer.Option(
@@ -286,7 +288,8 @@ def command(
         criterion=criterion, one_standard_error=one_standard_error, loss=loss,
         objective=objective, max_fpr=max_fpr,
         pairs="all" if within is None else "within_groups", group_weight=group_weight, max_gap=max_gap,
-        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
+        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort,
+        increasing=shared.columns(increasing or ""), decreasing=shared.columns(decreasing or ""), random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
         checkpoint_every=checkpoint_every, resume=resume, max_seconds=max_seconds, engine=engine,
