@@ -25,8 +25,9 @@ from opauc.api.tables import (
     sources_of,
 )
 from opauc.api.train import shard_progress
+from opauc.api.training_files import trained_before
 from opauc.core.atomic_write import atomic_write
-from opauc.core.batch import Batch
+from opauc.core.batch import Batch, SourceRecord
 from opauc.core.group_keys import is_missing
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
@@ -59,6 +60,8 @@ from opauc.report import Report, render_report
 from opauc.types import Array, Settings
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+# Files that a warning names.
+MAX_NAMED_FILES = 3
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
@@ -106,6 +109,7 @@ class Evaluation(NamedTuple):
     within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
     groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column `by`
     by: str | None = None
+    trained_on: Sequence[SourceRecord] = ()  # the files that the model was trained on: their AUC is too high
 
     @property
     def auc(self) -> float:
@@ -175,10 +179,13 @@ def evaluate(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> import opauc
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,bought\\n" + b"30,no\\n45,yes\\n50,yes\\n25,no\\n" * 30), file.flush()
-    ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     march, april = Path(folder, "march.csv"), Path(folder, "april.csv")
+    ...     _ = march.write_text("age,bought\\n" + "30,no\\n45,yes\\n50,yes\\n25,no\\n" * 30)
+    ...     _ = april.write_text("age,bought\\n" + "31,no\\n46,yes\\n" * 30)
+    ...     opauc.evaluate(opauc.train(march, label="bought"), april).auc
     1.0
     """
     data = data_or_query(data, sql, database)
@@ -266,6 +273,7 @@ def evaluate_stream(
     groups = None if columns.by is None else GroupedScores(columns.by)
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
     bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
+    records: Sequence[SourceRecord] = ()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
@@ -279,14 +287,26 @@ def evaluate_stream(
                     by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
                 if groups is not None:
                     groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
+                records = part.batch.resume_position.records
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
+        trained_on = trained_before(scored.model.provenance, records)
+        if trained_on:
+            observer.warn(training_rows_warning(trained_on, len(records)))
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
             metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
-            groups=() if groups is None else groups.evaluate(), by=columns.by,
+            groups=() if groups is None else groups.evaluate(), by=columns.by, trained_on=trained_on,
         )  # fmt: skip
+
+
+def training_rows_warning(trained_on: Sequence[SourceRecord], n_files: int) -> str:
+    """Return a warning that rows were training rows, with the first files."""
+    first = ", ".join(record["path"] for record in trained_on[:MAX_NAMED_FILES])
+    more = f" and {len(trained_on) - MAX_NAMED_FILES:,} more" if len(trained_on) > MAX_NAMED_FILES else ""
+    part = f" ({len(trained_on):,} of {n_files:,} files)" if n_files > 1 else ""
+    return f"{first}{more}: the model was trained on these rows{part}; its AUC on new rows is probably lower"
 
 
 def _groups_of(batch: Batch, column: str) -> Array:
@@ -402,6 +422,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
+        training_files={record["path"]: record["rows"] for record in evaluation.trained_on},
         groups=evaluation.groups,
         group_column=evaluation.by or "",
         data={

@@ -200,7 +200,8 @@ class Report:
     twenty largest, and `weight_order` describes the order. `data`, `settings` and
     `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
     titles, `within` has the mean AUC within groups by how groups count. `groups` are rows
-    by the values or bands of `group_column`.
+    by the values or bands of `group_column`. `training_files` are the evaluation files that
+    the model was trained on, with their rows.
     """
 
     title: str
@@ -217,6 +218,7 @@ class Report:
     weight_order: str = "by size"
     groups: Sequence[GroupEvaluation] = ()
     group_column: str = ""
+    training_files: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)

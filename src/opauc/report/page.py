@@ -57,6 +57,8 @@ METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
+# Files that the note on training rows names.
+MAX_NAMED_FILES = 5
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
 # What edits do, as the page says it.
@@ -83,6 +85,7 @@ def render_report(report: Report) -> str:
         policy=POLICY,
         style=style_sheet(),
         interval_note=_interval_note(ranking),
+        training_note=_training_note(report),
         facts=_facts(report),
         figures=list(_figures(report)),
         operating_points=_operating_points(ranking),
@@ -139,6 +142,21 @@ def _facts(report: Report) -> list[Fact]:
         Fact("Brier score", "" if calibration is None else share(calibration.brier_score())),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def _training_note(report: Report) -> str:
+    """Return how many of the evaluation rows the model was trained on; empty if none."""
+    files, n_rows = report.training_files, report.ranking.n_positives + report.ranking.n_negatives
+    n_seen = sum(files.values())
+    if not files:
+        return ""
+    shown = ", ".join(list(files)[:MAX_NAMED_FILES])
+    more = f" and {plain(len(files) - MAX_NAMED_FILES)} more files" if len(files) > MAX_NAMED_FILES else ""
+    part = "all" if n_seen >= n_rows else f"{plain(n_seen)} of the {plain(n_rows)}"
+    return (
+        f"The model was trained on {part} rows of this page: {shown}{more}. "
+        "A model ranks the rows it was trained on better than new ones; evaluate it on other rows."
+    )
 
 
 def _interval_note(ranking: Ranking) -> str:

@@ -11,6 +11,7 @@ LIGHT = {
     "grid": "#eceff2",
     "negative": "#0a5ea8",
     "positive": "#b04a00",
+    "alarm": "#b3141f",
 }
 DARK = {
     "paper": "#14181d",
@@ -20,6 +21,7 @@ DARK = {
     "grid": "#232a31",
     "negative": "#6fb6ff",
     "positive": "#ffac5f",
+    "alarm": "#ff8a84",
 }
 
 # A chart by itself.
@@ -65,6 +67,8 @@ p{margin:0}
 .soft,.under{color:var(--soft)}
 .under{font-size:.875rem;margin-top:.25rem;overflow-wrap:anywhere}
 header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
+.alarm{margin-top:1.25rem;padding:.75rem 1rem;border:2px solid var(--alarm);border-radius:.375rem;
+  color:var(--alarm);overflow-wrap:anywhere}
 .summary{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1.5rem 3rem;align-items:center;
   padding:2rem 0 1.5rem}
 .auc{font-size:clamp(3.25rem,11vw,4.75rem);font-weight:650;line-height:1;letter-spacing:-.03em}
