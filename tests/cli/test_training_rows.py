@@ -54,7 +54,8 @@ def test_new_and_forgotten_rows_are_no_training_rows(folder, opauc):
     assert "warning" not in opauc("evaluate", "less", "march.csv").err
 
 
-def test_the_function_warns_too(folder):
+@pytest.mark.usefixtures("folder")
+def test_the_function_warns_too():
     with pytest.warns(UserWarning, match="march.csv: the model was trained on these rows"):
         found = library.evaluate("model", "march.csv")
     assert [record["rows"] for record in found.trained_on] == [300]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -56,10 +59,13 @@ from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stre
 from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
-from opauc.report import Report, render_report
+from opauc.report import DecisionPoint, FileRow, Report, render_report
 from opauc.types import Array, Settings
+from opauc.version import __version__
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+# A password in the address of a database.
+PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 # Files that a warning names.
 MAX_NAMED_FILES = 3
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
@@ -109,6 +115,7 @@ class Evaluation(NamedTuple):
     within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
     groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column `by`
     by: str | None = None
+    above_threshold: tuple[int, int] | None = None  # negatives and positives that `predict` calls positive
     trained_on: Sequence[SourceRecord] = ()  # the files that the model was trained on: their AUC is too high
 
     @property
@@ -274,6 +281,7 @@ def evaluate_stream(
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
     bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
     records: Sequence[SourceRecord] = ()
+    above = np.zeros(2, np.int64)
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
@@ -283,6 +291,7 @@ def evaluate_stream(
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
+                above += np.bincount(actual[scored.model.predicted_positive(part.scores)], minlength=2)
                 if columns.within is not None:
                     by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
                 if groups is not None:
@@ -297,7 +306,8 @@ def evaluate_stream(
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
             metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
-            groups=() if groups is None else groups.evaluate(), by=columns.by, trained_on=trained_on,
+            groups=() if groups is None else groups.evaluate(), by=columns.by,
+            above_threshold=(int(above[0]), int(above[1])), trained_on=trained_on,
         )  # fmt: skip
 
 
@@ -396,22 +406,23 @@ def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> 
     raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labeled {only}")
 
 
-def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation) -> None:
-    """Write the report page."""
-    page = render_report(report_of(name, scored, evaluation))
+def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> None:
+    """Write the report page; `command` is the command line that made it, where there is one."""
+    page = render_report(report_of(name, scored, evaluation, command))
     with atomic_write(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report:
+def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> Report:
     """Return the content of the page."""
-    model = scored.model
+    model, ranking = scored.model, evaluation.ranking
+    thresholds = np.array([point.threshold for point in ranking.operating_points])
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
     shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
-        ranking=evaluation.ranking,
+        ranking=ranking,
         model=_described(model.estimator, model.fit.fitted_attributes),
         n_features=model.n_features,
         calibration=evaluation.calibration,
@@ -435,7 +446,34 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         settings=settings,
         timings={"Reading and scoring": evaluation.seconds},
         provenance=provenance_rows(model),
+        training_data=[
+            FileRow(record["path"], record["rows"], record["bytes"], record["sha256"])
+            for record in model.provenance.get("inputs", ())
+        ],
+        decision=_decision(model, evaluation),
+        threshold_probabilities=model.scorer.probabilities(thresholds).tolist(),
+        about=about_page(command),
     )
+
+
+def _decision(model: Model, evaluation: Evaluation) -> DecisionPoint | None:
+    """Return the threshold at which `predict` decides, with the rows above it; None where those were not counted."""
+    if evaluation.above_threshold is None:
+        return None
+    chosen = model.threshold
+    name = "predict: zero, its default" if chosen is None else f"predict: {chosen.rule}"
+    score = 0.0 if chosen is None else chosen.score
+    return DecisionPoint(
+        name, score, float(model.scorer.probabilities(np.array([score]))[0]), *evaluation.above_threshold
+    )
+
+
+def about_page(command: str = "") -> dict[str, object]:
+    """Return when and by what a page is made; passwords in addresses of the command are left out."""
+    facts: dict[str, object] = {"Written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    if command:
+        facts["Command"] = PASSWORD.sub(r"\1…@", command)
+    return facts | {"opauc": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
 
 
 def _described(estimator: str, chosen: Settings) -> str:
@@ -448,9 +486,11 @@ def _described(estimator: str, chosen: Settings) -> str:
 def provenance_rows(model: Model) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
     provenance = model.provenance
-    table: dict[str, object] = {"Library": f"opauc {provenance['library']}"} if "library" in provenance else {}
+    table: dict[str, object] = {"Trained by": f"opauc {provenance['library']}"} if "library" in provenance else {}
     if "rows" in provenance:
         table["Training rows"] = provenance["rows"]
-    for record in provenance.get("inputs", ()):
-        table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
+    if provenance.get("skipped_rows"):
+        table["Training rows skipped"] = provenance["skipped_rows"]
+    if "forgotten" in provenance:
+        table["Rows forgotten"] = sum(removed["rows"] for removed in provenance["forgotten"])
     return table

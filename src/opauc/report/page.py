@@ -34,6 +34,7 @@ from opauc.report.inputs import (
     LEVELS,
     PAIR,
     TREES,
+    DecisionPoint,
     EditRow,
     PenaltyChoice,
     Report,
@@ -51,7 +52,21 @@ from opauc.report.term_charts import (
     shown_levels,
     waterfall_chart,
 )
-from opauc.report.text import MINUS, aligned, outward, percent, plain, safe, seconds, share, signed
+from opauc.report.text import (
+    MINUS,
+    NONE,
+    aligned,
+    breakable,
+    chance,
+    count_of_thousand,
+    outward,
+    percent,
+    plain,
+    safe,
+    seconds,
+    share,
+    signed,
+)
 
 METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
@@ -59,6 +74,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
 # Files that the note on training rows names.
 MAX_NAMED_FILES = 5
+# Training files that are listed.
+MAX_FILES = 200
+# Of the operating points of all rows, that of the summary, and at which groups are shown.
+SHOWN_RATE = 0.1
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
 # What edits do, as the page says it.
@@ -86,9 +105,12 @@ def render_report(report: Report) -> str:
         style=style_sheet(),
         interval_note=_interval_note(ranking),
         training_note=_training_note(report),
+        in_short=_in_short(report),
+        contents=_contents(report),
+        files=_file_rows(report),
         facts=_facts(report),
         figures=list(_figures(report)),
-        operating_points=_operating_points(ranking),
+        operating_points=_operating_points(report),
         terms=None if section is None else _terms_context(section),
         weights=_weight_table(report),
         groups=_group_table(report),
@@ -108,7 +130,12 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "plain": plain, "share": share}
+    environment.filters |= {
+        "percent": percent,
+        "plain": plain,
+        "share": share,
+        "breakable": lambda name: Markup(breakable(name)),
+    }
     return environment.get_template(name)
 
 
@@ -159,6 +186,48 @@ def _training_note(report: Report) -> str:
     )
 
 
+def _in_short(report: Report) -> str:
+    """Return what the numbers say, in two sentences."""
+    ranking, calibration = report.ranking, report.calibration
+    area = ranking.confidence
+    first = (
+        f"The model ranks a random positive above a random negative {chance(area.auc)} of the time "
+        f"(95 % confidence interval {chance(area.low)} to {chance(area.high)})."
+    )
+    parts = []
+    points = ranking.operating_points
+    if points:
+        point = next((at for at in points if at.max_false_positive_rate >= SHOWN_RATE), points[-1])
+        parts.append(
+            f"at a false positive rate of at most {percent(point.max_false_positive_rate)} it finds "
+            f"{chance(point.true_positive_rate)} of the positives, and {chance(point.precision)} of the rows "
+            "that it then calls positive are"
+        )
+    if calibration is not None and calibration.n_rows:
+        parts.append(f"its probabilities are off by {share(calibration.expected_error())} on average")
+    second = "; ".join(parts)
+    return f"{first} {second[0].upper()}{second[1:]}." if parts else first
+
+
+def _contents(report: Report) -> list[tuple[str, str]]:
+    """Return the anchor and the title of the parts of the page."""
+    parts = [
+        ("charts", "Charts", True),
+        ("thresholds", "Operating points", bool(report.ranking.operating_points) or report.decision is not None),
+        ("groups", f"By {report.group_column}", bool(report.groups)),
+        ("terms", "Terms", report.additive is not None),
+        ("weights", "Largest weights", bool(report.weights)),
+        ("details", "Data and settings", bool(report.data or report.settings or report.about or report.timings)),
+        ("origin", "Provenance", bool(report.provenance or report.training_data)),
+    ]
+    return [(anchor, title) for anchor, title, shown in parts if shown]
+
+
+def _file_rows(report: Report) -> list[tuple[str, str, str, str]]:
+    """Return the names, rows, bytes and hashes of the first training files."""
+    return [(one.path, plain(one.rows), plain(one.bytes), one.sha256) for one in report.training_data[:MAX_FILES]]
+
+
 def _interval_note(ranking: Ranking) -> str:
     if ranking.auc_bounds is None:
         return f"{METHOD}, from the exact ranks of all rows."
@@ -207,14 +276,31 @@ def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
         yield Figure("Regularization path", note, path_chart(choice), names=path_names(choice))
 
 
-def _operating_points(ranking: Ranking) -> list[dict[str, object]]:
-    points = ranking.operating_points
+def _operating_points(report: Report) -> list[tuple[str, list[str]]]:
+    """Return the name and the numbers of each threshold: those of limited false positive rates, and the model's own."""
+    ranking = report.ranking
+    n_negatives, n_positives = ranking.n_negatives, ranking.n_positives
+    known = report.threshold_probabilities or [None] * len(ranking.operating_points)
+    points = [
+        DecisionPoint(
+            f"False positive rate ≤ {percent(point.max_false_positive_rate)}", point.threshold, probability,
+            point.false_positive_rate * n_negatives, point.true_positive_rate * n_positives,
+        )
+        for point, probability in zip(ranking.operating_points, known, strict=True)
+    ]  # fmt: skip
+    if report.decision is not None:
+        points.append(report.decision)
     thresholds = [point.threshold for point in points]
-    scale = thresholds[0] - thresholds[-1] or abs(thresholds[0]) if points else 1.0
-    return [
-        {"point": point, "threshold": threshold}
-        for point, threshold in zip(points, aligned(thresholds, scale, 5), strict=True)
-    ]
+    scale = max(thresholds) - min(thresholds) or abs(thresholds[0]) if points else 1.0
+    rows = []
+    for point, threshold in zip(points, aligned(thresholds, scale, 5), strict=True):
+        above = point.negatives_above + point.positives_above
+        probability = NONE if point.probability is None else share(point.probability)
+        precision = f"{100.0 * point.positives_above / above:.1f} %" if above else NONE
+        recall = f"{100.0 * point.positives_above / n_positives:.1f} %"
+        counts = map(count_of_thousand, point.per_thousand(n_negatives, n_positives))
+        rows.append((point.name, [threshold, probability, recall, precision, *counts]))
+    return rows
 
 
 def largest_weights(rows: Iterable[WeightRow]) -> list[WeightRow]:
@@ -250,10 +336,6 @@ def _weight_table(report: Report) -> dict[str, object] | None:
         "columns": list(columns),
         "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
     }
-
-
-# Of the operating points of all rows, the one at which groups are shown.
-SHOWN_RATE = 0.1
 
 
 def _group_table(report: Report) -> dict[str, object] | None:
@@ -293,10 +375,9 @@ def _group_table(report: Report) -> dict[str, object] | None:
 def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Yield the title, the CSS class and the rows of the tables of names and values."""
     yield "Metrics", "pairs", _metric_rows(report)
-    for title, rows in (("Data", report.data), ("Settings", report.settings)):
+    for title, rows in (("Data", report.data), ("Settings", report.settings), ("About this page", report.about)):
         yield title, "pairs", {key: plain(value) for key, value in rows.items()}
     yield "Timings", "pairs times", {key: seconds(value) for key, value in report.timings.items()}
-    yield "Provenance", "pairs", {key: plain(value) for key, value in report.provenance.items()}
 
 
 def _metric_rows(report: Report) -> dict[str, str]:
